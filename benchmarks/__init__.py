@@ -1,0 +1,1 @@
+"""Side-by-side comparison with other SVMs: ``python -m benchmarks.run --help``."""

@@ -1,0 +1,35 @@
+"""The floor under a fit: what its kernel values alone would cost.
+
+The bare fused tile makes ``sum_j k(x_i, z_j) c_j`` for a block of rows against many others and does
+nothing else. Its time a value, times the number of kernel values that a fit reports, is the least
+the fit could take if everything but kernel values were free.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+BLOCK_ROWS = 2048
+SUPPORT_ROWS = 4096
+REPEATS = 7
+
+
+def seconds_per_value(X: Any, gamma: float) -> float:
+    """Best time a kernel value of the fused RBF tile, on rows of `X`, with all cores."""
+    from onlinesvm.core.rows import Rows
+    from onlinesvm.kernels import Kernel
+
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    block = Rows.of(X[order[:BLOCK_ROWS]])
+    support = Rows.of(X[order[BLOCK_ROWS : BLOCK_ROWS + SUPPORT_ROWS]])
+    coef = np.random.default_rng(1).standard_normal((1, len(support)))
+    kernel = Kernel("rbf", gamma=gamma)
+    times = []
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        kernel.product(block, support, coef)
+        times.append(time.perf_counter() - start)
+    return min(times) / (len(block) * len(support))

@@ -1,0 +1,168 @@
+"""The comparison: ``python -m benchmarks.run [--quick] [--only NAME]``.
+
+Runs each job of the chosen suites in processes of its own, one after another, writes what was
+measured to ``benchmarks/results/NAME.json``, and makes tables (Markdown) and plots from that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from benchmarks.peers import PEERS
+from benchmarks.suites import SUITES, Job, Suite
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+OVERHEAD = 600.0
+"""Seconds that reading, warming up and predicting may take on top of the fits."""
+
+
+def ask_worker(spec: dict[str, Any]) -> dict[str, Any]:
+    """One measurement in a new process; what went wrong is in its ``status``."""
+    spec = spec | {"started": time.monotonic()}
+    limit = spec["limit"] * max(spec.get("repeats", 1), 1) + OVERHEAD
+    command = [sys.executable, "-m", "benchmarks.worker", json.dumps(spec)]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"status": "timeout", "reason": f"stopped after {limit:g} s in all"}
+    if done.returncode == -signal.SIGALRM:
+        return {"status": "timeout", "reason": f"a fit was stopped after {spec['limit']:g} s"}
+    lines = done.stdout.strip().splitlines()
+    if done.returncode or not lines:
+        said = done.stderr.strip().splitlines()[-1:] or ["nothing said"]
+        return {"status": "failed", "reason": f"exit {done.returncode}: {said[0]}"}
+    return json.loads(lines[-1])
+
+
+def run_format(job: Job, form: str) -> dict[str, Any]:
+    """A job with one form of input, new processes included."""
+    spec = asdict(job) | {"format": form}
+    found = ask_worker(spec)
+    if found["status"] == "ok" and job.fresh:
+        tries = [ask_worker(spec | {"measure": "fresh"}) for _ in range(job.fresh)]
+        found["fresh_s"] = [t["fresh_s"] for t in tries if t["status"] == "ok"]
+    return {"format": form, **found}
+
+
+def run_job(job: Job) -> dict[str, Any]:
+    """A job with every form of input its peer takes; the fastest counts."""
+    peer = PEERS[job.peer]
+    if peer.version() is None:
+        missing = {"status": "not installed", "reason": f"pip install {peer.distribution}"}
+        return {"job": asdict(job), "result": missing, "others": []}
+    tried = [run_format(job, form) for form in peer.formats]
+    done = [t for t in tried if t["status"] == "ok"] or tried
+    best = min(done, key=lambda t: min(t.get("fit_s") or [0.0]))
+    return {"job": asdict(job), "result": best, "others": [t for t in tried if t is not best]}
+
+
+def machine() -> dict[str, Any]:
+    """Where and with what it was measured."""
+    model = platform.processor() or platform.machine()
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as f:
+            model = next((s.split(":")[1].strip() for s in f if s.startswith("model name")), model)
+    except OSError:
+        pass
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    versions = {p.distribution: p.version() or "not installed" for p in PEERS.values()}
+    return {
+        "cpu": model,
+        "cores": cores,
+        "python": platform.python_version(),
+        "versions": versions,
+        "load_at_start": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    }
+
+
+def warn_of_load() -> None:
+    """Say so when other processes are at work: threads that wait for each other suffer most."""
+    load, cores = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0, os.cpu_count() or 1
+    if load > 0.25 * cores:
+        print(f"the load is {load:.1f} on {cores} cores: times will be too long, some ten-fold")
+
+
+def describe(entry: dict[str, Any]) -> str:
+    """One line on a finished job, for whoever watches."""
+    found = entry["result"]
+    if found["status"] != "ok":
+        return f"{found['status']}: {found['reason']}"
+    error = 100 * sum(found["errors"]) / len(found["errors"])
+    took = f"{min(found['fit_s']):.3g} s" if "fit_s" in found else ""
+    each = f"{found['us_per_example']:.3g} µs an example" if "us_per_example" in found else ""
+    return f"{took}{each}, error {error:.2f} %"
+
+
+def chosen(suite: Suite, peers: Iterable[str] | None, sets: Iterable[str] | None) -> list[Job]:
+    """The jobs of a suite for the peers and sets asked for; all of them by default."""
+    jobs = (j for j in suite.jobs if peers is None or j.peer in peers)
+    return [j for j in jobs if sets is None or j.dataset in sets]
+
+
+def run_suite(name: str, suite: Suite, jobs: list[Job], done: dict[Job, dict[str, Any]]) -> None:
+    """Measure, then write JSON, table and plots. Jobs measured in this run are not run again."""
+    print(f"\n# {name}: {suite.title}", flush=True)
+    entries = []
+    for job in jobs:
+        print(f"  {job.dataset:16} {job.peer:26} ", end="", flush=True)
+        if job not in done:
+            done[job] = run_job(job)
+        entries.append(done[job])
+        print(describe(done[job]), flush=True)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    measured = {"suite": name, "title": suite.title, "shape": suite.shape}
+    measured |= {"machine": machine(), "entries": entries}
+    (RESULTS / f"{name}.json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    print("\n" + report.write(measured, RESULTS), flush=True)
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    out = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
+    out.add_argument("--quick", action="store_true", help="little data, one repetition, minutes")
+    out.add_argument("--only", type=_names, metavar="NAME", help=f"of {', '.join(SUITES)}")
+    out.add_argument("--peers", type=_names, metavar="NAMES", help=f"of {', '.join(PEERS)}")
+    out.add_argument("--sets", type=_names, metavar="NAMES", help="data sets of the suite")
+    return out
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the suites asked for: with --quick alone the quick one, else all of them."""
+    options = parser().parse_args(arguments)
+    everything = ["quick"] if options.quick else [name for name in SUITES if name != "quick"]
+    done: dict[Job, dict[str, Any]] = {}
+    warn_of_load()
+    for name in options.only or everything:
+        if name not in SUITES:
+            print(f"no suite {name!r}; there are {', '.join(SUITES)}", file=sys.stderr)
+            return 2
+        suite = SUITES[name].quick() if options.quick and name != "quick" else SUITES[name]
+        jobs = chosen(suite, options.peers, options.sets)
+        if not jobs:
+            print(f"{name}: no job of these peers and sets", file=sys.stderr)
+            return 2
+        run_suite(name, suite, jobs, done)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""What is measured: suites of jobs, by name.
+
+A job is one peer on one data set under one measure. Hyper-parameters are in none of them: C and γ
+come with the data set, all else is the library's default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+OURS, CONVERGED = "onlinesvm", "onlinesvm converged"
+EX, EX_REST, SVC = "sklearnex SVC", "sklearnex SVC one-vs-rest", "sklearn SVC"
+APPROXIMATE = ("Nystroem + SGD", "RBFSampler + SGD")
+KERNEL_PEERS = (OURS, EX, SVC, "thundersvm SVC", *APPROXIMATE, "vowpalwabbit ksvm")
+
+SPEED_SETS = ("a9a", "ijcnn1", "w8a", "waveform:40000", "mnist8:10000", "mnist8", "usps0")
+GROWTH_ROWS = (10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
+SVC_ROWS = 80_000
+"""Where SVC and its kin stop in the growth suite: beyond, hours."""
+
+STREAM_PEERS = (
+    "onlinesvm stream",
+    "onlinesvm budget 500",
+    "RBFSampler + SGD stream",
+    "river PA",
+    "river ALMA",
+    "river RBFSampler",
+    "river Hoeffding tree",
+    "river ARF",
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One peer on one data set; `rows` cuts the set, `limit` (seconds) a single fit."""
+
+    peer: str
+    dataset: str
+    measure: str = "fit"
+    repeats: int = 3
+    fresh: int = 0
+    rows: int | None = None
+    limit: float = 600.0
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Jobs that make one table, and the shape of that table."""
+
+    title: str
+    jobs: tuple[Job, ...]
+    shape: str = "comparison"
+
+    def quick(self) -> Suite:
+        """The same with little data and one repetition: shows that it runs, not how fast."""
+        jobs = (
+            replace(j, repeats=1, fresh=min(j.fresh, 1), rows=min(j.rows or 2000, 2000), limit=60.0)
+            for j in self.jobs
+        )
+        return replace(self, title=f"{self.title} (cut to 2,000 rows)", jobs=tuple(jobs))
+
+
+def _jobs(peers: tuple[str, ...], sets: tuple[str, ...], **settings: object) -> tuple[Job, ...]:
+    return tuple(Job(p, s, **settings) for s in sets for p in peers)  # type: ignore[arg-type]
+
+
+def _growth() -> tuple[Job, ...]:
+    return tuple(
+        Job(peer, f"waveform:{rows}")
+        for rows in GROWTH_ROWS
+        for peer in (OURS, EX, SVC)
+        if peer == OURS or rows <= SVC_ROWS
+    )
+
+
+SUITES: dict[str, Suite] = {
+    "quick": Suite(
+        "Quick look on generated data",
+        _jobs(KERNEL_PEERS, ("checkerboard:2000", "waveform:2000"), repeats=2, fresh=1, limit=60.0),
+    ),
+    "speed": Suite(
+        "Time to the same test error",
+        _jobs(KERNEL_PEERS, SPEED_SETS, repeats=5, fresh=3),
+    ),
+    "multiclass": Suite(
+        "MNIST, ten classes",
+        _jobs((OURS, EX, EX_REST, *APPROXIMATE), ("mnist",), repeats=3),
+    ),
+    "forest": Suite(
+        "Forest (covertype, class 2 against the rest)",
+        (
+            *_jobs((OURS, EX, *APPROXIMATE), ("forest:20000", "forest:100000"), repeats=2),
+            *_jobs((OURS, *APPROXIMATE), ("forest:500000",), repeats=1, limit=3600.0),
+        ),
+    ),
+    "growth": Suite("Growth of time with the number of rows, waveform", _growth(), "growth"),
+    "memory": Suite("Peak memory", _jobs((OURS, EX, SVC), ("a9a", "ijcnn1", "w8a"), repeats=1)),
+    "floor": Suite(
+        "Fit time over the bare cost of its kernel values",
+        _jobs((OURS,), ("a9a", "w8a", "mnist8"), measure="floor", repeats=5),
+        "floor",
+    ),
+    "predict": Suite("Prediction", _jobs((OURS, EX, SVC), ("a9a",), repeats=2), "predict"),
+    "converge": Suite(
+        "The exact solution, at the same tolerance",
+        _jobs((CONVERGED, EX, SVC), ("a9a", "ijcnn1"), repeats=3),
+    ),
+    "stream": Suite(
+        "Streams, one example at a time: predicted, then learned",
+        _jobs(STREAM_PEERS, ("sea", "elec2", "weather"), measure="stream"),
+        "stream",
+    ),
+}

@@ -1,0 +1,313 @@
+"""The LASVM learner: a support set, a kernel, and what to do with the examples that come.
+
+``learn`` takes examples as a stream does, ``epoch`` passes over a data set at hand, ``finish``
+optimises what was collected (lasvm-2005, section 3.2, step 3), ``converge`` goes on until no
+example of the data set violates the optimality conditions by more than tau: the exact SVM.
+
+With ``block_size == 1`` the listing is followed to the letter (``core/lasvm.py``), else blocks of
+examples are learned at once (``core/lasvm_block.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from . import lasvm, lasvm_block, working_set
+from .cache import KernelCache, keep_row, make_cache, widen
+from .rows import Rows
+from .support import NEED, PHASE, POSITION, STORED, Fresh, Support
+
+FEW = 32
+"""Streams that bring fewer examples than this at a time are learned one by one."""
+
+_SINGLES = 256
+"""Examples between two signs of progress when they are learned one by one."""
+
+_NO_SLOTS = np.empty(0, np.int64)
+
+
+class LASVM:
+    """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        like: Rows,
+        n_labels: int,
+        *,
+        tau: float = 1e-3,
+        cache_size: float = 200.0,
+        block_size: int = 2048,
+        budget: int | None = None,
+    ):
+        self.kernel, self.tau, self.cache_size = kernel, tau, cache_size
+        self.block_size, self.budget = block_size, budget
+        self.n_labels = n_labels
+        self.seeds = np.full(n_labels, lasvm.SEEDS)
+        self.support = Support(like, [1] if n_labels <= 2 else list(range(n_labels)))
+        self.cache: KernelCache | None = None
+        self.converged = False
+        self._vectors: Any = None
+
+    @property
+    def singly(self) -> bool:
+        """Whether examples are learned one by one, as listed."""
+        return self.block_size == 1 or self.budget is not None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"cache": None, "_vectors": None}  # kernel values can be computed again
+
+    # -- labels ---------------------------------------------------------------------------
+
+    def add_label(self) -> None:
+        """One more label; its machine starts with the present rows as counter-examples."""
+        if self.n_labels == 2:
+            self.support.split_classes()
+        self.n_labels += 1
+        if self.n_labels > 2:
+            self.support.add_machine(self.n_labels - 1)
+        self.seeds = np.append(self.seeds, lasvm.SEEDS)
+
+    # -- learning -------------------------------------------------------------------------
+
+    def learn(self, fresh: Fresh) -> None:
+        """Examples of a stream, in order."""
+        self._vectors = None
+        if self.singly or len(fresh.rows) < FEW:
+            self.learn_singly(fresh, _NO_SLOTS)
+            return
+        for part in self._parts(fresh, np.arange(len(fresh.rows))):
+            self._learn_block(part)
+
+    def _parts(self, fresh: Fresh, order: np.ndarray) -> Iterator[Fresh]:
+        for first in range(0, len(order), self.block_size):
+            which = order[first : first + self.block_size]
+            yield select(fresh, which)
+
+    def _learn_block(self, fresh: Fresh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
+        self.cache = None
+        slack = lasvm_block.learn_block(self.support, self.kernel, fresh)
+        return slack, *lasvm_block.evict(self.support)
+
+    def learn_singly(self, fresh: Fresh, slot_of: np.ndarray) -> None:
+        """PROCESS and REPROCESS for each example in turn."""
+        n, first = len(fresh.rows), 0
+        while first < n:
+            size = int(np.clip(self.support.n // 32, 1, 128))
+            self._few(select(fresh, slice(first, first + size)), slot_of)
+            first += size
+
+    def _few(self, fresh: Fresh, slot_of: np.ndarray) -> None:
+        """Some examples whose kernel values are computed in one block."""
+        support, n = self.support, self.support.n
+        self._make_room(n + len(fresh.rows))
+        rows = support.rows()
+        values = np.empty((len(fresh.rows), n + len(fresh.rows)), np.float32)
+        values[:, :n] = self.kernel.block(fresh.rows, rows)
+        values[:, n:] = self.kernel.block(fresh.rows, fresh.rows)
+        a = support.a
+        a.column[:n] = a.handle[:n] = np.arange(n)
+        a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
+        joined = np.zeros(support.machines, bool)
+        block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of)
+        limit = self.budget or 0
+        row = np.empty(n + len(fresh.rows), np.float32)
+        while not lasvm.online(block, support.a, self.cache, self.tau, limit, row):
+            support.settle(fresh.rows)
+            self._fetch_row(int(a.count[NEED]))
+        support.settle(fresh.rows)
+
+    def _make_room(self, needed: int) -> None:
+        self.support.reserve(needed)
+        capacity = len(self.support.a.label)
+        if self.cache is None:
+            self.cache = make_cache(self.cache_size, capacity)
+        elif len(self.cache.pages) < capacity:
+            self.cache = widen(self.cache, self.cache_size, capacity)
+
+    def _fetch_row(self, s: int) -> None:
+        rows = self.support.rows()
+        row = self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
+        keep_row(self.cache, s, row, self.support.n, -1)
+
+    # -- a data set at hand ---------------------------------------------------------------
+
+    def epoch(self, data: Fresh, order: np.ndarray, slacks: np.ndarray) -> Iterator[int]:
+        """One pass over the data set; yields how many examples are done.
+
+        ``slacks[i]`` is example i's last known y (g - b), for a second look at those turned away.
+        """
+        self._vectors = None
+        if self.singly:
+            yield from self._epoch_singly(data, order)
+            return
+        done = 0
+        for part in self._parts(data, order):
+            done += len(part.rows)
+            new = ~np.isin(part.key, self.support.a.key[: self.support.n])
+            part = part if new.all() else select(part, np.flatnonzero(new))
+            slack, gone, gone_slack = self._learn_block(part)
+            slacks[part.key] = slack
+            slacks[gone] = gone_slack
+            yield done
+
+    def _epoch_singly(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
+        slot_of = np.full(len(data.rows), -1)
+        slot_of[self.support.a.key[: self.support.n]] = np.arange(self.support.n)
+        for first in range(0, len(order), _SINGLES):
+            which = order[first : first + _SINGLES]
+            self.learn_singly(select(data, which), slot_of)
+            self._vectors = None
+            yield min(first + _SINGLES, len(order))
+
+    def n_steps(self, n: int) -> int:
+        """How often ``epoch`` yields for n examples."""
+        return -(-n // (_SINGLES if self.singly else self.block_size))
+
+    def second_look(self, data: Fresh, slacks: np.ndarray) -> None:
+        """Examples turned away near the margin are judged by the model as it is now."""
+        if self.singly:
+            return
+        self._vectors = None
+        which = self._outside(len(data.rows), slacks, lasvm_block.NEAR)
+        for first in range(0, len(which), self.block_size):
+            part = select(data, which[first : first + self.block_size])
+            grad, slack = self._judge(part)
+            slacks[part.key] = slack
+            near = np.flatnonzero(slack > -lasvm_block.REENTER)
+            if len(near):
+                y = self.support.signs(part.label)
+                lasvm_block.admit(self.support, self.kernel, part, near, grad, y)
+
+    def _outside(self, n: int, slacks: np.ndarray, reach: float) -> np.ndarray:
+        """Examples not in the support set whose last slack was above -reach."""
+        near = slacks > -reach
+        near[self.support.a.key[: self.support.n]] = False
+        return np.flatnonzero(near)
+
+    def _judge(self, part: Fresh) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients and slacks of examples outside the support set."""
+        y = self.support.signs(part.label)
+        product = self.kernel.product(part.rows, self.support.rows(), self.support.alpha())
+        grad = y - product.T
+        return grad, lasvm_block.slack_of(self.support, y, grad)
+
+    def converge(self, data: Fresh, slacks: np.ndarray) -> Iterator[int]:
+        """Admit violators and finish, until none is left; yields how many came in each time."""
+        self.converged, reach = False, lasvm_block.NEAR
+        for _ in range(1000):
+            entered = self._admit_violators(data, slacks, reach)
+            if entered == 0 and reach == np.inf:
+                self.converged = True
+                return
+            reach = np.inf if entered == 0 else lasvm_block.NEAR
+            if entered:
+                done = self.finish()
+                yield entered
+                if not done:
+                    return
+
+    def _admit_violators(self, data: Fresh, slacks: np.ndarray, reach: float) -> int:
+        """Bring in examples that violate by more than tau, judged by g_max and g_min of S."""
+        self.support.measure()
+        which = self._outside(len(data.rows), slacks, reach)
+        entered = 0
+        bias, delta = self.support.a.bias.copy(), self.support.a.delta.copy()
+        frame = self.support.n
+        size = max(self.block_size, 2048)
+        found = []
+        for first in range(0, len(which), size):
+            part = select(data, which[first : first + size])
+            y = self.support.signs(part.label)
+            product = self.kernel.product(part.rows, self.support.rows(), self.support.alpha())
+            grad = y - product.T
+            slacks[part.key] = lasvm_block.slack_of(self.support, y, grad)
+            # y = +1 violates with g_min: g - (b - delta / 2) > tau; y = -1 likewise with g_max.
+            excess = y * (grad - bias[:, None]) + delta[:, None] / 2
+            new = np.flatnonzero((excess > self.tau).any(axis=0))
+            if len(new):
+                found.append((select(part, new), grad[:, new]))
+        for part, grad in found:
+            self.support.append(part, grad)
+            entered += len(part.rows)
+        assert self.support.n == frame + entered
+        return entered
+
+    # -- finishing ------------------------------------------------------------------------
+
+    def finish(self) -> bool:
+        """Optimise until delta <= tau for every machine. Returns whether all got there."""
+        self._vectors = None
+        if self.support.n == 0:
+            return True
+        if self.singly:
+            done = all([self._finish_singly(m) for m in range(self.support.machines)])
+            self.support.settle(self.support.rows())
+            return done
+        self.cache = None
+        keeper = working_set.RowKeeper(self.kernel, self.support.rows(), self.cache_size)
+        done = all(
+            [
+                working_set.optimise(
+                    self.support, self.kernel, m, self.tau, self.cache_size, keeper
+                )
+                for m in range(self.support.machines)
+            ]
+        )
+        self.support.measure()
+        return done
+
+    def _finish_singly(self, m: int) -> bool:
+        """Step 3 of the listing. Evicted rows are gone from the store at once."""
+        support = self.support
+        self._make_room(support.n)
+        support.a.count[STORED] = support.n
+        support.a.handle[: support.n] = np.arange(support.n)
+        for _ in range(1_000_000):
+            state = lasvm.finish(m, support.a, self.cache, self.tau, 100_000, _NO_SLOTS)
+            if state == 0:
+                return True
+            support.settle(support.rows())
+            if state < 0:
+                self._fetch_row(int(support.a.count[NEED]))
+        return False
+
+    def refresh(self) -> None:
+        """Gradients anew from the coefficients: what drift there was is gone."""
+        support = self.support
+        product = self.kernel.product(support.rows(), support.rows(), support.alpha())
+        support.a.grad[:, : support.n] = support.signs() - product.T
+
+    # -- what was learned -----------------------------------------------------------------
+
+    def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        """Support vectors, their coefficients (machines, n), the biases, and the slots."""
+        vectors = self._vectors
+        if vectors is None:
+            alpha = self.support.alpha()
+            used = np.flatnonzero(alpha.any(axis=0))
+            rows = self.support.rows().take(used)
+            vectors = rows, alpha[:, used], self.support.a.bias.copy(), used
+            self._vectors = vectors
+        return vectors
+
+    def keys(self, slots: np.ndarray) -> np.ndarray:
+        return self.support.a.key[slots]
+
+    def labels(self, slots: np.ndarray) -> np.ndarray:
+        return self.support.a.label[slots]
+
+    def decide(self, rows: Rows) -> np.ndarray:
+        """Decision values, (n, machines). Does not count as training."""
+        vectors, alpha, bias, _ = self.expansion()
+        return replace(self.kernel).product(rows, vectors, alpha) + bias
+
+
+def select(fresh: Fresh, which: np.ndarray | slice) -> Fresh:
+    """Some of the examples."""
+    return Fresh(fresh.rows.take(which), *(array[which] for array in fresh[1:]))

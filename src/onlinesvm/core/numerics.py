@@ -1,0 +1,54 @@
+"""Numerics policy, in one place: dtypes, tolerances, compilation.
+
+Kernel values and rows are ``float32``; coefficients, gradients and sums are ``float64``.
+Loops are compiled with the on-disk cache and release the interpreter lock. With
+``NUMBA_DISABLE_JIT=1`` the same functions run as plain Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+
+REAL = np.float32
+"""Rows and kernel values."""
+
+SUM = np.float64
+"""Coefficients, gradients, bounds."""
+
+JIT_DISABLED = bool(numba.config.DISABLE_JIT)
+
+CURVATURE_FLOOR = 1e-12
+"""Smallest K_ii + K_jj - 2 K_ij a direction search divides by (duplicates give zero)."""
+
+# No "reassoc": the exponential's rounding trick relies on the written order.
+ORDERED_MATH = {"nnan", "ninf", "nsz", "contract"}
+# Sums may be reordered, which is what lets them run in vector registers.
+REORDERED_MATH = {"nnan", "ninf", "nsz", "contract", "reassoc"}
+
+
+def jit(
+    function: Callable[..., Any] | None = None, *, fastmath: set[str] | bool = False, **options: Any
+) -> Callable[..., Any]:
+    """Compile a loop: cached on disk where a folder can be written, lock released."""
+
+    def compile_(target: Callable[..., Any]) -> Callable[..., Any]:
+        settings = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", **options}
+        if JIT_DISABLED:
+            return target
+        try:
+            return numba.njit(cache=True, **settings)(target)
+        except RuntimeError:  # no writable cache folder: compile in memory
+            return numba.njit(**settings)(target)
+
+    if function is not None:
+        return compile_(function)
+    return compile_
+
+
+def inner(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
+    """``jit`` for what only compiled code calls: no way in from Python, so quicker to compile."""
+    return jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)

@@ -1,0 +1,189 @@
+"""Rows of examples, dense or sparse, and a growing store of them.
+
+A row is float32. Dense rows are a C-ordered matrix; sparse rows are pieces of two long arrays
+(``tiles.SparseRows``). Rows of a precomputed kernel are its values, and carry the column that
+each of them is (``key``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .tiles import SparseRows
+
+
+class Rows:
+    """n examples: their values, squared norms and, for a precomputed kernel, columns."""
+
+    def __init__(
+        self,
+        values: np.ndarray | SparseRows,
+        squares: np.ndarray,
+        n_features: int,
+        key: np.ndarray | None = None,
+    ):
+        self.values = values
+        self.squares = squares
+        self.n_features = n_features
+        self.key = key
+
+    @classmethod
+    def of(
+        cls, X: Any, centre: np.ndarray | None = None, key: np.ndarray | None = None
+    ) -> Rows:
+        """Rows of an array or CSR matrix, less ``centre`` (before digits are lost to float32)."""
+        if sparse.issparse(X):
+            X = X.tocsr()
+            data = np.ascontiguousarray(X.data, np.float32)
+            indices = np.ascontiguousarray(X.indices, np.int32)
+            pointer = X.indptr.astype(np.int64)
+            values = SparseRows(pointer[:-1], pointer[1:], indices, data)
+            squares = np.zeros(X.shape[0], np.float32)
+            full = np.flatnonzero(values.end > values.begin)
+            if full.size:
+                squares[full] = np.add.reduceat(data.astype(np.float64) ** 2, pointer[full])
+            return cls(values, squares, X.shape[1], key)
+        dense = np.asarray(X) if centre is None else np.asarray(X) - centre
+        dense = np.ascontiguousarray(dense, np.float32)
+        return cls(dense, np.einsum("ij,ij->i", dense, dense), dense.shape[1], key)
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    @property
+    def is_sparse(self) -> bool:
+        return isinstance(self.values, SparseRows)
+
+    def take(self, which: np.ndarray | slice) -> Rows:
+        """The rows ``which`` (indices, mask or slice). Sparse rows share their long arrays."""
+        values = (
+            SparseRows(self.values.begin[which], self.values.end[which], *self.values[2:])
+            if isinstance(self.values, SparseRows)
+            else self.values[which]
+        )
+        key = None if self.key is None else self.key[which]
+        return Rows(values, self.squares[which], self.n_features, key)
+
+    def to_sparse(self) -> Rows:
+        """The same rows, sparse."""
+        return self if self.is_sparse else Rows.of(sparse.csr_matrix(self.values), key=self.key)
+
+    def to_array(self, centre: np.ndarray | None = None) -> np.ndarray | sparse.csr_matrix:
+        """The rows as users know them: float64, moved back by ``centre``."""
+        if not isinstance(self.values, SparseRows):
+            dense = self.values.astype(np.float64)
+            return dense if centre is None else dense + centre
+        packed = pack(self.values)
+        pointer = np.append(packed.begin, len(packed.data))
+        shape = (len(self), self.n_features)
+        return sparse.csr_matrix((packed.data.astype(np.float64), packed.indices, pointer), shape)
+
+
+def pack(values: SparseRows) -> SparseRows:
+    """The same sparse rows, one after the other without gaps."""
+    lengths = values.end - values.begin
+    end = np.cumsum(lengths)
+    begin = end - lengths
+    where = np.repeat(values.begin - begin, lengths) + np.arange(lengths.sum())
+    return SparseRows(begin, end, values.indices[where], values.data[where])
+
+
+def _grown(array: np.ndarray, used: int, needed: int) -> np.ndarray:
+    """``array`` with room for ``needed`` along axis 0, at least doubled."""
+    if needed <= len(array):
+        return array
+    larger = np.empty((max(needed, 2 * len(array)), *array.shape[1:]), array.dtype)
+    larger[:used] = array[:used]
+    return larger
+
+
+class RowStore:
+    """Rows that come and go: appended at the end, holes filled from the end."""
+
+    def __init__(self, like: Rows, capacity: int = 64):
+        self.n = 0
+        self.n_features = like.n_features
+        self.is_sparse = like.is_sparse
+        self._squares = np.empty(capacity, np.float32)
+        self._key = None if like.key is None else np.empty(capacity, like.key.dtype)
+        if self.is_sparse:
+            self._begin = np.empty(capacity, np.int64)
+            self._end = np.empty(capacity, np.int64)
+            self._indices = np.empty(capacity * 16, np.int32)
+            self._data = np.empty(capacity * 16, np.float32)
+            self._used = 0  # of the long arrays, dead rows included
+        else:
+            self._dense = np.empty((capacity, like.n_features), np.float32)
+
+    def append(self, rows: Rows) -> None:
+        n, total = self.n, self.n + len(rows)
+        self._squares = _grown(self._squares, n, total)
+        self._squares[n:total] = rows.squares
+        if self._key is not None and rows.key is not None:
+            self._key = _grown(self._key, n, total)
+            self._key[n:total] = rows.key
+        if self.is_sparse:
+            self._append_sparse(pack(rows.to_sparse().values), total)  # type: ignore[arg-type]
+        else:
+            self._dense = _grown(self._dense, n, total)
+            self._dense[n:total] = rows.values
+        self.n = total
+
+    def _append_sparse(self, values: SparseRows, total: int) -> None:
+        n, used, needed = self.n, self._used, self._used + len(values.data)
+        self._begin, self._end = _grown(self._begin, n, total), _grown(self._end, n, total)
+        self._indices = _grown(self._indices, used, needed)
+        self._data = _grown(self._data, used, needed)
+        self._begin[n:total] = values.begin + used
+        self._end[n:total] = values.end + used
+        self._indices[used:needed] = values.indices
+        self._data[used:needed] = values.data
+        self._used = needed
+
+    def move(self, source: np.ndarray, target: np.ndarray, n: int) -> None:
+        """Rows ``source`` overwrite rows ``target``; afterwards there are n."""
+        self._squares[target] = self._squares[source]
+        if self._key is not None:
+            self._key[target] = self._key[source]
+        if self.is_sparse:
+            self._begin[target], self._end[target] = self._begin[source], self._end[source]
+        else:
+            self._dense[target] = self._dense[source]
+        self.n = n
+        if self.is_sparse and self._used > 4096:
+            self._repack()
+
+    def rearrange(self, handle: np.ndarray, fresh: Rows) -> None:
+        """Row s becomes old row ``handle[s]``, or fresh row ``handle[s] - n`` where beyond n."""
+        old, total = self.n, len(handle)
+        place = np.arange(total)
+        new = np.flatnonzero(handle >= old)
+        moved = np.flatnonzero((handle < old) & (handle != place))
+        if len(new):
+            self.append(fresh.take(handle[new] - old))
+        source = handle.copy()
+        source[new] = old + np.arange(len(new))
+        out_of_place = np.concatenate([moved, new[source[new] != new]])
+        self.move(source[out_of_place], out_of_place, total)
+
+    def _repack(self) -> None:
+        live = int((self._end[: self.n] - self._begin[: self.n]).sum())
+        if 2 * live > self._used:
+            return
+        packed = pack(self.rows().values)  # type: ignore[arg-type]
+        self._begin[: self.n], self._end[: self.n] = packed.begin, packed.end
+        self._indices[:live], self._data[:live], self._used = packed.indices, packed.data, live
+
+    def rows(self) -> Rows:
+        """The rows held now (views: valid until the store changes)."""
+        n = self.n
+        values: Any = (
+            SparseRows(self._begin[:n], self._end[:n], self._indices, self._data)
+            if self.is_sparse
+            else self._dense[:n]
+        )
+        key = None if self._key is None else self._key[:n]
+        return Rows(values, self._squares[:n], self.n_features, key)

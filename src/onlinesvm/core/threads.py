@@ -1,0 +1,61 @@
+"""Threads for kernel tiles: rows split over workers.
+
+Compiled loops release the interpreter lock, so plain threads suffice. The count asked for is
+never exceeded: inside a joblib worker, or where ``OMP_NUM_THREADS`` says so, it is less.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+from joblib import parallel
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every platform
+        cores = os.cpu_count() or 1
+    with contextlib.suppress(ValueError):
+        cores = min(cores, max(1, int(os.environ.get("OMP_NUM_THREADS", cores))))
+    return cores
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Threads to use for ``n_jobs``: ``None`` or -1 all cores, -2 all but one, n at most n."""
+    backend, _ = parallel.get_active_backend()
+    if getattr(backend, "nesting_level", 0):  # a joblib worker has its share already
+        return 1
+    if n_jobs is None:
+        return available_cores()
+    if n_jobs < 0:
+        return max(1, available_cores() + 1 + n_jobs)
+    return min(n_jobs, max(available_cores(), 1))
+
+
+@lru_cache(maxsize=8)
+def _pool(process: int, workers: int) -> ThreadPoolExecutor:
+    # Keyed by process: a forked child must not wait for its parent's threads.
+    return ThreadPoolExecutor(workers, thread_name_prefix="onlinesvm")
+
+
+def over_rows(task: Callable[[int, int], Any], n_rows: int, threads: int) -> None:
+    """Run ``task(first, last)`` over all rows, split evenly over the threads."""
+    threads = max(1, min(threads, n_rows))
+    if threads == 1:
+        task(0, n_rows)
+        return
+    edges = [n_rows * t // threads for t in range(threads + 1)]
+    pool = _pool(os.getpid(), threads - 1)
+    others = [pool.submit(task, a, b) for a, b in zip(edges[1:-1], edges[2:], strict=True)]
+    try:
+        task(edges[0], edges[1])
+    finally:
+        for other in others:
+            other.result()

@@ -1,0 +1,405 @@
+"""What all classifiers of the family share: validation, labels, blocks, fitted attributes.
+
+A classifier hands examples to its *learner*, a class of the core with these verbs:
+
+``learn(fresh)``       examples in order (``core.support.Fresh``)
+``add_label()``        one more label
+``finish()``           the algorithm's finishing step, if it has one
+``expansion()``        support rows, coefficients (machines, n), biases, slots
+``decide(rows)``       decision values (n, machines)
+``keys(slots)``        the data-set numbers of support rows
+
+Everything that can be wrong with the input is found before the learner sees any of it.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..kernels import KERNEL_NAMES, Kernel, make_kernel
+from .interrupt import Interruptible
+from .labels import LabelBook, unique_labels
+from .progress import CallbackSupportMixin, FitProgress, with_callbacks
+
+SPARSE_BELOW = 0.25
+"""Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
+
+SPARSE_FROM = 64
+"""... if it has at least so many features."""
+
+KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+}
+
+
+class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _weighted = True  # whether the algorithm has a cost that weights can scale
+
+    # -- for subclasses -------------------------------------------------------------------
+
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        raise TypeError(f"{type(self).__name__} does not make a learner.")  # pragma: no cover
+
+    def _run(self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any) -> Any:
+        """Learn a data set at hand: the algorithm's epochs and its finishing step.
+
+        A generator: it yields after each step, where an interruption may come.
+        """
+        order = np.arange(len(data.rows))
+        for epoch in range(getattr(self, "epochs", 1)):
+            if getattr(self, "shuffle", True):
+                order = rng.permutation(len(data.rows))
+            steps = learner.epoch(data, order)
+            yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
+        learner.finish()
+
+    # -- learning -------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn a data set at hand.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier. After Ctrl-C it is what was learned so far.
+        """
+        before = dict(self.__dict__)
+        try:
+            X, y = self._check_examples(X, y, reset=True)
+            labels = unique_labels(y)
+            if len(labels) < 2:
+                raise ValueError(
+                    f"The number of classes has to be greater than one; got {len(labels)} class "
+                    f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
+                )
+            self._settle(X, LabelBook(labels))
+            cost = self._cost(y, labels, sample_weight)
+            data = self._fresh(X, y, cost)
+            learner = self._make_learner(self._kernel, data.rows, len(labels))
+        except BaseException:
+            self.__dict__ = before
+            raise
+        self._train(learner, self._without_zero_cost(data), X, y, before)
+        return self
+
+    def _train(self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any]) -> None:
+        """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned."""
+        rng = check_random_state(getattr(self, "random_state", None))
+        self._learner = learner
+        progress = FitProgress(self, X, y, None)
+        try:
+            with Interruptible() as interruptible:
+                for _ in self._run(learner, data, rng, progress):
+                    interruptible.check()
+                    if progress.stopped:
+                        break
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            self.__dict__ = before
+            raise
+        progress.close()
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Learn examples of a stream, one row or many, in the order given.
+
+        A call with bad input changes nothing. Labels never seen before are welcome.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples. The first call settles ``gamma="scale"`` for good.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            Labels to expect; accepted for scikit-learn's sake, never required.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The classifier, which has learned the examples.
+        """
+        before = dict(self.__dict__)
+        try:
+            if getattr(self, "kernel", None) == "precomputed":
+                raise ValueError(
+                    "kernel='precomputed' needs all examples at once: use fit, or pass the "
+                    "kernel as a function of two arrays."
+                )
+            first = not hasattr(self, "_learner")
+            X, y = self._check_examples(X, y, reset=first)
+            labels = unique_labels(y)
+            if classes is not None:
+                labels = np.union1d(labels, unique_labels(np.asarray(classes)))
+            cost = self._cost(y, None, sample_weight)
+            if first:
+                self._settle(X, LabelBook())
+            self._book.check(labels)
+            data = self._without_zero_cost(self._fresh(X, None, cost))
+            self._learn(data, y, cost, labels)
+        except BaseException as error:
+            if not isinstance(error, KeyboardInterrupt) or not hasattr(self, "_learner"):
+                self.__dict__ = before
+            raise
+        return self
+
+    def _learn(self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray) -> None:
+        """Hand validated examples to the learner."""
+        book = deepcopy(self._book)
+        fresh_labels = book.missing(labels)
+        book.add(fresh_labels)
+        data = data._replace(label=book.encode(y[cost > 0]))
+        learner = getattr(self, "_learner", None)
+        if learner is None:
+            learner = self._make_learner(self._kernel, data.rows, len(book))
+        else:
+            if not self._kernel.is_compiled:  # a callable may fail half-way
+                learner = deepcopy(learner)
+            for _ in range(len(fresh_labels)):
+                learner.add_label()
+        with Interruptible():
+            learner.learn(data)
+            self._learner, self._book = learner, book
+
+    def finish(self) -> Any:
+        """Run the algorithm's finishing step on what was learned; learning may go on after it.
+
+        Returns
+        -------
+        self : object
+            The classifier.
+        """
+        check_is_fitted(self)
+        with Interruptible():
+            self._learner.finish()
+        return self
+
+    # -- checks ---------------------------------------------------------------------------
+
+    def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset,
+            accept_large_sparse=False,
+        )  # fmt: skip
+        if reset and getattr(self, "kernel", None) == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                "Precomputed matrix must be a square matrix: the kernel value of every pair of "
+                f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
+            )
+        return X, y
+
+    def _cost(self, y: np.ndarray, labels: Any, sample_weight: Any) -> np.ndarray:
+        """Weight of each example: class_weight times sample_weight."""
+        class_weight = getattr(self, "class_weight", None)
+        if sample_weight is not None and not self._weighted:
+            raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
+        weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise ValueError("All sample weights are zero: there is nothing to learn.")
+        if class_weight is None:
+            return weight
+        if labels is None:
+            if class_weight == "balanced":
+                raise ValueError(
+                    "class_weight='balanced' needs all labels at once: use fit, or pass the "
+                    "weights as a dictionary."
+                )
+            table = dict(class_weight)
+            return weight * np.array([table.get(label, 1.0) for label in y.tolist()])
+        scale = compute_class_weight(class_weight, classes=labels, y=y)
+        return weight * scale[np.searchsorted(labels, y)]
+
+    def _settle(self, X: Any, book: LabelBook) -> None:
+        """Fix on the first examples what stays: gamma, the shift, dense or sparse."""
+        self._book = book
+        self._kernel = make_kernel(
+            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
+            n_jobs=self.n_jobs, X=X,
+        )  # fmt: skip
+        dense = not sparse.issparse(X)
+        self._packs = bool(
+            dense
+            and self._kernel.is_compiled
+            and X.shape[1] >= SPARSE_FROM
+            and np.count_nonzero(X[:1000]) < SPARSE_BELOW * X[:1000].size
+        )
+        shifts = dense and not self._packs and self._kernel.ignores_shift
+        self._centre = X.mean(axis=0) if shifts else None
+
+    def _rows(self, X: Any, key: np.ndarray | None = None) -> Any:
+        from ..core.rows import Rows
+
+        if self._packs and not sparse.issparse(X):
+            X = sparse.csr_matrix(X)
+        if sparse.issparse(X) and self._centre is not None:
+            X = X.toarray()  # the model is dense and shifted; a block at a time, it fits
+        return Rows.of(X, self._centre, key)
+
+    def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
+        from ..core.support import Fresh
+
+        n = X.shape[0]
+        number = np.arange(n)
+        rows = self._rows(X, number if self._kernel.name == "precomputed" else None)
+        diagonal = self._kernel.diagonal(rows)
+        if not np.isfinite(rows.squares).all() or not np.isfinite(diagonal.astype(np.float32)).all():
+            raise ValueError(
+                "The values are too large for kernel values in single precision; scale the "
+                "features (for example with StandardScaler)."
+            )
+        label = np.zeros(n, np.int64) if y is None else self._book.encode(y)
+        bound = getattr(self, "C", None)
+        bound = cost * (1.0 if bound is None else float(bound))
+        return Fresh(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
+
+    def _without_zero_cost(self, data: Any) -> Any:
+        from ..core.support import Fresh
+
+        if (data.bound > 0).all():
+            return data
+        used = np.flatnonzero(data.bound > 0)
+        fields = {name: getattr(data, name)[used] for name in data._fields[1:]}
+        fields["key"] = np.arange(len(used)) if (fields["key"] >= 0).all() else fields["key"]
+        return Fresh(data.rows.take(used), **fields)
+
+    # -- prediction -----------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the boundary, in units of the margin.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for ``classes_[1]`` with two classes, else one column a class.
+        """
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False,
+            accept_large_sparse=False,
+        )  # fmt: skip
+        values = self._to_classes(self._learner.decide(self._rows(X)).T)
+        return values[0] if len(values) == 1 else values.T
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each example.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        values = self.decision_function(X)
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(values))
+        if values.ndim == 1:
+            return self.classes_[(values > 0).astype(int)]
+        return self.classes_[values.argmax(axis=1)]
+
+    def _to_classes(self, values: np.ndarray) -> np.ndarray:
+        """Machines in the order of ``classes_``; two classes: the second is positive."""
+        order = self._book.order()
+        if len(order) > 2:
+            return values[order]
+        return -values if len(order) == 2 and order[1] == 0 else values
+
+    # -- fitted attributes ----------------------------------------------------------------
+
+    def _fitted(self, name: str) -> Any:
+        if not hasattr(self, "_learner"):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} yet: call fit or partial_fit first."
+            )
+        return self._learner
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels known so far, sorted."""
+        self._fitted("classes_")
+        return self._book.classes
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``."""
+        rows = self._fitted("support_vectors_").expansion()[0]
+        if self._kernel.name == "precomputed":
+            return np.empty((0, 0))
+        return rows.to_array(self._centre)
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Numbers of the support vectors in the data given to ``fit``; -1 for a stream's."""
+        learner = self._fitted("support_")
+        return learner.keys(learner.expansion()[3])
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Signed coefficients, one row a machine over all support vectors."""
+        return self._to_classes(self._fitted("dual_coef_").expansion()[1])
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Bias of each machine."""
+        return self._to_classes(self._fitted("intercept_").expansion()[2])
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Support vectors of each class."""
+        learner = self._fitted("n_support_")
+        labels = learner.labels(learner.expansion()[3])
+        return np.bincount(labels, minlength=len(self._book))[self._book.order()]
+
+    @property
+    def n_kernel_evaluations_(self) -> int:
+        """Kernel values computed while learning."""
+        self._fitted("n_kernel_evaluations_")
+        return int(self._kernel.n_evaluations)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
+        return tags

@@ -1,0 +1,73 @@
+"""Labels of a stream: numbered in the order they appear, shown to users in sorted order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+
+def unique_labels(y: np.ndarray) -> np.ndarray:
+    """Sorted labels of y, or one clear error."""
+    check_classification_targets(y)
+    try:
+        labels = np.unique(y)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in y.ravel()[:1000]})
+        raise ValueError(
+            f"Mix of label input types ({', '.join(kinds)}): labels must all be numbers or all "
+            "be strings."
+        ) from error
+    if labels.dtype == object and any(
+        not isinstance(label, str | int | float | bool | np.generic) for label in labels
+    ):
+        raise ValueError("Unknown label type: labels must be numbers or strings.")
+    return labels
+
+
+class LabelBook:
+    """Label -> number in order of appearance, and back to scikit-learn's sorted classes."""
+
+    def __init__(self, labels: Any = ()):
+        self.numbers: dict[Any, int] = {}
+        self.classes = np.asarray(labels)
+        self.add(self.classes)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def missing(self, labels: np.ndarray) -> np.ndarray:
+        """Those of the (unique) labels that are not in the book."""
+        return np.array([v for v in labels.tolist() if v not in self.numbers], labels.dtype)
+
+    def check(self, labels: np.ndarray) -> None:
+        """Refuse labels of another kind than those known."""
+        if len(self) and len(labels) and _is_text(labels) != _is_text(self.classes):
+            raise ValueError(
+                "Mix of label input types: the model knows "
+                f"{'strings' if _is_text(self.classes) else 'numbers'}, the new labels are "
+                f"{'strings' if _is_text(labels) else 'numbers'}."
+            )
+
+    def add(self, labels: np.ndarray) -> None:
+        for label in labels.tolist():
+            self.numbers.setdefault(label, len(self.numbers))
+        known = self.classes if not len(labels) else np.concatenate([self.classes, labels])
+        self.classes = np.unique(known)
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Numbers of the labels in y; all are in the book."""
+        if len(y) == 1:
+            return np.array([self.numbers[y[0].item() if hasattr(y[0], "item") else y[0]]])
+        return self.order()[np.searchsorted(self.classes, y)]
+
+    def order(self) -> np.ndarray:
+        """The number of each class, in the sorted order of ``classes``."""
+        return np.array([self.numbers[label] for label in self.classes.tolist()], np.int64)
+
+
+def _is_text(labels: np.ndarray) -> bool:
+    if labels.dtype.kind == "O":
+        return any(isinstance(label, str) for label in labels)
+    return labels.dtype.kind in "US"

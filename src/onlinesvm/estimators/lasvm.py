@@ -1,0 +1,195 @@
+"""LASVM for scikit-learn: see ``LASVMClassifier``. The algorithm is in ``core/lasvm*.py``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..kernels import Kernel
+from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+
+
+class LASVMClassifier(OnlineKernelClassifier):
+    """Support vector classifier that learns one example at a time (LASVM).
+
+    Maximises the dual of the soft-margin SVM ::
+
+        max_a  sum_i a_i y_i - 1/2 sum_ij a_i a_j k(x_i, x_j)
+        with   sum_i a_i = 0,   0 <= y_i a_i <= C
+
+    by online iterations: PROCESS brings a fresh example in, REPROCESS improves the support set
+    and drops what it no longer needs (Bordes, Ertekin, Weston, Bottou 2005, section 3.2). One
+    pass over the data gives about the accuracy of the exact SVM; ``epochs="converge"`` gives the
+    exact SVM. Several classes: one machine a class against the rest, all on the same kernel
+    values.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of a margin violation, as in ``SVC``.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first block on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    tol : float, default=1e-3
+        The paper's tau: violations up to it are left alone.
+    epochs : int or "converge", default=1
+        Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
+        optimality conditions by more than ``tol``.
+    block_size : int, default=2048
+        Examples learned at once. 1 follows the paper's listing to the letter. Streams that
+        bring only a few examples at a time are learned one by one in any case.
+    budget : int or None, default=None
+        At most so many support vectors; beyond it the least harmful joins its nearest
+        neighbour of the same class. Implies learning one by one.
+    class_weight : dict, "balanced" or None, default=None
+        Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
+    cache_size : float, default=200
+        Memory for kernel values among support vectors, in MB.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Signed coefficients.
+    intercept_ : ndarray of shape (n_machines,)
+        Biases.
+    n_support_ : ndarray of shape (n_classes,)
+        Support vectors of each class.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    Rows are kept in single precision, shifted by the first block's mean for the RBF kernel,
+    which does not notice; dense rows of mostly zeros are kept sparse.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
+    Learning. JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import LASVMClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = LASVMClassifier(C=10, random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.95)
+    True
+
+    A stream, in pieces of any size:
+
+    >>> stream = LASVMClassifier(C=10, gamma=0.001)
+    >>> for start in range(0, 1500, 100):
+    ...     stream = stream.partial_fit(X[start:start + 100], y[start:start + 100])
+    >>> bool(stream.finish().score(X[1500:], y[1500:]) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
+        "block_size": [Interval(Integral, 1, None, closed="left")],
+        "budget": [Interval(Integral, 2, None, closed="left"), None],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "shuffle": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        tol: float = 1e-3,
+        epochs: int | str = 1,
+        block_size: int = 2048,
+        budget: int | None = None,
+        class_weight: Any = None,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.epochs = epochs
+        self.block_size = block_size
+        self.budget = budget
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        from ..core.lasvm_learner import LASVM
+
+        return LASVM(
+            kernel, rows, n_labels, tau=self.tol, cache_size=self.cache_size,
+            block_size=self.block_size, budget=self.budget,
+        )  # fmt: skip
+
+    def _run(
+        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
+    ) -> Iterator[Any]:
+        """Section 3.2: epochs of online iterations, then the finishing step."""
+        n = len(data.rows)
+        slacks = np.full(n, -np.inf)
+        converge = self.epochs == "converge"
+        for epoch in range(1 if converge else int(self.epochs)):
+            order = rng.permutation(n) if self.shuffle else np.arange(n)
+            steps = learner.epoch(data, order, slacks)
+            yield from progress.epoch(f"epoch {epoch + 1}", steps, learner.n_steps(n))
+            if progress.stopped:
+                return
+        learner.second_look(data, slacks)
+        yield
+        done = learner.finish()
+        yield
+        if converge:
+            yield from progress.epoch("converge", learner.converge(data, slacks), None)
+            done = learner.converged
+        if not done:
+            warnings.warn(
+                f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
+                "allow no further progress. Use a larger tol, or scale the features.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )

@@ -1,0 +1,214 @@
+"""Kernels as small objects: k(x, z), its blocks and its products.
+
+``linear``       <x, z>
+``poly``         (gamma <x, z> + coef0) ** degree
+``rbf``          exp(-gamma |x - z|^2)
+``sigmoid``      tanh(gamma <x, z> + coef0)
+``precomputed``  the rows are kernel values
+a callable       takes two arrays, (n, d) and (m, d), and returns the (n, m) values
+
+A kernel counts the values it has computed; the count is the papers' yardstick. Rows may be
+dense or sparse on either side and stay what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from .core.rows import Rows
+    from .core.tiles import KernelParams
+
+KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+_INLINE_VALUES = 20_000
+"""Below this many values, threads cost more than they bring."""
+
+_CHUNK_ROWS = 1024
+"""Rows at a time where a block must be stored to make a product."""
+
+
+@dataclass
+class Kernel:
+    """One kernel with its parameters settled."""
+
+    name: str
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+    function: Callable[[Any, Any], Any] | None = None
+    n_jobs: int | None = None
+    n_evaluations: int = field(default=0, compare=False)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the fused tiles know this kernel."""
+        return self.name not in ("precomputed", "callable")
+
+    @property
+    def ignores_shift(self) -> bool:
+        """Whether k(x - c, z - c) = k(x, z), so rows may be centred."""
+        return self.name == "rbf"
+
+    @property
+    def params(self) -> KernelParams:
+        from .core.tiles import KernelCode, KernelParams
+
+        return KernelParams(
+            KernelCode[self.name], np.float32(self.gamma), np.float32(self.coef0), int(self.degree)
+        )
+
+    def block(self, X: Rows, Z: Rows) -> np.ndarray:
+        """k(x_i, z_j) for all pairs, float32 of shape (n, m)."""
+        self.n_evaluations += len(X) * len(Z)
+        if not self.is_compiled:
+            return self._python_block(X, Z)
+        from .core import tiles
+
+        out = np.empty((len(X), len(Z)), np.float32)
+        if X.is_sparse or Z.is_sparse:
+            X, Z = X.to_sparse(), Z.to_sparse()
+            self._over_rows(
+                lambda a, b: tiles.sparse_block(
+                    X.values, X.squares, Z.values, Z.squares, X.n_features, self.params, a, b, out
+                ),
+                X,
+                Z,
+            )
+        else:
+            self._over_rows(
+                lambda a, b: tiles.dense_block(
+                    X.values, X.squares, Z.values, Z.squares, self.params, a, b, out
+                ),
+                X,
+                Z,
+            )
+        return out
+
+    def product(self, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
+        """sum_j k(x_i, z_j) coef[c, j] for every machine c: float64 of shape (n, machines)."""
+        out = np.zeros((len(X), len(coef)))
+        if not len(X) or not len(Z):
+            return out
+        if not self.is_compiled:
+            for a in range(0, len(X), _CHUNK_ROWS):
+                part = slice(a, a + _CHUNK_ROWS)
+                out[part] = self.block(X.take(part), Z).astype(np.float64) @ coef.T
+            return out
+        from .core import tiles
+
+        self.n_evaluations += len(X) * len(Z)
+        coef = np.ascontiguousarray(coef, np.float64)
+        if X.is_sparse or Z.is_sparse:
+            X, Z = X.to_sparse(), Z.to_sparse()
+            self._over_rows(
+                lambda a, b: tiles.sparse_product(
+                    X.values, X.squares, Z.values, Z.squares, X.n_features, coef, self.params,
+                    a, b, out,
+                ),
+                X,
+                Z,
+            )  # fmt: skip
+        else:
+            self._over_rows(
+                lambda a, b: tiles.dense_product(
+                    X.values, X.squares, Z.values, Z.squares, coef, self.params, a, b, out
+                ),
+                X,
+                Z,
+            )
+        return out
+
+    def diagonal(self, X: Rows) -> np.ndarray:
+        """k(x_i, x_i) as float64."""
+        if self.name == "rbf":
+            return np.ones(len(X))
+        if self.name == "precomputed":
+            return X.values[np.arange(len(X)), X.key].astype(np.float64)  # type: ignore[index, call-overload]
+        if self.name == "callable":
+            return np.array(
+                [self._python_block(r, r)[0, 0] for r in (X.take([i]) for i in range(len(X)))],  # type: ignore[arg-type]
+                np.float64,
+            )
+        squares = X.squares.astype(np.float64)
+        if self.name == "linear":
+            return squares
+        inner = self.gamma * squares + self.coef0
+        return inner**self.degree if self.name == "poly" else np.tanh(inner)
+
+    def _over_rows(self, task: Callable[[int, int], Any], X: Rows, Z: Rows) -> None:
+        from .core.threads import over_rows, thread_count
+
+        small = len(X) * len(Z) < _INLINE_VALUES
+        over_rows(task, len(X), 1 if small else thread_count(self.n_jobs))
+
+    def _python_block(self, X: Rows, Z: Rows) -> np.ndarray:
+        if self.name == "precomputed":
+            return np.ascontiguousarray(X.values[:, Z.key])  # type: ignore[index, call-overload]
+        assert self.function is not None
+        left = X.to_array() if X.is_sparse else X.values
+        right = Z.to_array() if Z.is_sparse else Z.values
+        values = self.function(left, right)
+        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
+        return check_callable_block(values, (len(X), len(Z)))
+
+
+def check_callable_block(values: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """A callable's answer as float32, or one clear error."""
+    if values.shape != shape:
+        raise ValueError(
+            f"The kernel function returned an array of shape {values.shape} for {shape[0]} by "
+            f"{shape[1]} examples; it must return shape {shape}."
+        )
+    try:
+        block = np.ascontiguousarray(values, np.float32)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"The kernel function must return real numbers: {error}.") from error
+    if not np.isfinite(block).all():
+        raise ValueError(
+            "The kernel function returned NaN or infinity (or a value beyond single precision); "
+            "check it on the examples at hand."
+        )
+    return block
+
+
+def make_kernel(
+    kernel: str | Callable[[Any, Any], Any],
+    *,
+    gamma: float | str = "scale",
+    degree: float = 3,
+    coef0: float = 0.0,
+    n_jobs: int | None = None,
+    X: Any = None,
+) -> Kernel:
+    """A kernel with gamma settled: ``"scale"`` is 1 / (features * variance of X).
+
+    On a stream ``X`` is the first block, which fixes gamma for good.
+    """
+    if callable(kernel):
+        return Kernel("callable", function=kernel, n_jobs=n_jobs)
+    if kernel not in KERNEL_NAMES:
+        raise ValueError(
+            f"kernel={kernel!r} does not exist; choose one of {', '.join(KERNEL_NAMES)}, "
+            "or pass a function of two arrays."
+        )
+    return Kernel(kernel, settle_gamma(gamma, X), int(degree), float(coef0), n_jobs=n_jobs)
+
+
+def settle_gamma(gamma: float | str, X: Any) -> float:
+    """The number that ``gamma`` stands for on these examples."""
+    if not isinstance(gamma, str):
+        return float(gamma)
+    if gamma == "auto":
+        return 1.0 / X.shape[1]
+    if gamma != "scale":
+        raise ValueError(f"gamma={gamma!r} is not known; use 'scale', 'auto' or a number.")
+    variance = (
+        X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else np.var(X, dtype=np.float64)
+    )
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0

@@ -1,0 +1,31 @@
+"""Fixtures and settings shared by all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Compiling a loop inside the first example would trip any deadline; a run that is the same every
+# time is worth more to a shared branch than a few more random examples.
+settings.register_profile(
+    "house",
+    deadline=None,
+    max_examples=30,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("thorough", parent=settings.get_profile("house"), max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The folder of the papers' data sets; a test that asks for it is skipped without one."""
+    folder = os.environ.get("ONLINESVM_DATA")
+    if not folder:
+        pytest.skip("ONLINESVM_DATA names no data folder")
+    path = Path(folder)
+    if not path.is_dir():
+        pytest.fail(f"ONLINESVM_DATA names {folder!r}, which is not a folder")
+    return path

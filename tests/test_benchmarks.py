@@ -1,0 +1,244 @@
+"""The comparison's arithmetic and its lists; nothing here is timed."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from benchmarks import datasets, report, run, worker
+from benchmarks.peers import PEERS
+from benchmarks.suites import SUITES, Job
+
+
+def entry(peer, dataset, limit=600.0, **result):
+    job = {"peer": peer, "dataset": dataset, "limit": limit}
+    return {"job": job, "result": {"status": "ok", "format": "native32", **result}, "others": []}
+
+
+def measurements(entries, shape="comparison"):
+    machine = {"cpu": "some", "cores": 2, "python": "3", "versions": {"onlinesvm": "0"}}
+    base = {"suite": "test", "title": "Test", "shape": shape, "machine": machine}
+    return base | {"entries": entries}
+
+
+@pytest.fixture
+def two_sets():
+    stopped = {"status": "timeout", "reason": "a fit was stopped after 600 s"}
+    missing = {"status": "not installed", "reason": "pip install thundersvm"}
+    return measurements(
+        [
+            entry("onlinesvm", "one", fit_s=[2.0, 1.0], errors=[0.1, 0.2], peak_mb=10.0),
+            entry("sklearnex SVC", "one", fit_s=[4.0, 5.0], errors=[0.125], peak_mb=30.0),
+            entry("thundersvm SVC", "one") | {"result": missing},
+            entry("onlinesvm", "two", fit_s=[2.0], errors=[0.3], peak_mb=10.0),
+            entry("sklearnex SVC", "two", fit_s=[18.0], errors=[0.3], peak_mb=20.0),
+            entry("sklearn SVC", "two") | {"result": stopped},
+        ]
+    )
+
+
+def test_geometric_mean():
+    mean = report.geometric_mean([report.Ratio(4.0), report.Ratio(9.0)])
+    assert mean.value == pytest.approx(6.0)
+    assert not mean.bound
+    assert report.geometric_mean([]) is None
+
+
+def test_geometric_mean_with_a_bound_is_a_bound():
+    assert report.geometric_mean([report.Ratio(4.0), report.Ratio(9.0, bound=True)]).bound
+
+
+def test_ratio_uses_the_best_fit(two_sets):
+    found = report.by_dataset(two_sets)["one"]
+    r = report.ratio(found["sklearnex SVC"], report.ours(found), report.fit_time)
+    assert r == report.Ratio(4.0)
+
+
+def test_ratio_to_a_stopped_fit_is_a_lower_bound(two_sets):
+    found = report.by_dataset(two_sets)["two"]
+    r = report.ratio(found["sklearn SVC"], report.ours(found), report.fit_time)
+    assert r == report.Ratio(300.0, bound=True)
+    assert str(r) == "> 300"
+
+
+def test_ratio_to_what_is_missing_is_none(two_sets):
+    found = report.by_dataset(two_sets)["one"]
+    assert report.ratio(found["thundersvm SVC"], report.ours(found), report.fit_time) is None
+    assert report.ratio(None, report.ours(found), report.fit_time) is None
+
+
+def test_error_is_the_mean_over_seeds_in_percent():
+    assert report.error({"errors": [0.1, 0.2]}) == pytest.approx(15.0)
+    assert report.error({}) is None
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 1.7, 2.0])
+def test_fitted_exponent_recovers_a_power_law(power):
+    rows = [10, 20, 40, 80]
+    assert report.fitted_exponent(rows, [3 * n**power for n in rows]) == pytest.approx(power)
+
+
+def test_fitted_exponent_is_least_squares_on_logarithms():
+    rows, times = [1, 10, 100, 1000], [1.0, 30.0, 200.0, 9000.0]
+    slope = np.polyfit(np.log(rows), np.log(times), 1)[0]
+    assert report.fitted_exponent(rows, times) == pytest.approx(slope)
+    assert report.fitted_exponent([1], [1.0]) is None
+
+
+def test_over_floor():
+    result = {"fit_s": [3.2, 4.0], "kernel_evaluations": 2_000_000, "floor_s_per_value": 1e-6}
+    assert report.over_floor(result) == pytest.approx(1.6)
+
+
+def test_comparison_names_what_was_not_measured(two_sets):
+    text = report.page(two_sets)
+    assert "not installed: pip install thundersvm" in text
+    assert "timeout: a fit was stopped after 600 s" in text
+    # sqrt(4 × 9) = 6 over both sets for oneDAL; SVC has one set only, and says so.
+    assert "| geometric mean | **6** | – | **> 300** (1 sets) |" in text
+    assert "| least | 4 | – | > 300 |" in text
+
+
+def test_comparison_gives_our_error_minus_theirs(two_sets):
+    assert "| one | +2.50 | – | – |" in report.error_gap_table(two_sets)
+
+
+def test_growth_page_and_plot(tmp_path):
+    entries = [
+        entry(peer, f"waveform:{n}", n_train=n, fit_s=[1e-6 * n**power], errors=[0.1])
+        for peer, power in (("onlinesvm", 1.5), ("sklearn SVC", 2.0))
+        for n in (1000, 2000, 4000)
+    ]
+    text = report.write(measurements(entries, "growth"), tmp_path)
+    assert "| onlinesvm | 1,000 to 4,000 | 1.5 |" in text
+    assert "| sklearn SVC | 1,000 to 4,000 | 2 |" in text
+    assert (tmp_path / "test-growth.png").stat().st_size > 1000
+
+
+def test_comparison_plots_are_drawn(two_sets, tmp_path):
+    report.write(two_sets, tmp_path)
+    assert {p.name for p in tmp_path.iterdir()} == {
+        "test.md",
+        "test-error.png",
+        "test-memory.png",
+    }
+
+
+def test_jobs_name_peers_and_sets_that_exist():
+    for suite in SUITES.values():
+        assert suite.shape in report.SHAPES
+        for job in suite.jobs:
+            assert job.peer in PEERS
+            assert job.dataset.partition(":")[0] in datasets.DATASETS
+            assert job.measure in worker.MEASURES
+            assert PEERS[job.peer].stream == (job.measure == "stream")
+
+
+def test_every_peer_is_in_some_suite():
+    used = {job.peer for suite in SUITES.values() for job in suite.jobs}
+    assert used == set(PEERS)
+
+
+def test_the_quick_suite_needs_no_data_folder():
+    assert all(j.dataset.partition(":")[0] in datasets.GENERATED for j in SUITES["quick"].jobs)
+
+
+def test_no_job_sets_a_hyper_parameter():
+    allowed = {"peer", "dataset", "measure", "repeats", "fresh", "rows", "limit"}
+    assert set(Job.__dataclass_fields__) == allowed
+
+
+def test_a_missing_peer_is_named(monkeypatch):
+    monkeypatch.setattr(type(PEERS["onlinesvm"]), "version", lambda self: None)
+    found = run.run_job(Job("vowpalwabbit ksvm", "waveform:100"))
+    assert found["result"]["status"] == "not installed"
+    assert "vowpalwabbit" in found["result"]["reason"]
+
+
+def test_unknown_suite_is_refused(capsys):
+    assert run.main(["--only", "nonsense"]) == 2
+    assert "speed" in capsys.readouterr().err
+
+
+def test_without_a_data_folder_the_error_says_what_to_set(monkeypatch):
+    monkeypatch.delenv("ONLINESVM_DATA", raising=False)
+    with pytest.raises(datasets.DataFolderError, match="set ONLINESVM_DATA"):
+        datasets.load("a9a")
+    spec = {"peer": "sklearn SVC", "dataset": "a9a", "measure": "fit"}
+    assert worker.run(spec)["status"] == "no data"
+
+
+def test_unknown_data_set_lists_those_there_are():
+    with pytest.raises(ValueError, match="waveform"):
+        datasets.load("nonsense")
+
+
+@pytest.mark.parametrize("name", sorted(datasets.GENERATED))
+def test_generated_sets_are_reproducible(name):
+    first, again, other = (datasets.load(f"{name}:1200", seed=s) for s in (0, 0, 1))
+    assert len(first.y_train) == 1200
+    assert np.array_equal(first.X_train, again.X_train)
+    assert not np.array_equal(first.X_train, other.X_train)
+    assert set(np.unique(first.y_train)) == {-1, 1}
+
+
+def test_waveform_is_scaled_by_its_training_part():
+    data = datasets.load("waveform:3000")
+    assert np.allclose(data.X_train.mean(axis=0), 0, atol=1e-4)
+    assert np.allclose(data.X_train.std(axis=0), 1, atol=1e-4)
+    assert data.X_test.shape == (10_000, 21)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "features", "positive"),
+    [("a1a", 1605, 123, 395), ("ijcnn1", 49990, 22, 4853), ("usps0", 7291, 256, 1194)],
+)
+def test_sets_from_files_have_the_stated_counts(data_dir, name, rows, features, positive):
+    data = datasets.load(name)
+    assert data.X_train.shape == (rows, features)
+    assert np.sum(data.y_train > 0) == positive
+    assert data.X_train.dtype == np.float32
+
+
+@pytest.mark.parametrize("form", ["dense32", "dense64", "csr32", "csr64", "native32"])
+def test_convert_keeps_values(form):
+    X = np.array([[0.0, 1.5], [2.0, 0.0]], np.float32)
+    for given in (X, sp.csr_matrix(X)):
+        out = worker.convert(given, form)
+        assert sp.issparse(out) == (form[:-2] == "csr" or ("native" in form and given is not X))
+        assert out.dtype == (np.float64 if form.endswith("64") else np.float32)
+        assert np.array_equal(out.toarray() if sp.issparse(out) else out, X)
+
+
+def test_warm_up_sees_every_class():
+    y = np.r_[np.zeros(5000), np.ones(3)]
+    assert set(y[worker.warm_up_rows(y)]) == {0, 1}
+
+
+def test_worker_measures_a_fit():
+    spec = {"peer": "sklearn SVC", "dataset": "checkerboard:300", "measure": "fit", "repeats": 2}
+    found = worker.run(spec | {"format": "native64", "rows": 200})
+    assert found["status"] == "ok"
+    assert found["n_train"] == 200
+    assert len(found["fit_s"]) == len(found["errors"]) == 2
+    assert 0 < found["errors"][0] < 0.5
+    assert found["n_support"] > 0
+    json.dumps(found)
+
+
+def test_worker_stream_errs_less_than_guessing():
+    spec = {"peer": "RBFSampler + SGD stream", "dataset": "sea:1400", "measure": "stream"}
+    found = worker.run(spec)
+    assert found["status"] == "ok"
+    assert found["errors"][0] < 0.4
+
+
+def test_a_fit_that_takes_too_long_is_reported_as_stopped():
+    # A fresh process is stopped by the alarm long before LIBSVM is through with this.
+    job = Job("sklearn SVC", "checkerboard:20000", repeats=1, limit=0.001)
+    found = run.run_format(job, "native64")
+    assert found["status"] == "timeout"
+    assert math.isclose(job.limit, 0.001)
+    assert "0.001 s" in found["reason"]

@@ -1,0 +1,191 @@
+"""The house keeps its promises: public list, import direction, documentation, file sizes."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import onlinesvm
+
+PUBLIC = [
+    "LASVMClassifier",
+]
+
+# For each room of the package, the rooms it must not know of.
+FORBIDDEN = {
+    "core": {"estimators", "cli", "selection", "active", "model", "stream"},
+    "kernels": {"estimators", "cli", "selection", "active", "model", "stream"},
+    "estimators": {"cli", "stream", "active"},
+    "selection": {"cli", "stream", "estimators", "active"},
+    "active": {"cli", "stream"},
+    "model": {"cli", "stream", "active"},
+    "stream": {"cli"},
+}
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PACKAGE = Path(onlinesvm.__file__).resolve().parent
+GENERATED = re.compile(r"^(\..*|__pycache__|.*\.egg-info|build|dist|results|onlinesvm-demo|venv)$")
+
+public_names = pytest.mark.parametrize("name", PUBLIC)
+
+
+def modules():
+    """Names of all modules of the package."""
+    found = pkgutil.walk_packages(onlinesvm.__path__, "onlinesvm.")
+    return ["onlinesvm", *(m.name for m in found if not m.name.endswith("__main__"))]
+
+
+def imports(source, package):
+    """Full names of all modules that `source`, a module of `package`, imports anywhere in it."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: -(node.level - 1) or None] if node.level else []
+            base = ".".join([*parents, node.module] if node.module else parents)
+            # "from onlinesvm import cli" names a room by what it takes, not by where from.
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def room(module):
+    """The room of a module of the package; None for the package itself and for other packages."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "onlinesvm" and len(parts) > 1 else None
+
+
+def documented_parameters(doc):
+    """Names and written defaults of the Parameters section of a numpydoc docstring."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", doc, re.M | re.S)
+    text = re.sub(r"(,|\\)\n +", r"\1 ", section[1]) if section else ""
+    entries = re.findall(r"^(\w+) ?:(.*)$", text, re.M)
+    default = re.compile(r"default\s*=\s*(.+?)\s*$")
+    return {name: (m[1] if (m := default.search(kind)) else None) for name, kind in entries}
+
+
+def signature_parameters(obj):
+    """Names and defaults of the signature, the default written as in numpydoc."""
+    parameters = inspect.signature(obj).parameters.values()
+    return {
+        p.name: None if p.default is p.empty else repr(p.default)
+        for p in parameters
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+
+
+def same_default(written, actual):
+    """Whether a documented default means the default of the signature."""
+    if written is None or actual is None:
+        return written is actual
+    try:
+        return ast.literal_eval(written) == ast.literal_eval(actual)
+    except (ValueError, SyntaxError):
+        return written == actual
+
+
+def test_public_list_is_pinned():
+    assert sorted(n for n in onlinesvm.__all__ if not n.startswith("__")) == sorted(PUBLIC)
+
+
+def test_every_public_name_exists_and_is_listed_by_dir():
+    for name in onlinesvm.__all__:
+        assert getattr(onlinesvm, name) is not None
+        assert name in dir(onlinesvm)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="NoSuchClassifier"):
+        onlinesvm.NoSuchClassifier
+
+
+def test_version_is_that_of_the_installed_package():
+    from importlib.metadata import version
+
+    assert onlinesvm.__version__ == version("onlinesvm")
+
+
+def test_imports_go_downwards():
+    wrong = []
+    for path in PACKAGE.rglob("*.py"):
+        parts = ("onlinesvm", *path.relative_to(PACKAGE).with_suffix("").parts)
+        package = ".".join(parts[:-1])
+        forbidden = FORBIDDEN.get(parts[1], set())
+        wrong += [
+            f"{'.'.join(parts)} imports {name}"
+            for name in imports(path.read_text(encoding="utf-8"), package)
+            if room(name) in forbidden
+        ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_import_direction_check_sees_every_form_of_import():
+    source = (
+        "import onlinesvm.cli\ndef f():\n    from ..estimators import x\n    from .. import active"
+    )
+    found = {room(name) for name in imports(source, "onlinesvm.core")}
+    assert found == {"cli", "estimators", "active"}
+
+
+@pytest.mark.parametrize("absent", ["numba", "matplotlib", "rich", "click"])
+def test_import_is_light(absent):
+    code = f"import sys, onlinesvm; sys.exit({absent!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_no_large_files():
+    def walk(folder):
+        for path in folder.iterdir():
+            if path.is_symlink() or GENERATED.match(path.name):
+                continue
+            if path.is_dir():
+                yield from walk(path)
+            else:
+                yield path
+
+    large = [str(p.relative_to(REPOSITORY)) for p in walk(REPOSITORY) if p.stat().st_size > 2**20]
+    assert not large
+
+
+@public_names
+def test_documented_parameters_equal_the_signature(name):
+    public = getattr(onlinesvm, name)
+    documented = documented_parameters(inspect.getdoc(public))
+    signature = signature_parameters(public)
+    assert list(documented) == list(signature)
+    wrong = [
+        f"{key}: documented {documented[key]}, is {signature[key]}"
+        for key in signature
+        if not same_default(documented[key], signature[key])
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_documentation_check_sees_a_wrong_default():
+    head = "One.\n\nParameters\n----------\n"
+    doc = head + "a : int, default=2\n    Text.\nb : str\n    Text.\n\nNotes\n-----\nx : y"
+    documented = documented_parameters(doc)
+    assert documented == {"a": "2", "b": None}
+    signature = signature_parameters(lambda a=3, b=None: None)
+    assert not same_default(documented["a"], signature["a"])
+    assert not same_default(documented["b"], signature["b"])
+    assert same_default("'rbf'", '"rbf"')
+    assert same_default("1e-3", "0.001")
+
+
+@public_names
+def test_every_public_class_has_an_example(name):
+    doc = inspect.getdoc(getattr(onlinesvm, name))
+    assert re.search(r"^Examples\n-+\n(.*\n)*>>> ", doc, re.M)
+
+
+@pytest.mark.parametrize("name", modules())
+def test_docstring_examples_run(name):
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    result = doctest.testmod(importlib.import_module(name), optionflags=options)
+    assert result.failed == 0, f"{result.failed} of {result.attempted} examples failed"
