@@ -334,6 +334,9 @@ FROM_FILES: dict[str, Callable[..., Dataset]] = {
 
 DATASETS = {**FROM_FILES, **GENERATED}
 
+SPARSE = frozenset({"a1a", "a4a", "a7a", "a9a", "w3a", "w8a", "ijcnn1", "reuters"})
+"""The sets that come as CSR matrices."""
+
 
 def load(name: str, seed: int = 0) -> Dataset:
     """The data set `name`, or ``name:rows`` for that many training rows.

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.datasets import Dataset
+from benchmarks.datasets import SPARSE, Dataset
 
 COMPONENTS = 1000
 """Random features or landmarks of the approximations by explicit feature maps."""
@@ -26,15 +26,21 @@ COMPONENTS = 1000
 class Peer:
     """A library under one setting.
 
-    `formats` are the forms of input to try, the fastest of which counts: ``dense`` or ``csr``, or
-    ``native`` for the form in which the data set comes, followed by the bits of a float.
+    `forms` are the forms of input it is given: ``dense`` or ``csr``, then the bits of a float; a
+    set that comes dense stays dense. Where there are several, the fastest counts.
     """
 
     name: str
     distribution: str
     build: Callable[[Dataset, int], Any]
-    formats: tuple[str, ...] = ("native32",)
+    forms: tuple[str, ...] = ("csr32", "dense32")
     stream: bool = False
+
+    def forms_for(self, dataset: str) -> list[str]:
+        """The forms in which to hand it this data set."""
+        sparse = dataset.partition(":")[0] in SPARSE
+        forms = self.forms if sparse else (f.replace("csr", "dense") for f in self.forms)
+        return list(dict.fromkeys(forms))
 
     def version(self) -> str | None:
         """The installed version, or None."""
@@ -234,13 +240,13 @@ PEERS: dict[str, Peer] = {
     for peer in (
         Peer("onlinesvm", "onlinesvm", _lasvm()),
         Peer("onlinesvm converged", "onlinesvm", _lasvm(epochs="converge")),
-        Peer("sklearnex SVC", _EX, _sklearnex, ("dense32", "csr32")),
+        Peer("sklearnex SVC", _EX, _sklearnex),
         Peer("sklearnex SVC one-vs-rest", _EX, _sklearnex_one_vs_rest, ("dense32",)),
-        Peer("sklearn SVC", "scikit-learn", _svc, ("native64",)),
+        Peer("sklearn SVC", "scikit-learn", _svc, ("csr64", "dense64")),
         Peer("thundersvm SVC", "thundersvm", _thundersvm),
-        Peer("Nystroem + SGD", "scikit-learn", _nystroem),
-        Peer("RBFSampler + SGD", "scikit-learn", _random_features),
-        Peer("vowpalwabbit ksvm", "vowpalwabbit", _vowpalwabbit),
+        Peer("Nystroem + SGD", "scikit-learn", _nystroem, ("csr32",)),
+        Peer("RBFSampler + SGD", "scikit-learn", _random_features, ("csr32",)),
+        Peer("vowpalwabbit ksvm", "vowpalwabbit", _vowpalwabbit, ("csr32",)),
         Peer("onlinesvm stream", "onlinesvm", _lasvm_stream(), stream=True),
         Peer("onlinesvm budget 500", "onlinesvm", _lasvm_stream(budget=500), stream=True),
         Peer("RBFSampler + SGD stream", "scikit-learn", _random_features_stream, stream=True),

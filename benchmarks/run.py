@@ -49,7 +49,7 @@ def ask_worker(spec: dict[str, Any]) -> dict[str, Any]:
     return json.loads(lines[-1])
 
 
-def run_format(job: Job, form: str) -> dict[str, Any]:
+def run_form(job: Job, form: str) -> dict[str, Any]:
     """A job with one form of input, new processes included."""
     spec = asdict(job) | {"format": form}
     found = ask_worker(spec)
@@ -65,7 +65,7 @@ def run_job(job: Job) -> dict[str, Any]:
     if peer.version() is None:
         missing = {"status": "not installed", "reason": f"pip install {peer.distribution}"}
         return {"job": asdict(job), "result": missing, "others": []}
-    tried = [run_format(job, form) for form in peer.formats]
+    tried = [run_form(job, form) for form in peer.forms_for(job.dataset)]
     done = [t for t in tried if t["status"] == "ok"] or tried
     best = min(done, key=lambda t: min(t.get("fit_s") or [0.0]))
     return {"job": asdict(job), "result": best, "others": [t for t in tried if t is not best]}
@@ -103,7 +103,9 @@ def describe(entry: dict[str, Any]) -> str:
     if found["status"] != "ok":
         return f"{found['status']}: {found['reason']}"
     error = 100 * sum(found["errors"]) / len(found["errors"])
-    took = f"{min(found['fit_s']):.3g} s" if "fit_s" in found else ""
+    took = (
+        f"{min(found['fit_s']):.3g} s ({min(found['cpu_s']):.3g} s CPU)" if "fit_s" in found else ""
+    )
     each = f"{found['us_per_example']:.3g} µs an example" if "us_per_example" in found else ""
     return f"{took}{each}, error {error:.2f} %"
 

@@ -14,7 +14,7 @@ from benchmarks.suites import SUITES, Job
 
 def entry(peer, dataset, limit=600.0, **result):
     job = {"peer": peer, "dataset": dataset, "limit": limit}
-    return {"job": job, "result": {"status": "ok", "format": "native32", **result}, "others": []}
+    return {"job": job, "result": {"status": "ok", "format": "dense32", **result}, "others": []}
 
 
 def measurements(entries, shape="comparison"):
@@ -150,6 +150,12 @@ def test_no_job_sets_a_hyper_parameter():
     assert set(Job.__dataclass_fields__) == allowed
 
 
+def test_a_sparse_set_is_tried_in_both_forms_a_dense_one_in_one():
+    assert PEERS["sklearn SVC"].forms_for("a9a") == ["csr64", "dense64"]
+    assert PEERS["sklearn SVC"].forms_for("mnist8:10000") == ["dense64"]
+    assert PEERS["sklearnex SVC one-vs-rest"].forms_for("a9a") == ["dense32"]
+
+
 def test_a_missing_peer_is_named(monkeypatch):
     monkeypatch.setattr(type(PEERS["onlinesvm"]), "version", lambda self: None)
     found = run.run_job(Job("vowpalwabbit ksvm", "waveform:100"))
@@ -166,7 +172,7 @@ def test_without_a_data_folder_the_error_says_what_to_set(monkeypatch):
     monkeypatch.delenv("ONLINESVM_DATA", raising=False)
     with pytest.raises(datasets.DataFolderError, match="set ONLINESVM_DATA"):
         datasets.load("a9a")
-    spec = {"peer": "sklearn SVC", "dataset": "a9a", "measure": "fit"}
+    spec = {"peer": "sklearn SVC", "dataset": "a9a", "measure": "fit", "format": "csr64"}
     assert worker.run(spec)["status"] == "no data"
 
 
@@ -198,16 +204,17 @@ def test_waveform_is_scaled_by_its_training_part():
 def test_sets_from_files_have_the_stated_counts(data_dir, name, rows, features, positive):
     data = datasets.load(name)
     assert data.X_train.shape == (rows, features)
+    assert sp.issparse(data.X_train) == (name in datasets.SPARSE)
     assert np.sum(data.y_train > 0) == positive
     assert data.X_train.dtype == np.float32
 
 
-@pytest.mark.parametrize("form", ["dense32", "dense64", "csr32", "csr64", "native32"])
+@pytest.mark.parametrize("form", ["dense32", "dense64", "csr32", "csr64"])
 def test_convert_keeps_values(form):
     X = np.array([[0.0, 1.5], [2.0, 0.0]], np.float32)
     for given in (X, sp.csr_matrix(X)):
         out = worker.convert(given, form)
-        assert sp.issparse(out) == (form[:-2] == "csr" or ("native" in form and given is not X))
+        assert sp.issparse(out) == form.startswith("csr")
         assert out.dtype == (np.float64 if form.endswith("64") else np.float32)
         assert np.array_equal(out.toarray() if sp.issparse(out) else out, X)
 
@@ -219,7 +226,7 @@ def test_warm_up_sees_every_class():
 
 def test_worker_measures_a_fit():
     spec = {"peer": "sklearn SVC", "dataset": "checkerboard:300", "measure": "fit", "repeats": 2}
-    found = worker.run(spec | {"format": "native64", "rows": 200})
+    found = worker.run(spec | {"format": "dense64", "rows": 200})
     assert found["status"] == "ok"
     assert found["n_train"] == 200
     assert len(found["fit_s"]) == len(found["errors"]) == 2
@@ -230,7 +237,7 @@ def test_worker_measures_a_fit():
 
 def test_worker_stream_errs_less_than_guessing():
     spec = {"peer": "RBFSampler + SGD stream", "dataset": "sea:1400", "measure": "stream"}
-    found = worker.run(spec)
+    found = worker.run(spec | {"format": "dense32"})
     assert found["status"] == "ok"
     assert found["errors"][0] < 0.4
 
@@ -238,7 +245,7 @@ def test_worker_stream_errs_less_than_guessing():
 def test_a_fit_that_takes_too_long_is_reported_as_stopped():
     # A fresh process is stopped by the alarm long before LIBSVM is through with this.
     job = Job("sklearn SVC", "checkerboard:20000", repeats=1, limit=0.001)
-    found = run.run_format(job, "native64")
+    found = run.run_form(job, "dense64")
     assert found["status"] == "timeout"
     assert math.isclose(job.limit, 0.001)
     assert "0.001 s" in found["reason"]

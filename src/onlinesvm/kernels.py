@@ -63,14 +63,19 @@ class Kernel:
             KernelCode[self.name], np.float32(self.gamma), np.float32(self.coef0), int(self.degree)
         )
 
-    def block(self, X: Rows, Z: Rows) -> np.ndarray:
-        """k(x_i, z_j) for all pairs, float32 of shape (n, m)."""
+    def block(self, X: Rows, Z: Rows, out: np.ndarray | None = None) -> np.ndarray:
+        """k(x_i, z_j) for all pairs, float32 of shape (n, m).
+
+        ``out`` may be given, and be wider: columns beyond m are left alone.
+        """
         self.n_evaluations += len(X) * len(Z)
+        if out is None:
+            out = np.empty((len(X), len(Z)), np.float32)
         if not self.is_compiled:
-            return self._python_block(X, Z)
+            out[:, : len(Z)] = self._python_block(X, Z)
+            return out
         from .core import tiles
 
-        out = np.empty((len(X), len(Z)), np.float32)
         if X.is_sparse or Z.is_sparse:
             X, Z = X.to_sparse(), Z.to_sparse()
             self._over_rows(
@@ -125,7 +130,7 @@ class Kernel:
         return out
 
     def diagonal(self, X: Rows) -> np.ndarray:
-        """k(x_i, x_i) as float64."""
+        """k(x_i, x_i), single precision like all kernel values, as float64."""
         if self.name == "rbf":
             return np.ones(len(X))
         if self.name == "precomputed":
@@ -139,7 +144,8 @@ class Kernel:
         if self.name == "linear":
             return squares
         inner = self.gamma * squares + self.coef0
-        return inner**self.degree if self.name == "poly" else np.tanh(inner)
+        values = inner**self.degree if self.name == "poly" else np.tanh(inner)
+        return values.astype(np.float32).astype(np.float64)
 
     def _over_rows(self, task: Callable[[int, int], Any], X: Rows, Z: Rows) -> None:
         from .core.threads import over_rows, thread_count

@@ -26,19 +26,35 @@ import numpy as np
 
 from .rows import Rows
 from .support import Fresh, Support
-from .working_set import most_violating, solve_set, violations
+from .working_set import (
+    gather,
+    most_violating,
+    problem_of,
+    solve_set,
+    square,
+    subtract_rows,
+)
 
 DEPTH = 0.5
 STEPS = 20
 COMPANY = 512
 SLACK = 0.1
+ROUGH = 0.1
 NEAR = 1.0
-REENTER = 0.05
+REENTER = -0.02
 
 
 def slack_of(support: Support, y: np.ndarray, grad: np.ndarray) -> np.ndarray:
     """y (g - b), the largest over the machines: how far inside the margin a row lies."""
     return (y * (grad - support.a.bias[:, None])).max(axis=0)
+
+
+def judge(
+    support: Support, kernel: Any, fresh: Fresh, y: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients (machines, n) and slacks of examples outside the support set."""
+    grad = y - kernel.product(fresh.rows, *support.expansion()).T
+    return grad, slack_of(support, y, grad)
 
 
 def learn_block(support: Support, kernel: Any, fresh: Fresh) -> np.ndarray:
@@ -47,8 +63,7 @@ def learn_block(support: Support, kernel: Any, fresh: Fresh) -> np.ndarray:
     if support.n == 0:
         grad, slack = y.copy(), np.full(len(fresh.rows), np.inf)
     else:
-        grad = y - kernel.product(fresh.rows, support.rows(), support.alpha()).T
-        slack = slack_of(support, y, grad)
+        grad, slack = judge(support, kernel, fresh, y)
     enter = np.flatnonzero(slack > 0)
     if len(enter):
         admit(support, kernel, fresh, enter, grad, y)
@@ -61,26 +76,31 @@ def admit(
     """The examples ``enter`` join; working sets absorb them."""
     old = support.n
     inside = (y * (grad - support.a.bias[:, None]) > 0)[:, enter] | (old == 0)
-    part = Fresh(fresh.rows.take(enter), *(array[enter] for array in fresh[1:]))
-    support.append(part, grad[:, enter])
+    joining = Fresh(fresh.rows.take(enter), *(array[enter] for array in fresh[1:]))
+    support.append(joining, grad[:, enter])
     sets = [_working_set(support, m, old, inside[m]) for m in range(support.machines)]
     union = np.unique(np.concatenate(sets))
     rows = support.rows()
     company = rows.take(union)
-    K = kernel.block(company, company)
+    K = kernel.block(company, company, square(len(union)))
     change = np.zeros((support.machines, len(union)))
     for m, W in enumerate(sets):
         where = np.searchsorted(union, W)
-        part_K = K if len(W) == len(union) else K[np.ix_(where, where)]
-        change[m, where] = solve_set(part_K, support, m, W, DEPTH, STEPS * len(W))
+        part_K = K
+        if len(W) < len(union):
+            part_K = square(len(W))
+            gather(K, where, where, part_K)
+        part = problem_of(support, m, W)
+        change[m, where] = solve_set(part_K, part, DEPTH, STEPS * len(W))
+        support.a.alpha[m, W] = np.clip(part.alpha + change[m, where], part.lo, part.hi)
     spread(support, kernel, rows, union, K, change)
     support.measure()
 
 
 def _working_set(support: Support, m: int, old: int, inside: np.ndarray) -> np.ndarray:
     """New rows inside machine m's margin, and old rows that violate most."""
-    up, down, _, _ = violations(support, m)
-    company = most_violating(up[:old], down[:old], COMPANY)
+    up, down = problem_of(support, m, np.arange(old)).sides()
+    company = most_violating(up, down, COMPANY)
     return np.concatenate([company, old + np.flatnonzero(inside)])
 
 
@@ -93,7 +113,10 @@ def spread(
     if not len(moved):
         return
     delta = change[:, moved]
-    support.a.grad[:, union] -= delta @ K[moved].astype(np.float64)
+    own = support.a.grad[:, union]
+    for m in range(support.machines):
+        subtract_rows(own[m], K, moved, np.ascontiguousarray(delta[m]), 0, len(union))
+    support.a.grad[:, union] = own
     rest = np.ones(n, bool)
     rest[union] = False
     rest = np.flatnonzero(rest)

@@ -133,6 +133,7 @@ class LASVM:
     def _fetch_row(self, s: int) -> None:
         rows = self.support.rows()
         row = self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
+        row[s] = self.support.a.diagonal[s]
         keep_row(self.cache, s, row, self.support.n, -1)
 
     # -- a data set at hand ---------------------------------------------------------------
@@ -173,29 +174,31 @@ class LASVM:
         """Examples turned away near the margin are judged by the model as it is now."""
         if self.singly:
             return
-        self._vectors = None
-        which = self._outside(len(data.rows), slacks, lasvm_block.NEAR)
-        for first in range(0, len(which), self.block_size):
-            part = select(data, which[first : first + self.block_size])
-            grad, slack = self._judge(part)
+        self.finish(max(self.tau, lasvm_block.ROUGH))
+        slacks_of_gone = lasvm_block.evict(self.support)
+        slacks[slacks_of_gone[0]] = slacks_of_gone[1]
+        self._enter(data, self._outside(slacks, lasvm_block.NEAR), slacks)
+
+    def _enter(self, data: Fresh, which: np.ndarray, slacks: np.ndarray) -> int:
+        """Judge examples by the model as it is; those that violate, or nearly so, join."""
+        found, size = [], max(self.block_size, 2048)
+        for first in range(0, len(which), size):
+            part = select(data, which[first : first + size])
+            y = self.support.signs(part.label)
+            grad, slack = lasvm_block.judge(self.support, self.kernel, part, y)
             slacks[part.key] = slack
             near = np.flatnonzero(slack > -lasvm_block.REENTER)
             if len(near):
-                y = self.support.signs(part.label)
-                lasvm_block.admit(self.support, self.kernel, part, near, grad, y)
+                found.append((select(part, near), grad[:, near]))
+        for part, grad in found:
+            self.support.append(part, grad)
+        return sum(len(part.rows) for part, _ in found)
 
-    def _outside(self, n: int, slacks: np.ndarray, reach: float) -> np.ndarray:
+    def _outside(self, slacks: np.ndarray, reach: float) -> np.ndarray:
         """Examples not in the support set whose last slack was above -reach."""
         near = slacks > -reach
         near[self.support.a.key[: self.support.n]] = False
         return np.flatnonzero(near)
-
-    def _judge(self, part: Fresh) -> tuple[np.ndarray, np.ndarray]:
-        """Gradients and slacks of examples outside the support set."""
-        y = self.support.signs(part.label)
-        product = self.kernel.product(part.rows, self.support.rows(), self.support.alpha())
-        grad = y - product.T
-        return grad, lasvm_block.slack_of(self.support, y, grad)
 
     def converge(self, data: Fresh, slacks: np.ndarray) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
@@ -214,8 +217,9 @@ class LASVM:
 
     def _admit_violators(self, data: Fresh, slacks: np.ndarray, reach: float) -> int:
         """Bring in examples that violate by more than tau, judged by g_max and g_min of S."""
+        self.cache = None
         self.support.measure()
-        which = self._outside(len(data.rows), slacks, reach)
+        which = self._outside(slacks, reach)
         entered = 0
         bias, delta = self.support.a.bias.copy(), self.support.a.delta.copy()
         frame = self.support.n
@@ -224,9 +228,7 @@ class LASVM:
         for first in range(0, len(which), size):
             part = select(data, which[first : first + size])
             y = self.support.signs(part.label)
-            product = self.kernel.product(part.rows, self.support.rows(), self.support.alpha())
-            grad = y - product.T
-            slacks[part.key] = lasvm_block.slack_of(self.support, y, grad)
+            grad, slacks[part.key] = lasvm_block.judge(self.support, self.kernel, part, y)
             # y = +1 violates with g_min: g - (b - delta / 2) > tau; y = -1 likewise with g_max.
             excess = y * (grad - bias[:, None]) + delta[:, None] / 2
             new = np.flatnonzero((excess > self.tau).any(axis=0))
@@ -240,22 +242,18 @@ class LASVM:
 
     # -- finishing ------------------------------------------------------------------------
 
-    def finish(self) -> bool:
-        """Optimise until delta <= tau for every machine. Returns whether all got there."""
+    def finish(self, tol: float | None = None) -> bool:
+        """Optimise until delta <= tol (tau) for every machine. Returns whether all got there."""
+        tol = self.tau if tol is None else tol
         self._vectors = None
         if self.support.n == 0:
             return True
         if self.singly:
-            done = all([self._finish_singly(m) for m in range(self.support.machines)])
-            self.support.settle(self.support.rows())
-            return done
+            return all([self._finish_singly(m) for m in range(self.support.machines)])
         self.cache = None
-        keeper = working_set.RowKeeper(self.kernel, self.support.rows(), self.cache_size)
         done = all(
             [
-                working_set.optimise(
-                    self.support, self.kernel, m, self.tau, self.cache_size, keeper
-                )
+                working_set.optimise(self.support, self.kernel, m, tol, self.cache_size)
                 for m in range(self.support.machines)
             ]
         )
@@ -270,9 +268,9 @@ class LASVM:
         support.a.handle[: support.n] = np.arange(support.n)
         for _ in range(1_000_000):
             state = lasvm.finish(m, support.a, self.cache, self.tau, 100_000, _NO_SLOTS)
+            support.settle(support.rows())
             if state == 0:
                 return True
-            support.settle(support.rows())
             if state < 0:
                 self._fetch_row(int(support.a.count[NEED]))
         return False

@@ -5,15 +5,18 @@ Symbols: a support set, c kernel cache, m machine; i goes up, j goes down (lasvm
 
 from __future__ import annotations
 
+import numpy as np
+
 from .cache import drop_row, move_slot, touch
-from .numerics import CURVATURE_FLOOR, REORDERED_MATH, inner
+from .numerics import CURVATURE_FLOOR, inner
 from .support import NEED, SLOT, N, lower, upper
 
 
-@inner(fastmath=REORDERED_MATH)
+@inner
 def _subtract(grad, first, row_i, row_j, step, n):
+    # The difference is taken in double precision, or gradients would drift by its rounding.
     for r in range(n):
-        grad[first + r] -= step * (row_i[r] - row_j[r])
+        grad[first + r] -= step * (np.float64(row_i[r]) - np.float64(row_j[r]))
 
 
 @inner

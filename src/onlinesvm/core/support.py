@@ -125,6 +125,14 @@ class Support:
     def alpha(self) -> np.ndarray:
         return self.a.alpha[:, : self.n]
 
+    def expansion(self) -> tuple[Rows, np.ndarray]:
+        """The rows that carry a coefficient in some machine, and their coefficients."""
+        alpha = self.alpha()
+        used = alpha.any(axis=0)
+        if used.sum() > 0.9 * self.n:  # not worth the copy
+            return self.rows(), alpha
+        return self.rows().take(np.flatnonzero(used)), alpha[:, used]
+
     def signs(self, labels: np.ndarray | None = None) -> np.ndarray:
         """y = +-1 of every row for every machine, (machines, n)."""
         labels = self.a.label[: self.n] if labels is None else labels

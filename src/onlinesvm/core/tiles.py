@@ -68,9 +68,10 @@ _LOWEST = np.float32(-126.0)
 @inner(fastmath=ORDERED_MATH)
 def rbf_row(dots, x_sq, z_sq, scale):
     """exp(-gamma |x - z|^2) in place; scale = gamma log2(e). 2**f by a polynomial."""
+    twice = _TWO * scale
     for j in range(dots.shape[0]):
-        power = scale * (_TWO * dots[j] - (x_sq + z_sq[j]))  # symmetric in x and z
-        power = max(min(power, _ZERO), _LOWEST)
+        power = twice * dots[j] - scale * (x_sq + z_sq[j])  # symmetric in x and z
+        power = max(power, _LOWEST)
         rounded = power + _ROUND
         f = power - (rounded - _ROUND)
         value = ((((_P5 * f + _P4) * f + _P3) * f + _P2) * f + _P1) * f + _ONE

@@ -1,23 +1,29 @@
-"""Optimise a machine by working sets: the many-at-a-time form of REPROCESS.
+"""Optimise one machine by working sets: the many-at-a-time form of REPROCESS.
 
     repeat   choose W, the rows that violate most
              solve the problem on W alone (``smo.solve``)
-             g_S <- g_S - K(S, W) (alpha_W' - alpha_W)
+             g <- g - K(., W) (alpha_W' - alpha_W)
     until    g_max - g_min <= tol
 
-Rows of K among the support set are kept between rounds, as many as the budget allows; the
-others are used once, tile by tile, and never stored.
+on a problem that is *shrunk* as the gap closes: rows on a bound that violate with no other row
+are set aside, and their gradients are brought up to date at the end, once (lasvm-2005, 3.2,
+"Implementation Details"). Kernel rows are kept, as many as the budget allows. What is left in the
+end is small enough to be one working set.
+
+Symbols: alpha, grad (g), lo (A), hi (B) as in eq. (5) and (9) of lasvm-2005.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import smo
+from .numerics import REORDERED_MATH, jit
 from .rows import Rows
 from .support import Support
+from .threads import over_rows, thread_count
 
 SET_SIZE = 1024
 """Rows in a working set while finishing."""
@@ -25,16 +31,49 @@ SET_SIZE = 1024
 INNER_STEPS = 50
 """At most this many pair steps for each row of a working set."""
 
+WHOLE = 4096
+"""A problem of at most so many rows is solved at once, as a single working set."""
 
-def violations(support: Support, m: int) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Gradients of the rows that may go up (else -inf) and down (else inf), g_max and g_min."""
-    n = support.n
-    lo, hi = (bound[m] for bound in support.bounds())
-    alpha, grad = support.a.alpha[m, :n], support.a.grad[m, :n]
-    member = support.a.member[m, :n]
-    up = np.where(member & (alpha < hi), grad, -np.inf)
-    down = np.where(member & (alpha > lo), grad, np.inf)
-    return up, down, float(up.max(initial=-np.inf)), float(down.min(initial=np.inf))
+FEWER = 0.7
+"""Rows are set aside when no more than this share would be left."""
+
+NEARLY = 0.1
+"""Rows on a bound are kept that violate, or would if the bias moved by this share of the gap."""
+
+STAGE = 0.2
+"""Share of the gap at which it is worth looking again which rows can be set aside."""
+
+_ROUNDS = 10_000
+_STALLED = 5
+_SPAN = 2048
+"""Gradients brought up to date at a time; they stay in the first cache."""
+
+
+class Problem(NamedTuple):
+    """One machine's coefficients on some rows; ``alpha`` and ``grad`` change in place."""
+
+    alpha: np.ndarray
+    grad: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    diagonal: np.ndarray
+
+    def take(self, which: np.ndarray) -> Problem:
+        return Problem(*(array[which] for array in self))
+
+    def sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients of the rows that may go up (else -inf), and down (else inf)."""
+        up = np.where(self.alpha < self.hi, self.grad, -np.inf)
+        down = np.where(self.alpha > self.lo, self.grad, np.inf)
+        return up, down
+
+
+def problem_of(support: Support, m: int, slots: np.ndarray) -> Problem:
+    """Machine m on some slots."""
+    a = support.a
+    reach = np.where(a.label[slots] == a.positive[m], a.bound[slots], -a.bound[slots])
+    lo, hi = np.minimum(reach, 0.0), np.maximum(reach, 0.0)
+    return Problem(a.alpha[m, slots], a.grad[m, slots], lo, hi, a.diagonal[slots])
 
 
 def _largest(values: np.ndarray, count: int) -> np.ndarray:
@@ -50,95 +89,188 @@ def most_violating(up: np.ndarray, down: np.ndarray, count: int) -> np.ndarray:
     return np.union1d(_largest(up, half), _largest(-down, half))
 
 
-def solve_set(
-    K: np.ndarray, support: Support, m: int, W: np.ndarray, tol: float, steps: int
-) -> np.ndarray:
-    """Optimise machine m on the slots W with K = K(W, W); returns the change of alpha there."""
-    padded = np.zeros((len(W), smo.padded(len(W))), np.float32)
-    padded[:, : len(W)] = K
-    diagonal = np.zeros(padded.shape[1], np.float32)
-    diagonal[: len(W)] = support.a.diagonal[W]
-    y = np.where(support.a.label[W] == support.a.positive[m], 1.0, -1.0)
-    reach = y * support.a.bound[W]
-    before = support.a.alpha[m, W]
-    alpha = before.copy()
-    smo.solve(
-        padded, diagonal, alpha, support.a.grad[m, W], np.minimum(reach, 0.0),
-        np.maximum(reach, 0.0), tol, steps,
-    )  # fmt: skip
-    support.a.alpha[m, W] = alpha
-    return alpha - before
+def square(n: int) -> np.ndarray:
+    """Room for the kernel values of a working set of n: whole chunks, zero beyond column n."""
+    K = np.empty((n, smo.padded(n)), np.float32)
+    K[:, n:] = 0.0
+    return K
+
+
+def solve_set(K: np.ndarray, part: Problem, tol: float, steps: int) -> np.ndarray:
+    """Optimise ``part`` with its kernel values in a ``square``; returns the change of alpha."""
+    diagonal = np.zeros(K.shape[1], np.float32)
+    diagonal[: len(K)] = part.diagonal
+    alpha = part.alpha.copy()
+    smo.solve(K, diagonal, alpha, part.grad, part.lo, part.hi, tol, steps)
+    return alpha - part.alpha
+
+
+@jit
+def gather(pool, places, columns, out):
+    """out[i, j] = pool[places[i], columns[j]]."""
+    for i in range(places.shape[0]):
+        row = pool[places[i]]
+        for j in range(columns.shape[0]):
+            out[i, j] = row[columns[j]]
+
+
+@jit(fastmath=REORDERED_MATH)
+def subtract_rows(grad, pool, places, change, first, last):
+    """grad[s] -= sum_i change[i] pool[places[i], s] for first <= s < last."""
+    for c0 in range(first, last, _SPAN):
+        c1 = min(c0 + _SPAN, last)
+        for i in range(places.shape[0]):
+            weight, row = change[i], pool[places[i]]
+            for s in range(c0, c1):
+                grad[s] -= weight * row[s]
 
 
 class RowKeeper:
-    """Kernel rows K(s, S) of a support set that does not change meanwhile."""
+    """Kernel rows K(s, .) of a set of rows that does not change meanwhile."""
 
     def __init__(self, kernel: Any, rows: Rows, megabytes: float):
         self.kernel, self.rows = kernel, rows
         n = max(1, len(rows))
         self.capacity = min(n, max(0, int(megabytes * 2**20) // (4 * n)))
         self.pool = np.empty((self.capacity, n), np.float32)
-        self.place = np.full(n, -1)  # of slot s in the pool
+        self.place = np.full(n, -1)  # of row s in the pool
         self.owner = np.full(self.capacity, -1)
         self.stamp = np.zeros(self.capacity, np.int64)
-        self.clock = 0
+        self.clock, self.used = 0, 0
 
-    def fetch(self, slots: np.ndarray) -> np.ndarray:
-        """Places in the pool of these slots' rows; computes what is missing. Needs them to fit."""
+    def fetch(self, wanted: np.ndarray) -> np.ndarray:
+        """Places in the pool of these rows; computes what is missing. They must fit."""
         self.clock += 1
-        places = self.place[slots]
+        places = self.place[wanted]
         self.stamp[places[places >= 0]] = self.clock
-        missing = slots[places < 0]
-        if len(missing):
+        missing = wanted[places < 0]
+        if not len(missing):
+            return places
+        fresh = self.rows.take(missing)
+        if self.used + len(missing) <= self.capacity:
+            seats = np.arange(self.used, self.used + len(missing))
+            self.kernel.block(fresh, self.rows, self.pool[seats[0] : seats[-1] + 1])
+            self.used += len(missing)
+        else:
+            self.used = self.capacity
             seats = np.argpartition(self.stamp, len(missing) - 1)[: len(missing)]
             evicted = self.owner[seats]
             self.place[evicted[evicted >= 0]] = -1
-            self.pool[seats] = self.kernel.block(self.rows.take(missing), self.rows)
-            self.owner[seats], self.place[missing], self.stamp[seats] = missing, seats, self.clock
-        return self.place[slots]
+            self.pool[seats] = self.kernel.block(fresh, self.rows)
+        self.owner[seats], self.place[missing], self.stamp[seats] = missing, seats, self.clock
+        return self.place[wanted]
 
 
-def optimise(
-    support: Support, kernel: Any, m: int, tol: float, megabytes: float, keeper: RowKeeper | None
-) -> bool:
+def optimise(support: Support, kernel: Any, m: int, tol: float, megabytes: float) -> bool:
     """Bring machine m to g_max - g_min <= tol. Returns whether it got there."""
-    keeper = keeper or RowKeeper(kernel, support.rows(), megabytes)
-    size = min(SET_SIZE, max(2, keeper.capacity // 2)) if keeper.capacity < support.n else SET_SIZE
-    kept = np.empty(0, np.int64)
-    stalled = 0
-    for _ in range(10_000):
-        up, down, g_max, g_min = violations(support, m)
-        gap = g_max - g_min
+    slots = np.flatnonzero(support.a.member[m, : support.n])
+    problem = problem_of(support, m, slots)
+    done = _descend(problem, kernel, support.rows().take(slots), tol, megabytes)
+    support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
+    return done
+
+
+def _descend(problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: float) -> bool:
+    """Optimise; as the gap closes, go on with fewer rows and come back to check the others."""
+    n = len(rows)
+    whole = n <= min(WHOLE, int((megabytes * 2**17) ** 0.5))
+    keeper: RowKeeper | None = None
+    before, tries = np.inf, 0
+    while True:
+        up, down = problem.sides()
+        gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
         if not gap > tol:
             return True
+        tries = tries + 1 if gap >= before else 0
+        if tries > _STALLED:
+            return False
+        before = min(gap, before)
+        active = _active(up, down, gap)
+        if len(active) < FEWER * n:
+            part, start = problem.take(active), problem.alpha[active]
+            reached = _descend(part, kernel, rows.take(active), tol, megabytes)
+            problem.alpha[active], problem.grad[active] = part.alpha, part.grad
+            _catch_up(problem, kernel, rows, active, part.alpha - start)
+            if not reached:
+                return False
+            continue
+        if keeper is None:
+            keeper = RowKeeper(kernel, rows, megabytes)
+        if whole:
+            _round(problem, kernel, keeper, np.arange(n), tol / 2)
+        else:
+            _rounds(problem, kernel, keeper, max(tol, gap * STAGE))
+
+
+def _active(up: np.ndarray, down: np.ndarray, gap: float) -> np.ndarray:
+    """Rows that are free, or that lie on a bound and violate, or nearly so.
+
+    The bias is judged by the free rows. Every pair that violates most must stay, or the caller
+    would make no progress.
+    """
+    free = np.isfinite(up) & np.isfinite(down)
+    g_max, g_min = up.max(), down.min()
+    bias = np.clip(up[free].mean(), g_min, g_max) if free.any() else (g_max + g_min) / 2
+    reach = NEARLY * min(gap, 1.0)
+    keep = free | (up > min(bias - reach, g_max - gap / 4)) | (down < max(bias + reach, g_min + gap / 4))
+    return np.flatnonzero(keep)
+
+
+def _catch_up(
+    problem: Problem, kernel: Any, rows: Rows, active: np.ndarray, change: np.ndarray
+) -> None:
+    """Bring the gradients of the rows that were set aside up to date."""
+    aside = np.ones(len(rows), bool)
+    aside[active] = False
+    aside = np.flatnonzero(aside)
+    moved = np.flatnonzero(change)
+    if len(aside) and len(moved):
+        sources = rows.take(active[moved])
+        product = kernel.product(rows.take(aside), sources, change[None, moved])
+        problem.grad[aside] -= product[:, 0]
+
+
+def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float) -> None:
+    """Working sets, half of each kept from the one before, until the gap is at most tol."""
+    size = min(SET_SIZE, max(2, keeper.capacity // 2))
+    kept = np.empty(0, np.int64)
+    for _ in range(_ROUNDS):
+        up, down = problem.sides()
+        gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
+        if not gap > tol:
+            return
         fresh = most_violating(up, down, size if not len(kept) else size // 2)
         W = np.union1d(fresh, kept)
-        inner = max(tol / 2, 0.1 * gap)
-        gain = _round(support, kernel, keeper, m, W, inner)
-        stalled = stalled + 1 if gain <= 0 else 0
-        if stalled > 5:
-            return False
-        free = np.abs(support.a.alpha[m, fresh])
-        inside = (free > 0) & (free < support.a.bound[fresh])
-        kept = fresh[inside][: size // 2]
-    return False
+        if _round(problem, kernel, keeper, W, max(tol / 2, 0.1 * gap)) <= 0:
+            return
+        free = (problem.alpha[fresh] > problem.lo[fresh]) & (
+            problem.alpha[fresh] < problem.hi[fresh]
+        )
+        kept = fresh[free][: size // 2]
 
 
-def _round(
-    support: Support, kernel: Any, keeper: RowKeeper, m: int, W: np.ndarray, tol: float
-) -> float:
+def _round(problem: Problem, kernel: Any, keeper: RowKeeper, W: np.ndarray, tol: float) -> float:
     """One working set: solve, then bring all gradients up to date. Returns the dual's gain."""
-    n, before = support.n, support.a.grad[m, W].copy()
+    before = problem.grad[W]
+    K = square(len(W))
     if len(W) <= keeper.capacity:
         places = keeper.fetch(W)
-        change = solve_set(keeper.pool[places][:, W], support, m, W, tol, INNER_STEPS * len(W))
-        moved = np.flatnonzero(change)
-        support.a.grad[m, :n] -= change[moved] @ keeper.pool[places[moved]]
+        gather(keeper.pool, places, W, K)
     else:
-        rows = keeper.rows
-        part = rows.take(W)
-        change = solve_set(kernel.block(part, part), support, m, W, tol, INNER_STEPS * len(W))
-        moved = np.flatnonzero(change)
-        delta = change[None, moved]
-        support.a.grad[m, :n] -= kernel.product(rows, part.take(moved), delta)[:, 0]
-    return float(change @ (before + support.a.grad[m, W]) / 2)
+        chosen = keeper.rows.take(W)
+        kernel.block(chosen, chosen, K)
+    part = problem.take(W)
+    change = solve_set(K, part, tol, INNER_STEPS * max(len(W), 1000))
+    problem.alpha[W] = np.clip(part.alpha + change, part.lo, part.hi)
+    moved = np.flatnonzero(change)
+    if len(W) <= keeper.capacity:
+        weights, seats = change[moved], places[moved]
+        over_rows(
+            lambda a, b: subtract_rows(problem.grad, keeper.pool, seats, weights, a, b),
+            len(problem.grad),
+            thread_count(kernel.n_jobs) if len(moved) * len(problem.grad) > 100_000 else 1,
+        )
+    else:
+        sources = keeper.rows.take(W[moved])
+        problem.grad[:] -= kernel.product(keeper.rows, sources, change[None, moved])[:, 0]
+    return float(change @ (before + problem.grad[W]) / 2)

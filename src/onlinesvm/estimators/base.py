@@ -57,6 +57,10 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
         raise TypeError(f"{type(self).__name__} does not make a learner.")  # pragma: no cover
 
+    def _prepare(self, data: Any) -> Any:
+        """What ``fit`` makes of the examples before they are learned: by default, nothing."""
+        return data
+
     def _run(self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any) -> Any:
         """Learn a data set at hand: the algorithm's epochs and its finishing step.
 
@@ -102,12 +106,13 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 )
             self._settle(X, LabelBook(labels))
             cost = self._cost(y, labels, sample_weight)
-            data = self._fresh(X, y, cost)
+            data = self._prepare(_with_cost(self._fresh(X, y, cost)))
+            self._original, data = data.key, data._replace(key=np.arange(len(data.key)))
             learner = self._make_learner(self._kernel, data.rows, len(labels))
         except BaseException:
             self.__dict__ = before
             raise
-        self._train(learner, self._without_zero_cost(data), X, y, before)
+        self._train(learner, data, X, y, before)
         return self
 
     def _train(self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any]) -> None:
@@ -165,8 +170,9 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             cost = self._cost(y, None, sample_weight)
             if first:
                 self._settle(X, LabelBook())
+                self._original = np.empty(0, np.int64)
             self._book.check(labels)
-            data = self._without_zero_cost(self._fresh(X, None, cost))
+            data = _with_cost(self._fresh(X, None, cost))
             self._learn(data, y, cost, labels)
         except BaseException as error:
             if not isinstance(error, KeyboardInterrupt) or not hasattr(self, "_learner"):
@@ -209,9 +215,8 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
 
     def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset,
-            accept_large_sparse=False,
-        )  # fmt: skip
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
+        )
         if reset and getattr(self, "kernel", None) == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix: the kernel value of every pair of "
@@ -283,16 +288,6 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         bound = cost * (1.0 if bound is None else float(bound))
         return Fresh(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
 
-    def _without_zero_cost(self, data: Any) -> Any:
-        from ..core.support import Fresh
-
-        if (data.bound > 0).all():
-            return data
-        used = np.flatnonzero(data.bound > 0)
-        fields = {name: getattr(data, name)[used] for name in data._fields[1:]}
-        fields["key"] = np.arange(len(used)) if (fields["key"] >= 0).all() else fields["key"]
-        return Fresh(data.rows.take(used), **fields)
-
     # -- prediction -----------------------------------------------------------------------
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -310,9 +305,8 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """
         check_is_fitted(self)
         X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False,
-            accept_large_sparse=False,
-        )  # fmt: skip
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
         values = self._to_classes(self._learner.decide(self._rows(X)).T)
         return values[0] if len(values) == 1 else values.T
 
@@ -373,7 +367,8 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def support_(self) -> np.ndarray:
         """Numbers of the support vectors in the data given to ``fit``; -1 for a stream's."""
         learner = self._fitted("support_")
-        return learner.keys(learner.expansion()[3])
+        keys = learner.keys(learner.expansion()[3])
+        return np.where(keys >= 0, self._original[keys], -1) if len(self._original) else keys
 
     @property
     def dual_coef_(self) -> np.ndarray:
@@ -403,3 +398,11 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
         return tags
+
+
+def _with_cost(data: Any) -> Any:
+    """The examples that have a cost; those of weight zero are as if absent."""
+    if (data.bound > 0).all():
+        return data
+    used = np.flatnonzero(data.bound > 0)
+    return type(data)(data.rows.take(used), *(array[used] for array in data[1:]))

@@ -88,7 +88,9 @@ class LASVMClassifier(OnlineKernelClassifier):
     Notes
     -----
     Rows are kept in single precision, shifted by the first block's mean for the RBF kernel,
-    which does not notice; dense rows of mostly zeros are kept sparse.
+    which does not notice; dense rows of mostly zeros are kept sparse. ``fit`` counts copies of
+    an example as one whose cost is the sum of theirs, which is the same problem; its coefficient
+    may then exceed ``C``.
 
     References
     ----------
@@ -166,12 +168,19 @@ class LASVMClassifier(OnlineKernelClassifier):
             block_size=self.block_size, budget=self.budget,
         )  # fmt: skip
 
+    def _prepare(self, data: Any) -> Any:
+        """Copies of an example count as one of greater cost, except where the listing rules."""
+        from ..core.duplicates import merge_duplicates
+
+        listed = self.block_size == 1 or self.budget is not None
+        return data if listed or self.kernel == "precomputed" else merge_duplicates(data)
+
     def _run(
         self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
     ) -> Iterator[Any]:
         """Section 3.2: epochs of online iterations, then the finishing step."""
         n = len(data.rows)
-        slacks = np.full(n, -np.inf)
+        slacks = np.full(n, np.inf)  # not judged yet
         converge = self.epochs == "converge"
         for epoch in range(1 if converge else int(self.epochs)):
             order = rng.permutation(n) if self.shuffle else np.arange(n)

@@ -1,0 +1,93 @@
+"""The command line: ``onlinesvm COMMAND``.
+
+What a command needs is imported when it runs, so that ``--help`` and mistakes answer at once.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import __version__
+
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
+
+EXAMPLE = """\b
+Example:
+  onlinesvm demo --output pictures --seed 1
+"""
+
+
+class Commands(click.Group):
+    """A group of commands that Ctrl-C leaves with one sentence."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("\nStopped by Ctrl-C; what was not finished is not saved.", err=True)
+            ctx.exit(INTERRUPTED)
+
+
+@click.group(cls=Commands, epilog=EXAMPLE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="onlinesvm", message="%(prog)s %(version)s")
+def main() -> None:
+    """Kernel support vector machines that learn one example at a time."""
+
+
+@main.command("demo", epilog=EXAMPLE)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("onlinesvm-demo"),
+    show_default=True,
+    metavar="DIR",
+    help="Folder for the pictures; made if it does not exist.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed of the splits, of the order and of the generated data.",
+)
+@click.option("--no-plots", is_flag=True, help="Print the table only, write no file.")
+def demo_command(output: Path, seed: int, no_plots: bool) -> None:
+    """Stream two data sets through LASVM, next to scikit-learn's SVC.
+
+    Handwritten digits (ten classes) and generated waveforms (noisy, two classes) are learned block
+    by block in one pass. Prints test error, support vectors, kernel evaluations and time, and draws
+    the learning curves and a decision boundary with its support vectors. Takes under half a minute.
+    """
+    folder = None if no_plots else writable_folder(output)
+    from .demo import run
+
+    try:
+        run(folder, seed)
+    except OSError as error:
+        raise click.ClickException(f"The demo could not go on: {error}.") from error
+
+
+def writable_folder(path: Path) -> Path:
+    """The folder, made if need be; one sentence if nothing can be written there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except (FileExistsError, NotADirectoryError) as error:
+        raise click.ClickException(
+            f"The output folder {str(path)!r} cannot be made: a file of that name is in the way. "
+            "Choose another with --output."
+        ) from error
+    except OSError as error:
+        raise click.ClickException(
+            f"The output folder {str(path)!r} cannot be written ({error.strerror}). "
+            "Choose another with --output."
+        ) from error
+    return path

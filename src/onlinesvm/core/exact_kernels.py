@@ -1,0 +1,224 @@
+"""Kernel values in double precision, for solutions that are exact.
+
+    out[p, j] = k(x_{idx[p]}, x_j)        float64
+
+Given examples, dense or CSR, and a kernel (``kernels.Kernel``, whose count of values is kept),
+``ExactRows`` returns blocks of values among them or against other examples. Single precision
+would make another problem of it: a matrix that is off by 1e-7 is not positive semidefinite any
+more, and a solution with large coefficients moves by more than the tolerances of SimpleSVM.
+
+Rows meet panels of 32 others, all columns of a panel at once; the exponential is a polynomial that
+runs in vector registers (relative error below 1e-14). Threads split the rows, not a BLAS: its
+threads wait for each other after every call, which on a busy machine costs more than it brings.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .numerics import ORDERED_MATH, REORDERED_MATH, jit
+from .threads import over_rows, thread_count
+
+_PANEL = 32
+_INLINE_VALUES = 20_000
+_CHUNK_VALUES = 1 << 20
+
+_LOG2_E = math.log2(math.e)
+_ROUND = 1.5 * 2.0**52  # adding it rounds to an integer in the low bits
+_LN2 = math.log(2.0)
+(_P1, _P2, _P3, _P4, _P5, _P6, _P7, _P8, _P9, _P10, _P11, _P12) = (
+    _LN2**k / math.factorial(k) for k in range(1, 13)
+)
+
+
+@jit(fastmath=ORDERED_MATH)
+def _rbf(dots, left, right, scale, first, last):
+    """exp(-gamma |x - z|^2) in place from dot products; scale = gamma log2(e)."""
+    for p in range(first, last):
+        row = dots[p]
+        for j in range(row.shape[0]):
+            power = scale * (2.0 * row[j] - (left[p] + right[j]))
+            power = max(min(power, 0.0), -1022.0)
+            rounded = power + _ROUND
+            f = power - (rounded - _ROUND)
+            v = ((((_P12 * f + _P11) * f + _P10) * f + _P9) * f + _P8) * f + _P7
+            v = (((((v * f + _P6) * f + _P5) * f + _P4) * f + _P3) * f + _P2) * f + _P1
+            exponent = (np.float64(rounded).view(np.int64) + np.int64(1023)) << np.int64(52)
+            row[j] = (v * f + 1.0) * np.int64(exponent).view(np.float64)
+
+
+@jit(fastmath=REORDERED_MATH)
+def _sparse_dots(pointer, indices, data, panel, out, top, first, last):
+    """out[top + t, i] = <x_i, panel[:, t]> for the sparse rows first .. last."""
+    width = min(_PANEL, out.shape[0] - top)
+    sums = np.empty(_PANEL)
+    for i in range(first, last):
+        for t in range(_PANEL):
+            sums[t] = 0.0
+        for p in range(pointer[i], pointer[i + 1]):
+            value, column = data[p], panel[indices[p]]
+            for t in range(_PANEL):
+                sums[t] += value * column[t]
+        for t in range(width):
+            out[top + t, i] = sums[t]
+
+
+@jit(fastmath=REORDERED_MATH)
+def _dense_dots(values, panel, out, top, first, last):
+    """The same for dense rows."""
+    width = min(_PANEL, out.shape[0] - top)
+    sums = np.empty(_PANEL)
+    for i in range(first, last):
+        for t in range(_PANEL):
+            sums[t] = 0.0
+        row = values[i]
+        for c in range(row.shape[0]):
+            value, column = row[c], panel[c]
+            for t in range(_PANEL):
+                sums[t] += value * column[t]
+        for t in range(width):
+            out[top + t, i] = sums[t]
+
+
+class ExactRows:
+    """Examples in float64 with their squared norms. ``values`` is dense or CSR."""
+
+    def __init__(self, values: Any, kernel: Any, key: np.ndarray | None = None):
+        self.kernel, self.key = kernel, key
+        if sparse.issparse(values):
+            self.values = sparse.csr_matrix(values, dtype=np.float64)
+            self.values.sort_indices()
+            self.squares = np.asarray(self.values.multiply(self.values).sum(axis=1)).ravel()
+        else:
+            self.values = np.ascontiguousarray(values, np.float64)
+            self.squares = np.einsum("ij,ij->i", self.values, self.values)
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    @property
+    def is_sparse(self) -> bool:
+        return sparse.issparse(self.values)
+
+    def take(self, which: np.ndarray) -> ExactRows:
+        """The rows ``which``. Precomputed rows keep the columns that they are (``key``)."""
+        taken = object.__new__(ExactRows)
+        taken.kernel, taken.squares = self.kernel, self.squares[which]
+        taken.values = self.values[which]
+        taken.key = None if self.key is None else self.key[which]
+        return taken
+
+    def append(self, more: ExactRows) -> ExactRows:
+        """These rows and then ``more``, all in the form (dense or sparse) of these."""
+        joined = object.__new__(ExactRows)
+        joined.kernel, joined.key = self.kernel, None
+        joined.squares = np.concatenate([self.squares, more.squares])
+        joined.values = (
+            sparse.vstack([self.values, sparse.csr_matrix(more.values)], format="csr")
+            if self.is_sparse
+            else np.concatenate([self.values, _dense(more.values)])
+        )
+        return joined
+
+    def diagonal(self) -> np.ndarray:
+        """k(x_i, x_i); not counted, the papers' yardstick is pairs."""
+        kernel = self.kernel
+        if kernel.name == "rbf":
+            return np.ones(len(self))
+        if kernel.name == "precomputed":
+            return np.asarray(self.values)[np.arange(len(self)), self.key].astype(np.float64)
+        if kernel.name == "callable":
+            one = np.arange(len(self))
+            return np.array([float(self._call(self.take(one[i : i + 1]))[0, 0]) for i in one])
+        return self._finish(self.squares.copy(), None, None)
+
+    def block(self, other: ExactRows, out: np.ndarray | None = None) -> np.ndarray:
+        """k(x_p, z_j) of these rows against ``other``, (len(self), len(other)) float64."""
+        shape = (len(self), len(other))
+        out = np.empty(shape) if out is None else out
+        self.kernel.n_evaluations += shape[0] * shape[1]
+        if 0 in shape:
+            return out
+        if self.kernel.name == "precomputed":
+            out[:] = np.asarray(self.values)[:, other.key]
+            return out
+        if self.kernel.name == "callable":
+            out[:] = self._call(other)
+            return out
+        self._dots(other, out)
+        return self._finish(out, self.squares, other.squares)
+
+    def _call(self, other: ExactRows | None = None) -> np.ndarray:
+        other = self if other is None else other
+        values = self.kernel.function(_dense(self.values), _dense(other.values))
+        values = np.asarray(values.toarray() if sparse.issparse(values) else values)
+        if values.shape != (len(self), len(other)):
+            raise ValueError(
+                f"The kernel function returned an array of shape {values.shape} for {len(self)} "
+                f"by {len(other)} examples; it must return shape {(len(self), len(other))}."
+            )
+        try:
+            values = values.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"The kernel function must return real numbers: {error}.") from error
+        if not np.isfinite(values).all():
+            raise ValueError("The kernel function returned NaN or infinity.")
+        return values
+
+    def _dots(self, other: ExactRows, out: np.ndarray) -> None:
+        """Dot products, a panel of these rows at a time."""
+        task: Any
+        if other.is_sparse:
+            pointer = other.values.indptr.astype(np.int64)
+            indices, data = other.values.indices.astype(np.int64), other.values.data
+        for top in range(0, len(self), _PANEL):
+            panel = self._panel(top)
+            if other.is_sparse:
+                task = partial(_sparse_dots, pointer, indices, data, panel, out, top)
+            else:
+                task = partial(_dense_dots, other.values, panel, out, top)
+            self._over(task, len(other), out.size)
+
+    def _panel(self, top: int) -> np.ndarray:
+        """Some rows as columns, (features, 32)."""
+        part = self.values[top : top + _PANEL]
+        panel = np.zeros((part.shape[1], _PANEL))
+        panel[:, : part.shape[0]] = _dense(part).T
+        return panel
+
+    def _finish(self, dots: np.ndarray, left: Any, right: Any) -> np.ndarray:
+        """The kernel function on dot products, in place."""
+        kernel = self.kernel
+        if kernel.name == "rbf":
+            scale = kernel.gamma * _LOG2_E
+            self._over(lambda a, b: _rbf(dots, left, right, scale, a, b), len(dots), dots.size)
+        elif kernel.name != "linear":
+            dots *= kernel.gamma
+            dots += kernel.coef0
+            if kernel.name == "poly":
+                np.power(dots, kernel.degree, out=dots)
+            else:
+                np.tanh(dots, out=dots)
+        return dots
+
+    def _over(self, task: Any, n: int, values: int) -> None:
+        over_rows(task, n, 1 if values < _INLINE_VALUES else thread_count(self.kernel.n_jobs))
+
+
+def _dense(values: Any) -> np.ndarray:
+    return values.toarray() if sparse.issparse(values) else values
+
+
+def product(left: ExactRows, right: ExactRows, coef: np.ndarray) -> np.ndarray:
+    """sum_j k(x_p, z_j) coef[j, c] in chunks, (len(left), machines) float64."""
+    out = np.zeros((len(left), coef.shape[1]))
+    size = max(1, _CHUNK_VALUES // max(1, len(right)))
+    for first in range(0, len(left) if len(right) else 0, size):
+        part = np.arange(first, min(first + size, len(left)))
+        out[part] = left.take(part).block(right) @ coef
+    return out

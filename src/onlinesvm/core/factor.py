@@ -1,0 +1,119 @@
+"""A Cholesky factor that rows and columns join and leave, with an equality border.
+
+    U'U = M,    U upper triangular, row by row in memory,    V = U^-T B'
+
+M is the matrix of the working set, B the border (a few rows), and V is kept so that the system
+
+    [ M  B' ] [x]   [p]
+    [ B  0  ] [y] = [q]
+
+is solved by eliminating the border. A variable joins at the end in O(m^2), the forward
+substitution of its column; one that leaves takes its column out of U and Givens rotations make
+the rest triangular again, O(m^2). V (one row for each border row, and a last one for the column
+of the variable that is about to join) is rotated along.
+
+Symbols: m size in use, k place that leaves, ``last`` = number of border rows.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .numerics import REORDERED_MATH, inner, jit
+
+
+@jit(fastmath=REORDERED_MATH)
+def forward(U, m, x):
+    """x := U^-T x."""
+    for c in range(m):
+        row = U[c]
+        value = x[c] / row[c]
+        x[c] = value
+        for r in range(c + 1, m):
+            x[r] -= row[r] * value
+
+
+@jit(fastmath=REORDERED_MATH)
+def backward(U, m, x):
+    """x := U^-1 x."""
+    for c in range(m - 1, -1, -1):
+        row = U[c]
+        total = 0.0
+        for r in range(c + 1, m):
+            total += row[r] * x[r]
+        x[c] = (x[c] - total) / row[c]
+
+
+@inner(fastmath=REORDERED_MATH)
+def dot(x, y, m):
+    total = 0.0
+    for r in range(m):
+        total += x[r] * y[r]
+    return total
+
+
+@jit
+def join(U, V, m, pivot, border, value):
+    """The variable whose column V[last] holds (solved forward) becomes row and column m.
+
+    Its entry in the border is ``value`` in row ``border``, zero in the others.
+    """
+    last = V.shape[0] - 1
+    u = V[last]
+    for r in range(m):
+        U[r, m] = u[r]
+    U[m, m] = pivot
+    for q in range(last):
+        entry = value if q == border else 0.0
+        V[q, m] = (entry - dot(V[q], u, m)) / pivot
+
+
+@inner(fastmath=REORDERED_MATH)
+def _rotate(upper, lower, cosine, sine, first, m):
+    """Rotate two rows; the upper one is also shifted left by one."""
+    for r in range(first, m):
+        x, y = upper[r], lower[r]
+        upper[r - 1] = cosine * x + sine * y
+        lower[r] = cosine * y - sine * x
+
+
+@jit
+def leave(U, V, m, k):
+    """Take row and column k out; V's rows, the joining column too, are rotated along."""
+    for r in range(k):
+        row = U[r]
+        for c in range(k + 1, m):
+            row[c - 1] = row[c]
+    for c in range(k, m - 1):
+        x, y = U[c, c + 1], U[c + 1, c + 1]
+        length = math.hypot(x, y)
+        cosine, sine = x / length, y / length
+        _rotate(U[c], U[c + 1], cosine, sine, c + 1, m)
+        for q in range(V.shape[0]):
+            x, y = V[q, c], V[q, c + 1]
+            V[q, c] = cosine * x + sine * y
+            V[q, c + 1] = cosine * y - sine * x
+
+
+@inner
+def solve_border(V, m, system):
+    """Solve (V V') y = rhs in place; ``system`` is (d, d + 1) with rhs in its last column.
+
+    A border row without a variable in it (V row zero) gets y = 0.
+    """
+    d = system.shape[0]
+    for p in range(d):
+        for q in range(d):
+            system[p, q] = dot(V[p], V[q], m)
+        if system[p, p] == 0.0:
+            system[p, p] = 1.0
+            system[p, d] = 0.0
+    for p in range(d):
+        for q in range(p + 1, d):
+            ratio = system[q, p] / system[p, p]
+            for c in range(p, d + 1):
+                system[q, c] -= ratio * system[p, c]
+    for p in range(d - 1, -1, -1):
+        for q in range(p + 1, d):
+            system[p, d] -= system[p, q] * system[q, d]
+        system[p, d] /= system[p, p]

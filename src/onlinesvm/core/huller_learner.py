@@ -1,0 +1,341 @@
+"""The Huller's learner: rows shared by all machines, and a pair of hulls for each machine.
+
+    f(x) = 2 / |X_P - X_N|^2 ((X_P - X_N) x + (X_N X_N - X_P X_P) / 2)        (eq. 3, scaled)
+
+so that f = +1 and -1 on the margins: the hard-margin SVM's own scale. A block of fresh examples
+meets the stored rows in one kernel block; then each machine goes through it by itself, on the
+same values (``core/huller.py``). Each keeps the kernel values among its own support vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from . import huller
+from .cache import KernelCache, keep_row, make_cache, widen
+from .huller import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N
+from .rows import Rows, RowStore
+from .support import Fresh
+
+LARGEST_BLOCK = 256
+_BLOCK_VALUES = 8_000_000
+
+REFRESH = 16
+"""The scalars are computed anew after so many updates for each support vector."""
+
+AHEAD = 16
+"""When a kernel row is missing, the rows of so many updates to come are computed with it."""
+
+_PER_ROW = ("beta", "handle", "key", "ridge")
+
+
+def make_hulls(capacity: int) -> Hulls:
+    return Hulls(
+        beta=np.zeros(capacity),
+        handle=np.zeros(capacity, np.int64),
+        key=np.full(capacity, -1, np.int64),
+        ridge=np.zeros(capacity),
+        scalar=np.zeros(4),
+        count=np.zeros(9, np.int64),
+    )
+
+
+class Huller:
+    """State of the Huller and its verbs. Labels are 0, 1, ... in the order they were made known."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        like: Rows,
+        n_labels: int,
+        *,
+        slack: bool,
+        tol: float = 1e-3,
+        sweeps: int = 10,
+        cache_size: float = 200.0,
+        seed: int = 0,
+    ):
+        self.kernel, self.slack, self.tol = kernel, slack, tol
+        self.sweeps, self.cache_size = sweeps, cache_size
+        self.rng = np.random.default_rng(seed)
+        self.n_labels = n_labels
+        self.store = RowStore(like)
+        self.key, self.label, self.ridge = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        self.positive = [1] if n_labels <= 2 else list(range(n_labels))
+        self.hulls = [make_hulls(64) for _ in self.positive]
+        self.caches: list[KernelCache | None] = [None for _ in self.positive]
+        self._vectors: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"caches": [None] * len(self.hulls), "_vectors": None}
+
+    # -- labels ---------------------------------------------------------------------------
+
+    def add_label(self) -> None:
+        """One more label; X_N of its machine starts as the average of all rows held."""
+        self._vectors = None
+        self.n_labels += 1
+        if self.n_labels <= 2:
+            return
+        if self.n_labels == 3:
+            self.positive = [0, 1]
+            self.hulls = [_mirrored(self.hulls[0]), self.hulls[0]]
+        self.positive.append(self.n_labels - 1)
+        self.hulls.append(self._against_all())
+        self.caches = [None] * len(self.hulls)
+        self.refresh(len(self.hulls) - 1)
+
+    def _against_all(self) -> Hulls:
+        n = self.store.n
+        h = make_hulls(max(64, n))
+        if n:
+            h.beta[:n], h.handle[:n] = -1.0 / n, np.arange(n)
+            h.key[:n], h.ridge[:n] = self.key, self.ridge
+            h.count[N], h.count[huller.SEEDED_N] = n, huller.SEEDS
+        return h
+
+    # -- learning -------------------------------------------------------------------------
+
+    def learn(self, fresh: Fresh) -> None:
+        """Examples of a stream, in order."""
+        for _ in self._blocks(fresh, np.arange(len(fresh.rows)), np.empty(0, np.int64)):
+            pass
+
+    def epoch(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
+        """One pass over the data set; yields how many examples are done."""
+        slot_of = np.full(len(data.rows), -1)
+        slot_of[self.key] = np.arange(self.store.n)
+        yield from self._blocks(data, order, slot_of)
+
+    def _blocks(self, fresh: Fresh, order: np.ndarray, slot_of: np.ndarray) -> Iterator[int]:
+        first = 0
+        while first < len(order):
+            n = self.store.n
+            largest = min(LARGEST_BLOCK, max(16, _BLOCK_VALUES // (n + 1)))
+            which = order[first : first + int(np.clip(n // 16, 1, largest))]
+            self._learn_block(Fresh(fresh.rows.take(which), *(a[which] for a in fresh[1:])), slot_of)
+            first += len(which)
+            yield first
+
+    def _learn_block(self, fresh: Fresh, slot_of: np.ndarray) -> None:
+        self._vectors = None
+        size, stored = len(fresh.rows), self.store.n
+        values = np.empty((size, stored + size), np.float32)
+        values[:, :stored] = self.kernel.block(fresh.rows, self.store.rows())
+        values[:, stored:] = self.kernel.block(fresh.rows, fresh.rows)
+        handle = stored + np.arange(size)
+        if len(slot_of):  # a row that another machine holds already is not stored twice
+            known = slot_of[fresh.key]
+            handle = np.where(known >= 0, known, handle)
+        ridge = 1.0 / fresh.bound if self.slack else np.zeros(size)
+        picks = self.rng.random((size, self.n_labels if self.n_labels > 2 else 1))
+        for m in range(len(self.hulls)):
+            y = np.where(fresh.label == self.positive[m], 1.0, -1.0)
+            pick = np.ascontiguousarray(picks[:, m])
+            self._run(m, Block(values, handle, fresh.key, ridge, fresh.diagonal, y, pick))
+        self._settle(fresh, ridge, slot_of)
+        for m, h in enumerate(self.hulls):
+            if h.count[STEPS] > REFRESH * (h.count[N] + 100):
+                self.refresh(m)
+
+    def _run(self, m: int, block: Block) -> None:
+        """Fig. 4 over a block, for one machine."""
+        size = len(block.y)
+        self._make_room(m, int(self.hulls[m].count[N]) + size)
+        h, cache = self.hulls[m], self.caches[m]
+        h.count[POSITION], h.count[PHASE] = 0, huller.INSERT
+        row = np.empty(len(h.beta), np.float32)
+        while not huller.online(h, cache, block, self.tol, row):
+            n, position = int(h.count[N]), int(h.count[POSITION])
+            self._fetch(m, (block.pick[position:] * n).astype(np.int64), block.values)
+
+    def _make_room(self, m: int, needed: int) -> None:
+        h = self.hulls[m]
+        capacity = len(h.beta)
+        if needed > capacity:
+            more = max(needed, 2 * capacity) - capacity
+            capacity += more
+            h = h._replace(**{name: np.pad(getattr(h, name), (0, more)) for name in _PER_ROW})
+            self.hulls[m] = h
+        share, cache = self.cache_size / len(self.hulls), self.caches[m]
+        if cache is None:
+            self.caches[m] = make_cache(share, capacity)
+        elif len(cache.pages) < capacity:
+            self.caches[m] = widen(cache, share, capacity)
+
+    def _fetch(self, m: int, soon: np.ndarray, values: np.ndarray) -> None:
+        """Kernel rows of the support vector that is needed and of those that will be soon."""
+        h, cache = self.hulls[m], self.caches[m]
+        assert cache is not None
+        n, need = int(h.count[N]), int(h.count[NEED])
+        fits = len(cache.pool) // (2 * cache.table.shape[1])
+        _, where = np.unique(soon, return_index=True)
+        soon = soon[np.sort(where)]
+        others = soon[(cache.pages[soon] == 0) & (soon != need)]
+        slots = np.concatenate([[need], others[: min(AHEAD, fits) - 1]]).astype(np.int64)
+        for s, row in zip(slots, self._kernel_rows(h, slots, values)):
+            keep_row(cache, s, row, n, need)
+
+    def _kernel_rows(self, h: Hulls, slots: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """K of support vectors ``slots`` against all of the machine's; fresh ones have theirs."""
+        stored, rows = self.store.n, self.store.rows()
+        handle = h.handle[: h.count[N]]
+        own, old = handle[slots], handle < stored
+        out = np.empty((len(slots), len(handle)), np.float32)
+        for i, column in enumerate(own):
+            out[i] = values[column - stored, handle] if column >= stored else 0.0
+        mine = np.flatnonzero(own < stored)
+        if len(mine):
+            alone = len(self.hulls) == 1  # then nearly all stored rows are its own
+            against = rows if alone else rows.take(handle[old])
+            block = self.kernel.block(rows.take(own[mine]), against)
+            out[np.ix_(mine, old)] = block[:, handle[old]] if alone else block
+            out[np.ix_(mine, ~old)] = values[handle[~old] - stored][:, own[mine]].T
+        return out
+
+    def _settle(self, fresh: Fresh, ridge: np.ndarray, slot_of: np.ndarray) -> None:
+        """Store the fresh rows that some machine took, drop those that none holds any more."""
+        stored = self.store.n
+        used = np.zeros(stored + len(fresh.rows), bool)
+        for h in self.hulls:
+            used[h.handle[: h.count[N]]] = True
+        if used[:stored].all() and not used[stored:].any():
+            return
+        total = int(used.sum())
+        order = np.arange(total)
+        holes = np.flatnonzero(~used[:total] | (order >= stored))
+        spare = np.flatnonzero(used)
+        order[holes] = spare[(spare >= stored) | (spare >= total)]
+        place = np.zeros(len(used), np.int64)
+        place[order] = np.arange(total)
+        for h in self.hulls:
+            h.handle[: h.count[N]] = place[h.handle[: h.count[N]]]
+        if len(slot_of):
+            slot_of[self.key] = -1
+        self.store.rearrange(order, fresh.rows)
+        self.key = np.concatenate([self.key, fresh.key])[order]
+        self.label = np.concatenate([self.label, fresh.label])[order]
+        self.ridge = np.concatenate([self.ridge, ridge])[order]
+        if len(slot_of):
+            slot_of[self.key] = np.arange(total)
+
+    # -- drift, and the finishing step ----------------------------------------------------
+
+    def refresh(self, m: int) -> np.ndarray:
+        """The scalars anew from the coefficients; returns X_P x and X_N x of the support vectors."""
+        self._make_room(m, int(self.hulls[m].count[N]))
+        h = self.hulls[m]
+        n = int(h.count[N])
+        beta = h.beta[:n]
+        for side in (beta > 0, beta < 0):
+            beta[side] /= abs(beta[side].sum()) if side.any() else 1.0
+        parts = np.stack([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
+        dots = np.empty((2, n))
+        if not huller.project_all(h, self.caches[m], dots):
+            rows = self.store.rows().take(h.handle[:n])
+            dots = self.kernel.product(rows, rows, parts).T + parts * h.ridge[:n]
+        h.scalar[PP], h.scalar[NP] = parts[0] @ dots[0], parts[0] @ dots[1]
+        h.scalar[NN], h.count[STEPS] = parts[1] @ dots[1], 0
+        return dots
+
+    def finish(self) -> None:
+        """UPDATE every support vector in turn, up to ``sweeps`` times; then fresh scalars."""
+        self._vectors = None
+        nothing = np.empty((0, 0), np.float32)
+        for m in range(len(self.hulls)):
+            self._make_room(m, int(self.hulls[m].count[N]))
+            h = self.hulls[m]
+            for _ in range(self.sweeps if _is_ready(h) else 0):
+                h.count[POSITION], h.scalar[WORST] = h.count[N] - 1, 0.0
+                while not huller.sweep(h, self.caches[m]):
+                    soon = np.arange(h.count[POSITION], -1, -1)[: 4 * AHEAD]
+                    self._fetch(m, soon, nothing)
+                if h.scalar[WORST] <= self.tol or h.count[STUCK]:
+                    break
+            self.refresh(m)
+        self._settle(self._no_rows(), np.empty(0), np.empty(0, np.int64))
+
+    def _no_rows(self) -> Fresh:
+        none = np.empty(0, np.int64)
+        return Fresh(self.store.rows().take(slice(0, 0)), none, none, none, none)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the hulls of some machine have met: it learns no more."""
+        return any(h.count[STUCK] for h in self.hulls)
+
+    def separates(self) -> bool:
+        """Whether every machine's hyperplane has its own support vectors on their sides."""
+        for m, h in enumerate(self.hulls):
+            if h.count[STUCK]:
+                return False
+            if not _is_ready(h):
+                continue
+            beta, dots = h.beta[: h.count[N]], self.refresh(m)
+            side = dots[0] - dots[1] + (h.scalar[NN] - h.scalar[PP]) / 2
+            if (side * np.sign(beta) <= 0).any():
+                return False
+        return True
+
+    def largest_violation(self, data: Fresh) -> float:
+        """max (1 - y f(x)) over a data set and all machines; 0 at the exact solution."""
+        values = self.decide(data.rows, training=True)
+        for m, h in enumerate(self.hulls):  # a training point has its own axis
+            n = h.count[N]
+            scale = 2.0 / _distance(h)
+            values[h.key[:n], m] += scale * h.beta[:n] * h.ridge[:n]
+        y = np.where(data.label[:, None] == np.array(self.positive), 1.0, -1.0)
+        return float((1.0 - y * values).max())
+
+    # -- what was learned -----------------------------------------------------------------
+
+    def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        """Support vectors, their coefficients (machines, n), the biases, and the slots."""
+        if self._vectors is None:
+            coef = np.zeros((len(self.hulls), self.store.n))
+            bias = np.zeros(len(self.hulls))
+            for m, h in enumerate(self.hulls):
+                beta = h.beta[: h.count[N]]
+                if _is_ready(h):
+                    scale = 2.0 / _distance(h)
+                    coef[m, h.handle[: h.count[N]]] = scale * beta
+                    bias[m] = scale * (h.scalar[NN] - h.scalar[PP]) / 2
+                else:  # one class seen: that class
+                    bias[m] = 1.0 if (beta > 0).any() else -1.0
+            self._vectors = self.store.rows(), coef, bias, np.arange(self.store.n)
+        return self._vectors
+
+    def decide(self, rows: Rows, training: bool = False) -> np.ndarray:
+        """Decision values, (n, machines). Counts kernel values only while training."""
+        vectors, coef, bias, _ = self.expansion()
+        kernel = self.kernel if training else replace(self.kernel)
+        return kernel.product(rows, vectors, coef) + bias
+
+    def keys(self, slots: np.ndarray) -> np.ndarray:
+        return self.key[slots]
+
+    def labels(self, slots: np.ndarray) -> np.ndarray:
+        return self.label[slots]
+
+
+def _is_ready(h: Hulls) -> bool:
+    """Whether both classes have a support vector."""
+    beta = h.beta[: h.count[N]]
+    return bool((beta > 0).any() and (beta < 0).any())
+
+
+def _distance(h: Hulls) -> float:
+    return float(h.scalar[PP] - 2.0 * h.scalar[NP] + h.scalar[NN])
+
+
+def _mirrored(h: Hulls) -> Hulls:
+    """The same hulls, seen from the other class."""
+    copy = Hulls(*(array.copy() for array in h))
+    copy.beta[:] = -h.beta
+    copy.scalar[[PP, NN]] = h.scalar[[NN, PP]]
+    copy.count[[huller.SEEDED_N, huller.SEEDED_P]] = h.count[[huller.SEEDED_P, huller.SEEDED_N]]
+    return copy

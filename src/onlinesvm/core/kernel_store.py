@@ -1,0 +1,153 @@
+"""Kernel values of a data set that is at hand: rows K(i, all) kept while there is room.
+
+``keep`` computes rows and stores them, ``product`` sums rows with coefficients, ``block`` gives
+the values among some examples, from stored rows where there are any. Several machines may share
+one store: rows belong to examples, whatever their labels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .exact_kernels import ExactRows
+from .numerics import REORDERED_MATH, jit
+from .threads import over_rows, thread_count
+
+_CHUNK_VALUES = 1 << 21
+_INLINE_VALUES = 100_000
+
+
+@jit(fastmath=REORDERED_MATH)
+def _weigh(slots, which, coef, out, first, last):
+    """out[j] += sum_p coef[p] slots[which[p], j] for the columns first .. last."""
+    for start in range(first, last, 2048):
+        stop = min(start + 2048, last)
+        for p in range(which.shape[0]):
+            row, factor = slots[which[p]], coef[p]
+            for j in range(start, stop):
+                out[j] += factor * row[j]
+
+
+@jit
+def _gather(slots, which, columns, out, rows):
+    """out[rows[p], q] = out[q, rows[p]] = slots[which[p], columns[q]]."""
+    for p in range(which.shape[0]):
+        source, target, r = slots[which[p]], out[rows[p]], rows[p]
+        for q in range(columns.shape[0]):
+            target[q] = source[columns[q]]
+            out[q, r] = target[q]
+
+
+class KernelStore:
+    """The examples and those of their kernel rows that fit into ``megabytes``."""
+
+    def __init__(self, rows: ExactRows, megabytes: float):
+        self.rows, self.megabytes = rows, megabytes
+        self._empty()
+
+    def _empty(self) -> None:
+        n = max(1, len(self.rows))
+        room = int(self.megabytes * 2**20 / (8 * n))
+        self.capacity = min(n, room)
+        self.slots = np.empty((min(self.capacity, 64), n))
+        self.slot_of = np.full(n, -1)
+        self.owner = np.full(self.capacity, -1)
+        self._used = self._hand = 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Kernel values can be computed again."""
+        return {"rows": self.rows, "megabytes": self.megabytes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._empty()
+
+    def replace(self, rows: ExactRows) -> KernelStore:
+        """A store for other examples; nothing is kept."""
+        return KernelStore(rows, self.megabytes)
+
+    def keep(self, which: np.ndarray, evict: bool) -> None:
+        """Store the rows of the examples ``which``, as many as fit.
+
+        With ``evict`` others make way, but never those of ``which`` itself.
+        """
+        missing = which[self.slot_of[which] < 0]
+        free = self.capacity - self._used
+        if evict and len(missing) > free:
+            self._make_way(which, len(missing) - free)
+            free = self.capacity - self._used + len(self._holes)
+        else:
+            self._holes: list[int] = []
+        missing = missing[:free]
+        if not len(missing):
+            return
+        places = np.array(
+            (self._holes + list(range(self._used, self._used + len(missing))))[: len(missing)]
+        )
+        self._used = max(self._used, int(places.max()) + 1)
+        self._grow(self._used)
+        self._compute(missing, places)
+        self.slot_of[missing] = places
+        self.owner[places] = missing
+
+    def _make_way(self, kept: np.ndarray, needed: int) -> None:
+        """Holes in the slots of rows that are not in ``kept``, the oldest first."""
+        wanted = np.zeros(len(self.slot_of), bool)
+        wanted[kept] = True
+        order = (np.arange(self._used) + self._hand) % max(self._used, 1)
+        holes = order[~wanted[self.owner[order]]][:needed]
+        self.slot_of[self.owner[holes]] = -1
+        self._hand = int(holes[-1]) + 1 if len(holes) else self._hand
+        self._holes = holes.tolist()
+
+    def _grow(self, needed: int) -> None:
+        if needed > len(self.slots):
+            larger = np.empty((min(self.capacity, max(needed, 2 * len(self.slots))), len(self)))
+            larger[: len(self.slots)] = self.slots
+            self.slots = larger
+
+    def _compute(self, which: np.ndarray, places: np.ndarray) -> None:
+        size = max(1, _CHUNK_VALUES // len(self))
+        for first in range(0, len(which), size):
+            part, where = which[first : first + size], places[first : first + size]
+            run = slice(int(where[0]), int(where[0]) + len(where))
+            straight = np.array_equal(where, np.arange(run.start, run.stop))
+            target = self.slots[run] if straight else None
+            values = self.rows.take(part).block(self.rows, target)
+            if not straight:
+                self.slots[where] = values
+
+    def product(self, which: np.ndarray, coef: np.ndarray) -> np.ndarray:
+        """sum_p coef[p] K(which[p], :), of length n."""
+        out = np.zeros(len(self))
+        self.keep(which, evict=False)
+        stored = self.slot_of[which] >= 0
+        places, weights = self.slot_of[which[stored]], coef[stored]
+        small = len(places) * len(self) < _INLINE_VALUES
+        threads = 1 if small else thread_count(self.rows.kernel.n_jobs)
+        over_rows(
+            lambda a, b: _weigh(self.slots, places, weights, out, a, b), len(self), threads
+        )
+        rest, weights = which[~stored], coef[~stored]
+        size = max(1, _CHUNK_VALUES // max(1, len(self)))
+        for first in range(0, len(rest), size):
+            part = slice(first, first + size)
+            out += weights[part] @ self.rows.take(rest[part]).block(self.rows)
+        return out
+
+    def block(self, which: np.ndarray) -> np.ndarray:
+        """K among the examples ``which``, symmetric."""
+        out = np.empty((len(which), len(which)))
+        stored = np.flatnonzero(self.slot_of[which] >= 0)
+        rest = np.flatnonzero(self.slot_of[which] < 0)
+        if len(rest):
+            some = self.rows.take(which[rest])
+            out[np.ix_(rest, rest)] = some.block(some)
+        if len(stored):
+            _gather(self.slots, self.slot_of[which[stored]], which, out, stored)
+        return out

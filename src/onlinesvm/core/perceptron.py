@@ -1,0 +1,290 @@
+"""The budget perceptron (lasvm-2005, section 2.2, after Crammer, Kandola and Singer).
+
+    3)   o(x_t) = sum_{i in S} alpha_i K(x_t, x_i)
+    4)   if y_t o(x_t) <= beta:
+    4a)      S <- S + {t},  alpha_t <- y_t
+    4b)      if |S| > N:  S <- S - { argmax_{i in S} y_i (o(x_i) - alpha_i K(x_i, x_i)) }
+
+Given a block of fresh examples with their kernel values against S and among themselves, ``online``
+makes these steps for each of them. The outputs o(x_i) of all rows of S are maintained: an example
+that joins or leaves adds or takes its kernel row. Rows keep their slots; one that leaves gives
+its slot, and its row and column of ``gram``, to the next that joins. Where ``gram`` is not
+kept, ``online`` stops when somebody has to leave, and goes on when it is handed the kernel row.
+
+Symbols: s slot, q fresh example, m machine. Several machines share the rows: a row's safety is the
+least that a machine with alpha_i != 0 finds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .numerics import REORDERED_MATH, inner, jit
+from .rows import Rows, RowStore
+from .sgd_learner import select
+from .support import Fresh
+
+# Places in BudgetArrays.count
+N, POSITION, VICTIM, HOLE = range(4)
+
+BLOCK = 256
+
+
+class BudgetArrays(NamedTuple):
+    """What the loop sees of S; N + 1 slots, the last for the example that makes it too many."""
+
+    alpha: np.ndarray  # (machines, slots)
+    out: np.ndarray  # (machines, slots): o(x_i)
+    label: np.ndarray
+    diagonal: np.ndarray
+    key: np.ndarray
+    column: np.ndarray  # where the row's values stand in the block of fresh kernel values
+    handle: np.ndarray  # where the row is: in the store, or (beyond it) in the block
+    positive: np.ndarray  # (machines,)
+    gram: np.ndarray  # (slots, slots) float32, or empty
+    count: np.ndarray
+
+
+@inner(fastmath=REORDERED_MATH)
+def _output(values, m, a):
+    """Step 3."""
+    total = 0.0
+    for s in range(a.count[N]):
+        total += a.alpha[m, s] * values[a.column[s]]
+    return total
+
+
+@inner
+def _join(q, k, values, label, diagonal, key, stored, a):
+    """Slot k takes example q, as yet without a coefficient."""
+    a.label[k], a.diagonal[k], a.key[k] = label[q], diagonal[q], key[q]
+    a.column[k], a.handle[k] = values.shape[1] - values.shape[0] + q, stored + q
+    for m in range(a.alpha.shape[0]):
+        a.alpha[m, k] = 0.0
+    if k == a.count[N]:
+        a.count[N] += 1
+    if a.gram.shape[0] > 0:
+        for s in range(a.count[N]):
+            a.gram[s, k] = a.gram[k, s] = values[q, a.column[s]]
+
+
+@inner
+def safest(a):
+    """Step 4b: whom S can best do without."""
+    best, where = -np.inf, 0
+    for s in range(a.count[N]):
+        safety = np.inf
+        for m in range(a.alpha.shape[0]):
+            alpha = a.alpha[m, s]
+            if alpha != 0.0:
+                y = 1.0 if a.label[s] == a.positive[m] else -1.0
+                safety = min(safety, y * (a.out[m, s] - alpha * a.diagonal[s]))
+        if safety > best:
+            best, where = safety, s
+    return where
+
+
+@inner
+def _shift(m, change, row, a):
+    """alpha of the row changes by ``change``: all outputs follow."""
+    for s in range(a.count[N]):
+        a.out[m, s] += change * row[s]
+
+
+@inner
+def _leave(v, row, a):
+    for m in range(a.alpha.shape[0]):
+        if a.alpha[m, v] != 0.0:
+            _shift(m, -a.alpha[m, v], row, a)
+            a.alpha[m, v] = 0.0
+    a.count[VICTIM], a.count[HOLE] = -1, v
+
+
+@jit
+def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
+    """Go through a block from where the last call stopped; true when all is done.
+
+    Without ``gram`` it returns false when slot ``count[VICTIM]`` is to leave; the next call brings
+    that slot's kernel ``row`` (``given``).
+    """
+    machines = a.alpha.shape[0]
+    outputs = np.empty(machines)
+    if given:
+        _leave(a.count[VICTIM], row, a)
+        a.count[POSITION] += 1
+    while a.count[POSITION] < label.shape[0]:
+        q = a.count[POSITION]
+        joins = False
+        for m in range(machines):
+            y = 1.0 if label[q] == a.positive[m] else -1.0
+            outputs[m] = _output(values[q], m, a)
+            joins = joins or y * outputs[m] <= beta
+        if joins:
+            k = a.count[HOLE] if a.count[HOLE] >= 0 else a.count[N]
+            a.count[HOLE] = -1
+            _join(q, k, values, label, diagonal, key, stored, a)
+            for s in range(a.count[N]):
+                row[s] = values[q, a.column[s]]
+            for m in range(machines):
+                y = 1.0 if label[q] == a.positive[m] else -1.0
+                a.out[m, k] = outputs[m]
+                if y * outputs[m] <= beta:
+                    a.alpha[m, k] = y
+                    _shift(m, y, row, a)
+            if a.count[N] > budget:
+                v = safest(a)
+                a.count[VICTIM] = v
+                if a.gram.shape[0] == 0:
+                    return False
+                _leave(v, a.gram[v], a)
+        a.count[POSITION] += 1
+    return True
+
+
+class BudgetPerceptron:
+    """State and verbs. Labels are 0, 1, ... in the order they were made known."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        like: Rows,
+        n_labels: int,
+        *,
+        budget: int,
+        margin: float = 0.0,
+        cache_size: float = 200.0,
+    ):
+        self.kernel, self.budget, self.margin = kernel, budget, margin
+        self.n_labels, self.cache_size = n_labels, cache_size
+        self.store = RowStore(like)
+        positive = [1] if n_labels <= 2 else list(range(n_labels))
+        self.a = _arrays(min(budget + 1, BLOCK), np.array(positive, np.int64))
+        self._vectors: Any = None
+
+    # -- labels ---------------------------------------------------------------------------
+
+    def add_label(self) -> None:
+        """One more label. Its machine learns the present rows as counter-examples at once."""
+        self._vectors = None
+        a = self.a
+        if self.n_labels == 2:
+            pairs = {name: getattr(a, name) for name in ("alpha", "out")}
+            mirrored = {name: np.concatenate([-v, v]) for name, v in pairs.items()}
+            a = a._replace(positive=np.array([0, 1], np.int64), **mirrored)
+        self.n_labels += 1
+        if self.n_labels > 2:
+            empty = np.zeros((1, a.alpha.shape[1]))
+            a = a._replace(
+                alpha=np.concatenate([a.alpha, empty]),
+                out=np.concatenate([a.out, empty]),
+                positive=np.append(a.positive, self.n_labels - 1),
+            )
+            self._replay(a)
+        self.a = a
+
+    def _replay(self, a: BudgetArrays) -> None:
+        """The newest machine goes through the rows, all of them its counter-examples."""
+        n, rows = int(a.count[N]), self.store.rows()
+        for s in range(n):
+            if s != a.count[HOLE] and a.out[-1, s] >= -self.margin:
+                a.alpha[-1, s] = -1.0
+                a.out[-1, :n] -= self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
+
+    # -- learning -------------------------------------------------------------------------
+
+    def learn(self, fresh: Fresh) -> None:
+        """Examples in order."""
+        self._vectors = None
+        for first in range(0, len(fresh.rows), BLOCK):
+            self._learn_block(select(fresh, slice(first, first + BLOCK)))
+
+    def _learn_block(self, fresh: Fresh) -> None:
+        n, size = self.store.n, len(fresh.rows)
+        self._reserve(min(n + size, self.budget + 1))
+        values = np.empty((size, n + size), np.float32)
+        values[:, :n] = self.kernel.block(fresh.rows, self.store.rows())
+        values[:, n:] = self.kernel.block(fresh.rows, fresh.rows)
+        a, stored, given = self.a, n, False
+        a.count[POSITION] = 0
+        a.column[:n] = a.handle[:n] = np.arange(n)
+        row = np.empty(len(a.label), np.float32)
+        while not online(
+            values, fresh.label, fresh.diagonal, fresh.key, a, self.margin, self.budget, stored,
+            row, given,
+        ):  # fmt: skip
+            self._settle(fresh.rows, stored)
+            stored, given = self.store.n, True
+            victim, rows = int(a.count[VICTIM]), self.store.rows()
+            row[: len(rows)] = self.kernel.block(rows.take(slice(victim, victim + 1)), rows)[0]
+        self._settle(fresh.rows, stored)
+
+    def _settle(self, fresh: Rows, stored: int) -> None:
+        """Bring the store in line with ``handle``."""
+        n = int(self.a.count[N])
+        self.store.rearrange(self.a.handle[:n], fresh)
+        self.a.handle[:n] = np.arange(n)
+
+    def _reserve(self, needed: int) -> None:
+        """Room for ``needed`` slots; kernel values among them are kept while they fit."""
+        a, old = self.a, len(self.a.label)
+        if needed <= old:
+            return
+        larger = _arrays(min(max(needed, 2 * old), self.budget + 1), a.positive, a.count)
+        for name in ("alpha", "out"):
+            getattr(larger, name)[:, :old] = getattr(a, name)
+        for name in ("label", "diagonal", "key", "column", "handle"):
+            getattr(larger, name)[:old] = getattr(a, name)
+        if 4 * larger.gram.size > self.cache_size * 2**20 or not a.gram.size:
+            larger = larger._replace(gram=np.empty((0, 0), np.float32))
+        else:
+            larger.gram[:old, :old] = a.gram
+        self.a = larger
+
+    # -- a data set at hand ---------------------------------------------------------------
+
+    def epoch(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
+        """One pass over the data set; yields how many examples are done."""
+        for first in range(0, len(order), BLOCK):
+            self.learn(select(data, order[first : first + BLOCK]))
+            yield min(first + BLOCK, len(order))
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+    # -- what was learned -----------------------------------------------------------------
+
+    def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        """Support vectors, their coefficients (machines, n), the biases, and the slots."""
+        if self._vectors is None:
+            alpha = self.a.alpha[:, : self.store.n]
+            used = np.flatnonzero(alpha.any(axis=0))
+            bias = np.zeros(len(alpha))
+            self._vectors = self.store.rows().take(used), alpha[:, used], bias, used
+        return self._vectors
+
+    def keys(self, slots: np.ndarray) -> np.ndarray:
+        return self.a.key[slots]
+
+    def labels(self, slots: np.ndarray) -> np.ndarray:
+        return self.a.label[slots]
+
+    def decide(self, rows: Rows) -> np.ndarray:
+        """Decision values, (n, machines). Does not count as training."""
+        vectors, alpha, bias, _ = self.expansion()
+        return replace(self.kernel).product(rows, vectors, alpha) + bias
+
+
+def _arrays(slots: int, positive: np.ndarray, count: np.ndarray | None = None) -> BudgetArrays:
+    """Empty slots."""
+    machines = len(positive)
+    whole = (np.zeros(slots, np.int64) for _ in range(4))
+    label, key, column, handle = whole
+    return BudgetArrays(
+        np.zeros((machines, slots)), np.zeros((machines, slots)), label, np.zeros(slots), key,
+        column, handle, positive, np.zeros((slots, slots), np.float32),
+        np.array([0, 0, -1, -1]) if count is None else count,
+    )  # fmt: skip

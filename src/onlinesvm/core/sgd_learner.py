@@ -1,0 +1,230 @@
+"""The learner of NORMA, Pegaz, OL SVM and the kernel perceptrons: an expansion, a kernel, a rule.
+
+``learn`` takes examples as a stream does: their outputs come from the expansion,
+
+    o(B) = K(B, S) a          one fused product for a block B of fresh examples
+
+and ``core.sgd.online`` goes through the block with K(B, B). ``epoch`` passes over a data set at
+hand; with ``cached`` outputs it keeps o for all examples (olsvm-2016, Lists 3) and after each block
+adds the block's kernel columns, o += K(:, B) (change of a_B). With ``every_column`` the columns of
+all examples of the block are computed, violators or not: time then depends on the number of
+examples and epochs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from . import sgd
+from .expansion import Expansion, join_machines, make_machines, split_machine
+from .rows import Rows
+from .support import Fresh
+
+NEGLIGIBLE = 2.0**-60
+"""Rows whose share of every machine's largest coefficient is less cannot be noticed."""
+
+BLOCK = 512
+"""Examples of a data set at hand that are learned between two updates of the outputs."""
+
+EXPENSIVE = 128
+"""From so many features on, keeping kernel columns for the next epoch beats computing them."""
+
+
+@dataclass
+class AtHand:
+    """A data set during ``fit``, in the order of the epochs."""
+
+    data: Fresh
+    order: np.ndarray
+    outputs: np.ndarray  # (machines, n), in units of each machine's scale
+    columns: dict[int, np.ndarray] = field(default_factory=dict)
+    megabytes: float = 0.0
+
+
+class ExpansionLearner:
+    """State and verbs. Labels are 0, 1, ... in the order they were made known."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        like: Rows,
+        n_labels: int,
+        *,
+        rule: int,
+        average: bool = False,
+        has_bias: bool = False,
+        cached: bool = True,
+        every_column: bool = False,
+        cache_size: float = 200.0,
+    ):
+        self.kernel, self.rule, self.average, self.has_bias = kernel, rule, average, has_bias
+        self.cached, self.every_column, self.cache_size = cached, every_column, cache_size
+        self.n_labels = n_labels
+        self.machines = make_machines([1] if n_labels <= 2 else list(range(n_labels)))
+        self.support = Expansion(like, len(self.machines.step))
+        self._hand: AtHand | None = None
+        self._vectors: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_hand": None, "_vectors": None}
+
+    # -- labels ---------------------------------------------------------------------------
+
+    def add_label(self) -> None:
+        """One more label. Its machine learns the present rows as counter-examples at once."""
+        self._vectors = None
+        if self.n_labels == 2:
+            self.support.split_classes()
+            self.machines = split_machine(self.machines)
+        self.n_labels += 1
+        if self.n_labels > 2:
+            self.support.add_machine()
+            self.machines = join_machines(self.machines, make_machines([self.n_labels - 1]))
+            self._replay(self.n_labels - 1)
+
+    def _replay(self, m: int) -> None:
+        """Machine m goes through the expansion's rows in order."""
+        support, one = self.support, slice(m, m + 1)
+        own = sgd.Machines(*(array[one] for array in self.machines))  # views
+        for first in range(0, support.n, BLOCK):
+            part = support.examples(slice(first, first + BLOCK))
+            slots = np.arange(first, first + len(part.rows))
+            earlier = support.rows().take(slice(0, first))
+            coef, past = np.zeros((2, 1, len(slots)))
+            out = self.kernel.product(part.rows, earlier, support.coef[one, :first])
+            self._walk(part, np.ascontiguousarray(out.T), coef, past, own)
+            support.fade(self.machines)
+            support.coef[one, slots], support.past[one, slots] = coef, past
+
+    # -- learning -------------------------------------------------------------------------
+
+    def learn(self, fresh: Fresh) -> None:
+        """Examples of a stream, in order."""
+        self._hand = self._vectors = None
+        first = 0
+        while first < len(fresh.rows):
+            size = int(np.clip(self.support.n // 8, 64, 1024))
+            part = select(fresh, slice(first, first + size))
+            self._learn_block(part, self._from_expansion(part), np.full(len(part.rows), -1))
+            self.support.sweep(NEGLIGIBLE)
+            first += size
+
+    def _from_expansion(self, part: Fresh) -> np.ndarray:
+        support = self.support
+        out = self.kernel.product(part.rows, support.rows(), support.coefficients())
+        return np.ascontiguousarray(out.T)
+
+    def _learn_block(self, part: Fresh, out: np.ndarray, slots: np.ndarray) -> np.ndarray:
+        """One step for each example. Returns what the block added to their coefficients."""
+        coef, past = self.support.gather(slots)
+        before = coef.copy()
+        self._walk(part, out, coef, past, self.machines)
+        self.support.fade(self.machines)
+        self.support.put(part, slots, coef, past)
+        return coef - self.machines.factor[:, None] * before
+
+    def _walk(self, part: Fresh, out: Any, coef: Any, past: Any, machines: sgd.Machines) -> None:
+        self.machines.factor[:], self.machines.carried[:] = 1.0, 0.0
+        values = self.kernel.block(part.rows, part.rows)
+        sgd.online(
+            values, part.label, part.bound, out, coef, past, machines, self.rule, self.average,
+            self.has_bias,
+        )  # fmt: skip
+
+    # -- a data set at hand ---------------------------------------------------------------
+
+    def epoch(self, data: Fresh, order: np.ndarray, last: bool = False) -> Iterator[int]:
+        """One pass over the data set; yields how many examples are done.
+
+        ``order`` is the same for all epochs (the lists shuffle once). After the ``last`` epoch
+        nobody asks for outputs again, so those of examples that are done are left alone.
+        """
+        if self._hand is None or self._hand.order is not order:
+            outputs = np.zeros((len(self.machines.step), len(order)))
+            self._hand = AtHand(select(data, order), order, outputs)
+        n = len(order)
+        for first in range(0, n, BLOCK):
+            self._vectors = None
+            part = select(self._hand.data, slice(first, first + BLOCK))
+            slots = self._slots(n)[part.key]
+            if self.cached:
+                out = self._hand.outputs[:, first : first + BLOCK].copy()
+                change = self._learn_block(part, out, slots)
+                self._add_columns(self._hand, first, part, change, last)
+            else:
+                self._learn_block(part, self._from_expansion(part), slots)
+            self.support.sweep(NEGLIGIBLE)
+            yield min(first + BLOCK, n)
+
+    def _slots(self, n: int) -> np.ndarray:
+        """Where in the expansion each example of the data set is; -1: nowhere."""
+        slots = np.full(n, -1)
+        slots[self.support.key[: self.support.n]] = np.arange(self.support.n)
+        return slots
+
+    def _add_columns(
+        self, hand: AtHand, first: int, part: Fresh, change: np.ndarray, last: bool
+    ) -> None:
+        """o += K(:, B) change, after what the block did to all coefficients."""
+        begin = first + len(part.rows) if last else 0
+        out = hand.outputs[:, begin:]
+        out *= self.machines.factor[:, None]
+        rows = hand.data.rows.take(slice(begin, None))
+        kept = hand.columns.get(first)
+        if kept is None and not last and self._may_keep(hand, len(rows) * len(part.rows)):
+            kept = hand.columns[first] = self.kernel.block(rows, part.rows)
+        if kept is not None:
+            sgd.weigh(kept[begin:], change, out)
+            return
+        block = part.rows
+        if not self.every_column:
+            moved = np.flatnonzero(change.any(axis=0))
+            block, change = block.take(moved), change[:, moved]
+        out += self.kernel.product(rows, block, change).T
+
+    def _may_keep(self, hand: AtHand, n_values: int) -> bool:
+        """Whether a block of columns is worth keeping, and there is room for it."""
+        worth = self.every_column and (
+            not self.kernel.is_compiled or hand.data.rows.n_features >= EXPENSIVE
+        )
+        hand.megabytes += n_values * 4 / 2**20 if worth else 0.0
+        return worth and hand.megabytes <= self.cache_size
+
+    def finish(self) -> None:
+        """Nothing is left to do; the data set is let go."""
+        self._hand = None
+
+    # -- what was learned -----------------------------------------------------------------
+
+    def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        """Support vectors, their coefficients (machines, n), the biases, and the slots."""
+        if self._vectors is None:
+            k, support = self.machines, self.support
+            alpha, bias = k.scale[:, None] * support.coefficients(), k.bias.copy()
+            if self.average:
+                steps = np.maximum(k.step, 1)
+                sums = support.coefficients() * k.total[:, None] + support.past[:, : support.n]
+                alpha, bias = sums / steps[:, None], k.bias + k.bias_past / steps
+            used = np.flatnonzero(alpha.any(axis=0))
+            self._vectors = support.rows().take(used), alpha[:, used], bias, used
+        return self._vectors
+
+    def keys(self, slots: np.ndarray) -> np.ndarray:
+        return self.support.key[slots]
+
+    def labels(self, slots: np.ndarray) -> np.ndarray:
+        return self.support.label[slots]
+
+    def decide(self, rows: Rows) -> np.ndarray:
+        """Decision values, (n, machines). Does not count as training."""
+        vectors, alpha, bias, _ = self.expansion()
+        return replace(self.kernel).product(rows, vectors, alpha) + bias
+
+
+def select(fresh: Fresh, which: np.ndarray | slice) -> Fresh:
+    """Some of the examples."""
+    return Fresh(fresh.rows.take(which), *(array[which] for array in fresh[1:]))

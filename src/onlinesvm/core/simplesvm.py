@@ -1,0 +1,396 @@
+"""SimpleSVM: an active-set method for the quadratic programs of all support vector machines.
+
+    min_a  a'Ha / 2 + c'a     subject to   0 <= a_i <= C_i,   A a = b
+
+Every variable is in one of three sets: S_0 (a = 0), S_C (a = C), and the working set S_work,
+whose gradient g_i = [Ha + c]_i + [A' beta]_i is zero (simplesvm-2003, section 2.1). ``add``
+brings a violator of the optimality conditions in: the working set is solved for together with
+it, the solution is approached until a variable meets its bound, that variable is dropped, and so
+on until the violator's own gradient is zero or it has reached its bound. ``sweep`` does that for
+the violators among the variables at hand, ``settle`` makes a working set optimal whose
+coefficients were set from outside.
+
+Given ``Local``, the variables at hand with H among them (``Q``) or a factor of it (``Z``, with
+H = ZZ' + ridge), and ``Work``, the working set with its factor. Both are changed in place.
+
+Symbols: i the violator, t the length of a step, sigma its direction (+1 from zero, -1 from C),
+rho^2 the violator's pivot, kappa the curvature along the step, g its gradient.
+
+Notes
+-----
+- Each variable is in one equality row, with a_i = +-1: so are all six problems (nu-classification
+  has one row for each class, which is the same as its two).
+- The paper inserts the violator first and may drop it at once. Here it joins the factor only when
+  it stays: on its way the others keep their gradient at zero, so the path is the same, and most
+  variables that end in S_C cost two triangular solves and no update.
+- H_ww may be singular though the bordered system is not (a linear kernel with one more support
+  vector than dimensions). Factored is therefore H_ww + tau A_w'A_w, which has the same solution,
+  for A_w does not change along a step. A violator that makes even that singular (a duplicate)
+  has no curvature to stop it: it goes on to a bound, and whoever meets it leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from . import lowrank
+from .factor import backward, dot, forward, join, leave, solve_border
+from .numerics import REORDERED_MATH, inner, jit
+
+ZERO, FULL = -1, -2
+"""Places of variables at a bound; a variable in the working set has its position instead."""
+
+SINGULAR = 1e-12
+"""A pivot below this share of the diagonal counts as zero."""
+
+M, ADDED, DROPPED, BOUND, REFUSED = range(5)
+"""Places in ``Work.count``: size, violators added, variables dropped, refused at their bound."""
+
+DONE, FULL_HOUSE, UNBOUNDED, MORE = range(4)
+"""What ``sweep`` says: all fits, no room in the factor, no solution, passes used up."""
+
+
+class Local(NamedTuple):
+    """The variables at hand, parallel arrays."""
+
+    Q: np.ndarray  # (n, n) H among them, or (0, 0) where Z is given
+    Z: np.ndarray  # (n, l) rows with Z Z' = H - ridge, or (n, 0)
+    base: np.ndarray  # gradient [Ha + c] before anything moved
+    moved: np.ndarray  # how far each coefficient is from where it was then
+    ridge: np.ndarray  # what is added to the diagonal
+    upper: np.ndarray  # C_i
+    sign: np.ndarray  # a_i, the entry of A
+    group: np.ndarray  # which equality row it is in
+    tol: np.ndarray  # violations up to this are left alone
+    alpha: np.ndarray
+    place: np.ndarray  # position in the working set, or ZERO or FULL
+
+
+class Work(NamedTuple):
+    """The working set: its members in the order of the factor, multipliers, scratch."""
+
+    U: np.ndarray  # (room, room); see ``factor``
+    V: np.ndarray  # (d + 1, room)
+    R: np.ndarray  # (l + 1, l + 1) the factor of a low-rank problem with ridge, or (0, 0)
+    member: np.ndarray
+    step: np.ndarray
+    beta: np.ndarray  # (d,) multipliers of the equality rows
+    system: np.ndarray  # (d, d + 1)
+    fall: np.ndarray  # (l,) Z'moved; where there is no Z, of length 0
+    image: np.ndarray  # (l + 1,) scratch
+    tau: np.ndarray  # (1,)
+    count: np.ndarray
+
+
+@inner(fastmath=REORDERED_MATH)
+def gradient(i, at, w):
+    """[Ha + c]_i, without the equality rows' part."""
+    total = 0.0
+    if at.Q.shape[0] > 0:
+        row = at.Q[i]
+        for j in range(row.shape[0]):
+            total += row[j] * at.moved[j]
+        return at.base[i] + total
+    row = at.Z[i]
+    for c in range(row.shape[0]):
+        total += row[c] * w.fall[c]
+    return at.base[i] + total + at.ridge[i] * at.moved[i]
+
+
+@inner(fastmath=REORDERED_MATH)
+def _entry(i, j, at):
+    """H_ij for i != j."""
+    if at.Q.shape[0] > 0:
+        return at.Q[i, j]
+    return dot(at.Z[i], at.Z[j], at.Z.shape[1])
+
+
+@inner
+def _diagonal(i, at, w):
+    own = at.Q[i, i] if at.Q.shape[0] > 0 else _entry(i, i, at) + at.ridge[i]
+    return own + w.tau[0]
+
+
+@inner
+def _change(i, amount, at, w):
+    """Coefficient i moves by ``amount``."""
+    at.alpha[i] += amount
+    at.moved[i] += amount
+    for c in range(w.fall.shape[0]):
+        w.fall[c] += amount * at.Z[i, c]
+
+
+@inner
+def _fix(i, at, w):
+    """Put a coefficient that has met its bound exactly there."""
+    to_full = at.upper[i] - at.alpha[i] < at.alpha[i]
+    _change(i, (at.upper[i] if to_full else 0.0) - at.alpha[i], at, w)
+    at.alpha[i] = at.upper[i] if to_full else 0.0
+    at.place[i] = FULL if to_full else ZERO
+
+
+@inner
+def _column(i, at, w):
+    """V[last] := U^-T times the violator's column."""
+    m, u = w.count[M], w.V[w.V.shape[0] - 1]
+    for p in range(m):
+        j = w.member[p]
+        u[p] = _entry(i, j, at)
+        if at.group[i] == at.group[j]:
+            u[p] += w.tau[0] * at.sign[i] * at.sign[j]
+    forward(w.U, m, u)
+
+
+@inner(fastmath=REORDERED_MATH)
+def _direction(i, at, w):
+    """How the working set answers to the violator: ``step`` and the multipliers for a unit of it.
+
+    Returns kappa, and rho^2 as a share of the diagonal.
+    """
+    if w.R.shape[0] > 0:
+        return lowrank.direction(i, at, w), 1.0
+    m, d = w.count[M], w.beta.shape[0]
+    u = w.V[d]
+    for q in range(d):
+        entry = at.sign[i] if q == at.group[i] else 0.0
+        w.system[q, d] = entry - dot(w.V[q], u, m)
+    solve_border(w.V, m, w.system)
+    for p in range(m):
+        w.step[p] = -u[p]
+    for q in range(d):
+        for p in range(m):
+            w.step[p] -= w.V[q, p] * w.system[q, d]
+    own = _diagonal(i, at, w)
+    pivot = own - dot(u, u, m)
+    kappa = own + dot(u, w.step, m) + at.sign[i] * w.system[at.group[i], d]
+    backward(w.U, m, w.step)
+    return kappa, pivot / own
+
+
+@inner
+def _first_bound(at, w, sigma):
+    """Longest step before a member of the working set meets a bound, and its position."""
+    best, where, steepest = np.inf, -1, 0.0
+    for p in range(w.count[M]):
+        j, rate = w.member[p], sigma * w.step[p]
+        if rate == 0.0:
+            continue
+        room = at.upper[j] - at.alpha[j] if rate > 0.0 else at.alpha[j]
+        t = max(room, 0.0) / abs(rate)
+        # Of those that meet their bounds together the fastest leaves: the best pivot.
+        if t < best or (t == best and abs(rate) > steepest):
+            best, where, steepest = t, p, abs(rate)
+    return best, where
+
+
+@inner
+def drop(p, at, w):
+    """The variable at position p of the working set goes to the bound that it has met."""
+    i = w.member[p]
+    _fix(i, at, w)
+    remove(p, at, w)
+    w.count[DROPPED] += 1
+
+
+@inner
+def remove(p, at, w):
+    """Take position p out of the factor."""
+    m = w.count[M]
+    w.count[M] = m - 1
+    if w.R.shape[0] > 0:
+        lowrank.leave(w.member[p], at, w)
+    else:
+        leave(w.U, w.V, m, p)
+    for q in range(p, m - 1):
+        w.member[q] = w.member[q + 1]
+        at.place[w.member[q]] = q
+
+
+@inner
+def enter(i, at, w):
+    """The violator, its gradient zero now, joins the working set. False: there is no room."""
+    m = w.count[M]
+    if m >= w.member.shape[0]:
+        return False
+    if w.R.shape[0] > 0:
+        lowrank.join(i, at, w)
+    else:
+        u = w.V[w.V.shape[0] - 1]
+        pivot = math.sqrt(max(_diagonal(i, at, w) - dot(u, u, m), SINGULAR))
+        join(w.U, w.V, m, pivot, at.group[i], at.sign[i])
+    w.member[m] = i
+    at.place[i] = m
+    w.count[M] = m + 1
+    return True
+
+
+@inner
+def _alone(i, at, w):
+    """Whether no member of the working set shares the violator's equality row."""
+    for p in range(w.count[M]):
+        if at.group[w.member[p]] == at.group[i]:
+            return False
+    return True
+
+
+@inner
+def _walk(i, at, w, sigma, t):
+    _change(i, sigma * t, at, w)
+    for p in range(w.count[M]):
+        _change(w.member[p], sigma * t * w.step[p], at, w)
+    for q in range(w.beta.shape[0]):
+        w.beta[q] += sigma * t * w.system[q, w.beta.shape[0]]
+
+
+@inner
+def add(i, g, at, w):
+    """Section 2.1, step 1, for violator i with gradient g. Returns DONE or what went wrong."""
+    sigma = 1.0 if g < 0.0 else -1.0
+    w.count[ADDED] += 1
+    if w.R.shape[0] == 0:
+        _column(i, at, w)
+    while True:
+        if _alone(i, at, w):  # it cannot move, but it can say what the multiplier is
+            w.beta[at.group[i]] -= at.sign[i] * g
+            return DONE if enter(i, at, w) else FULL_HOUSE
+        kappa, share = _direction(i, at, w)
+        inside = math.inf if share <= SINGULAR else abs(g) / kappa
+        reach = at.upper[i] - at.alpha[i] if sigma > 0.0 else at.alpha[i]
+        t, p = _first_bound(at, w, sigma)
+        t = min(t, inside, reach)
+        if math.isinf(t):
+            return UNBOUNDED
+        _walk(i, at, w, sigma, t)
+        g += sigma * t * kappa
+        if t == inside:
+            return DONE if enter(i, at, w) else FULL_HOUSE
+        if t == reach:
+            _fix(i, at, w)
+            w.count[BOUND] += 1
+            return DONE
+        drop(p, at, w)
+
+
+@inner
+def violation(i, g, at):
+    """By how much variable i violates section 2.3's conditions; zero if it does not."""
+    if at.place[i] == ZERO and at.upper[i] > 0.0:
+        return max(-g, 0.0)
+    if at.place[i] == FULL:
+        return max(g, 0.0)
+    return 0.0
+
+
+@inner
+def _worst(order, at, w):
+    """The variable whose violation exceeds its tolerance most, and its gradient; -1 if none."""
+    best, where, slope = 1.0, -1, 0.0
+    for i in order:
+        if at.place[i] < 0:
+            g = gradient(i, at, w) + at.sign[i] * w.beta[at.group[i]]
+            excess = violation(i, g, at) / at.tol[i]
+            if excess > best:
+                best, where, slope = excess, i, g
+    return where, slope
+
+
+@jit
+def sweep(at, w, order, passes, limit, worst_first):
+    """Add violators among ``order`` until there is none, for so many passes or additions.
+
+    In turn, or (``worst_first``) always the worst.
+    """
+    if worst_first:
+        for _ in range(limit):
+            i, g = _worst(order, at, w)
+            if i < 0:
+                return DONE
+            outcome = add(i, g, at, w)
+            if outcome != DONE:
+                return outcome
+        return MORE
+    for _ in range(passes):
+        before = w.count[ADDED]
+        for i in order:
+            if at.place[i] >= 0:
+                continue
+            g = gradient(i, at, w) + at.sign[i] * w.beta[at.group[i]]
+            if violation(i, g, at) > at.tol[i]:
+                outcome = add(i, g, at, w)
+                if outcome != DONE:
+                    return outcome
+                if w.count[ADDED] - before >= limit:
+                    return MORE
+        if w.count[ADDED] == before:
+            return DONE
+    return MORE
+
+
+@jit
+def residual(at, w):
+    """Largest |g| in the working set: how far it is from being solved."""
+    worst = 0.0
+    for p in range(w.count[M]):
+        i = w.member[p]
+        g = gradient(i, at, w) + at.sign[i] * w.beta[at.group[i]]
+        worst = max(worst, abs(g))
+    return worst
+
+
+@inner(fastmath=REORDERED_MATH)
+def _target(gap, at, w):
+    """``step`` := the move that solves the working set, ``system``: its multipliers."""
+    m, d = w.count[M], w.beta.shape[0]
+    for p in range(m):
+        w.step[p] = -gradient(w.member[p], at, w)
+    forward(w.U, m, w.step)
+    for q in range(d):
+        w.system[q, d] = dot(w.V[q], w.step, m) - gap[q]
+    solve_border(w.V, m, w.system)
+    for q in range(d):
+        for p in range(m):
+            w.step[p] -= w.V[q, p] * w.system[q, d]
+    backward(w.U, m, w.step)
+
+
+@jit
+def settle(at, w, gap):
+    """Solve the working set from any feasible coefficients: walk, drop, until it is optimal.
+
+    ``gap`` is b - Aa, which rounding may have left; the first full step closes it.
+    """
+    d = w.beta.shape[0]
+    while w.count[M] > 0:
+        if w.R.shape[0] > 0:
+            lowrank.target(gap, at, w)
+        else:
+            _target(gap, at, w)
+        t, p = _first_bound(at, w, 1.0)
+        t = min(t, 1.0)
+        for q in range(w.count[M]):
+            _change(w.member[q], t * w.step[q], at, w)
+        if t == 1.0:
+            for q in range(d):
+                if w.system[q, q] != 1.0 or w.system[q, d] != 0.0:
+                    w.beta[q] = w.system[q, d] + w.tau[0] * gap[q]
+            return
+        for q in range(d):
+            gap[q] *= 1.0 - t
+        drop(p, at, w)
+
+
+@jit
+def enroll(at, w, order):
+    """The variables ``order``, wherever their coefficients are, join the working set in turn.
+
+    One that the working set cannot hold beside the others (a duplicate) is moved to a bound
+    along the direction in which nothing changes.
+    """
+    for i in order:
+        outcome = add(i, -1e-300, at, w)
+        if outcome != DONE:
+            return outcome
+    return DONE

@@ -1,0 +1,224 @@
+"""The Huller for scikit-learn: see ``HullerClassifier``. The algorithm is in ``core/huller*.py``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..kernels import Kernel
+from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+
+_MOST_EPOCHS = 1000
+
+
+class HullerClassifier(OnlineKernelClassifier):
+    """Hard-margin support vector classifier that learns one example at a time (the Huller).
+
+    Minimises the distance between the convex hulls of the two classes ::
+
+        min |X_P - X_N|^2,   X_P = sum_P a_i x_i,   X_N = sum_N a_j x_j,   a >= 0
+        with  sum_P a_i = sum_N a_j = 1                                       (eqs. 1, 2)
+
+    whose median hyperplane is the hard-margin SVM's. UPDATE (figure 3) moves one of the two
+    points along the line to an example, by eqs. (4) to (6); the scalars that it needs follow by
+    eqs. (7) and (8). It is applied in turn to the next fresh example, which it may insert, and
+    to a random support vector, which it may remove (figure 4). X_P and X_N start as averages of
+    the first five examples of their classes. Several classes: one machine a class against the
+    rest, all on the same kernel values.
+
+    Parameters
+    ----------
+    C : float or None, default=None
+        None: the hard margin, for classes that can be separated. A number: quadratic slack,
+        ``1/2 |w|^2 + C/2 sum_i slack_i^2``, the hard margin under the kernel k + I/C (section 6).
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first block on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    tol : float, default=1e-3
+        Examples that miss their margin by no more than this are not inserted; the margin is 1.
+    epochs : int or "converge", default=1
+        Passes over the data in ``fit``; ``"converge"`` goes on until no example misses its
+        margin by more than ``tol``.
+    sweeps : int, default=10
+        The finishing step updates every support vector at most so many times; 0 is the
+        paper's algorithm, which has none.
+    class_weight : dict, "balanced" or None, default=None
+        Weights that multiply ``C`` for each class; needs ``C``. ``"balanced"`` only in ``fit``.
+    cache_size : float, default=200
+        Memory for kernel values among support vectors, in MB.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order and of the support vectors that are updated.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Signed coefficients, scaled so that the margins are at +1 and -1.
+    intercept_ : ndarray of shape (n_machines,)
+        Biases.
+    n_support_ : ndarray of shape (n_classes,)
+        Support vectors of each class.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    The decision function is eq. (3) times 2 / \\|X_P - X_N\\|^2, which makes the margins +1 and
+    -1. With ``C``, training points meet their own coefficient through k + 1/C while learning;
+    ``decision_function`` never adds the 1/C. Without ``C``, data that cannot be separated has
+    no solution: the two points meet, learning stops with a ``ConvergenceWarning``, and the
+    model stays as it was before they met. Weights scale C, so without it they are refused.
+
+    References
+    ----------
+    A. Bordes, L. Bottou. The Huller: a simple and efficient online SVM. ECML 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import HullerClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = HullerClassifier(random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.95)
+    True
+
+    Noisy labels want the quadratic slack:
+
+    >>> soft = HullerClassifier(C=10, random_state=0).fit(X[:1500], y[:1500] % 2)
+    >>> bool(soft.score(X[1500:], y[1500:] % 2) > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "C": [Interval(Real, 0.0, None, closed="neither"), None],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
+        "sweeps": [Interval(Integral, 0, None, closed="left")],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "shuffle": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        C: float | None = None,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        tol: float = 1e-3,
+        epochs: int | str = 1,
+        sweeps: int = 10,
+        class_weight: Any = None,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.epochs = epochs
+        self.sweeps = sweeps
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        from ..core.huller_learner import Huller
+
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return Huller(
+            kernel, rows, n_labels, slack=self.C is not None, tol=self.tol, sweeps=self.sweeps,
+            cache_size=self.cache_size, seed=seed,
+        )  # fmt: skip
+
+    def _cost(self, y: np.ndarray, labels: Any, sample_weight: Any) -> np.ndarray:
+        if self.C is None and (sample_weight is not None or self.class_weight is not None):
+            raise ValueError(
+                "The hard margin (C=None) has no cost that sample_weight or class_weight could "
+                "scale; set C for the quadratic slack."
+            )
+        return super()._cost(y, labels, sample_weight)
+
+    def _learn(self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray) -> None:
+        was_stuck = hasattr(self, "_learner") and self._learner.stuck
+        super()._learn(data, y, cost, labels)
+        if self._learner.stuck and not was_stuck:
+            self._warn_touching(stacklevel=5)
+
+    def _run(
+        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
+    ) -> Iterator[Any]:
+        """Figure 4 in epochs (section 5), then the finishing step."""
+        n = len(data.rows)
+        converge = self.epochs == "converge"
+        order = np.arange(n)
+        done = False
+        for epoch in range(_MOST_EPOCHS if converge else int(self.epochs)):
+            order = rng.permutation(n) if self.shuffle else order
+            yield from progress.epoch(f"epoch {epoch + 1}", learner.epoch(data, order), None)
+            if progress.stopped or learner.stuck:
+                break
+            if converge:
+                learner.finish()
+                done = learner.largest_violation(data) <= self.tol
+                if done:
+                    break
+                yield
+        learner.finish()
+        if learner.stuck or (self.C is None and not learner.separates()):
+            self._warn_touching(stacklevel=6)
+        elif converge and not done and not progress.stopped:
+            warnings.warn(
+                f"The Huller stopped before it reached tol={self.tol}; use a larger tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _warn_touching(self, stacklevel: int) -> None:
+        advice = (
+            "if more epochs do not help, the classes cannot be separated: set C for the "
+            "quadratic slack"
+            if self.C is None
+            else "use a smaller C, or scale the features"
+        )
+        warnings.warn(
+            "The hulls of two classes touch or nearly so, and the margin between them has no "
+            f"solution yet; {advice}.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )

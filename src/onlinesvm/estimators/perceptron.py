@@ -1,0 +1,386 @@
+"""Kernel perceptrons for scikit-learn, the baselines of the LASVM paper (section 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from ..kernels import Kernel
+from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+
+
+class PerceptronBase(OnlineKernelClassifier):
+    """What the perceptrons share: no cost to weight, epochs each in a new random order."""
+
+    _weighted = False
+    _averages = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "shuffle": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        epochs: int = 1,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # No ``sample_weight`` in the signatures, so that tools which look there do not offer one;
+    # who passes it all the same is told why not.
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> Any:  # type: ignore[override]
+        """Learn a data set at hand.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+        y : array-like of shape (n_samples,)
+            Labels.
+        **refused : dict
+            A perceptron has no cost: ``sample_weight`` is refused.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier. After Ctrl-C it is what was learned so far.
+        """
+        return super().fit(X, y, **refused)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:  # type: ignore[override]
+        """Learn examples of a stream, one row or many, in the order given.
+
+        A call with bad input changes nothing. Labels never seen before are welcome.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples. The first call settles ``gamma="scale"`` for good.
+        y : array-like of shape (n_samples,)
+            Labels.
+        classes : array-like of shape (n_classes,), default=None
+            Labels to expect; accepted for scikit-learn's sake, never required.
+        **refused : dict
+            A perceptron has no cost: ``sample_weight`` is refused.
+
+        Returns
+        -------
+        self : object
+            The classifier, which has learned the examples.
+        """
+        return super().partial_fit(X, y, classes, **refused)
+
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        from ..core.sgd import PERCEPTRON
+        from ..core.sgd_learner import ExpansionLearner
+
+        return ExpansionLearner(kernel, rows, n_labels, rule=PERCEPTRON, average=self._averages)
+
+    def _run(
+        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
+    ) -> Iterator[Any]:
+        n = len(data.rows)
+        order = rng.permutation(n) if self.shuffle else np.arange(n)
+        for epoch in range(self.epochs):
+            steps = learner.epoch(data, order, epoch == self.epochs - 1)
+            yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
+            if progress.stopped:
+                break
+        learner.finish()
+
+
+class KernelPerceptronClassifier(PerceptronBase):
+    """The kernel perceptron (Aizerman, Braverman, Rozonoer 1964).
+
+    Looks for any o(x) = sum_i a_i k(x, x_i) with y_i o(x_i) > 0 for all examples. For each example
+    in turn: if y_t o(x_t) <= 0, it joins the support vectors with a_t = y_t (steps 3 and 4 of
+    the listing in section 2.2 of Bordes et al. 2005). It stops changing if a solution exists; on
+    noisy data support vectors pile up. Several classes: one machine a class against the rest, all on the same kernel values. A label
+    that appears in mid-stream gets a machine that first learns the present support vectors as
+    counter-examples, with steps of its own.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first block on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    epochs : int, default=1
+        Passes over the data in ``fit``.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order, the same in every epoch.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Signed coefficients.
+    intercept_ : ndarray of shape (n_machines,)
+        Zeros: the bias remains zero.
+    n_support_ : ndarray of shape (n_classes,)
+        Support vectors of each class.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    t numbers the iterations: an example that is picked again and misclassified again joins once
+    more, so its coefficients add up. ``sample_weight`` and ``class_weight`` are refused: there is
+    no cost they could scale.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
+    Learning. JMLR 6, 2005, section 2.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import KernelPerceptronClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = KernelPerceptronClassifier(random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.9)
+    True
+    """
+
+
+class AveragedPerceptronClassifier(PerceptronBase):
+    """The averaged kernel perceptron (Freund and Schapire 1998).
+
+    Runs the kernel perceptron and decides by the average of all its states so far ::
+
+        o(x) = 1/T sum_t o_t(x),    o_t the perceptron after example t
+
+    so a state counts as often as it survived. The average is kept as one running sum for each
+    coefficient, not as copies of the states. Several classes: one machine a class against the rest, all on the same kernel values. A label
+    that appears in mid-stream gets a machine that first learns the present support vectors as
+    counter-examples, with steps of its own.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first block on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    epochs : int, default=1
+        Passes over the data in ``fit``.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order, the same in every epoch.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Signed coefficients.
+    intercept_ : ndarray of shape (n_machines,)
+        Zeros: the bias remains zero.
+    n_support_ : ndarray of shape (n_classes,)
+        Support vectors of each class.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    The voted perceptron of the same paper takes the majority of signs instead, which needs all
+    states; its authors find the average about as good. A label's machine is averaged over the
+    examples since it exists, those it started with included. ``sample_weight`` and ``class_weight``
+    are refused: there is no cost they could scale.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
+    Learning. JMLR 6, 2005, section 2.2.
+    Y. Freund, R. Schapire. Large Margin Classification Using the Perceptron Algorithm. 1998.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import AveragedPerceptronClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AveragedPerceptronClassifier(random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.9)
+    True
+    """
+
+    _averages = True
+
+
+class BudgetPerceptronClassifier(PerceptronBase):
+    """A kernel perceptron that never holds more than so many support vectors.
+
+    Crammer, Kandola and Singer's rule as listed in section 2.2 of Bordes et al. (2005): if
+    y_t o(x_t) <= margin, example t joins with a_t = y_t (4a); if there are now more support
+    vectors than the budget, the one that is classified best without itself leaves (4b) ::
+
+        argmax_i  y_i (o(x_i) - a_i k(x_i, x_i))
+
+    Several classes: one machine a class against the rest, on the same support vectors; a row is
+    as safe as the least safe machine that holds it finds, and the budget counts rows. A label
+    that appears in mid-stream gets a machine that first learns the present support vectors as
+    counter-examples.
+
+    Parameters
+    ----------
+    budget : int, default=500
+        Most support vectors, the listing's N.
+    margin : float, default=0.0
+        Examples below it join, the listing's beta. The scale is that of the kernel.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first block on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    epochs : int, default=1
+        Passes over the data in ``fit``.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order, another in every epoch.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+    cache_size : float, default=200
+        Memory for kernel values among support vectors, in MB. Where they do not fit, a row is
+        computed for each one that leaves.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Signed coefficients.
+    intercept_ : ndarray of shape (n_machines,)
+        Zeros: the bias remains zero.
+    n_support_ : ndarray of shape (n_classes,)
+        Support vectors of each class.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    t numbers the iterations: an example that is picked again in a later epoch may join once more
+    as a support vector of its own. Of several that are equally safe the one in the lowest slot
+    leaves. ``sample_weight`` and ``class_weight`` are refused: there is no cost they could scale.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
+    Learning. JMLR 6, 2005, section 2.2.
+    K. Crammer, J. Kandola, Y. Singer. Online Classification on a Budget. NIPS 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import BudgetPerceptronClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = BudgetPerceptronClassifier(budget=300, random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **PerceptronBase._parameter_constraints,
+        "budget": [Interval(Integral, 1, None, closed="left")],
+        "margin": [Interval(Real, 0.0, None, closed="left")],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        budget: int = 500,
+        margin: float = 0.0,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        epochs: int = 1,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        cache_size: float = 200,
+    ):
+        super().__init__(
+            kernel, gamma, degree, coef0, epochs=epochs, shuffle=shuffle, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
+        self.budget = budget
+        self.margin = margin
+        self.cache_size = cache_size
+
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        from ..core.perceptron import BudgetPerceptron
+
+        return BudgetPerceptron(
+            kernel, rows, n_labels, budget=self.budget, margin=self.margin,
+            cache_size=self.cache_size,
+        )  # fmt: skip
+
+    _run = OnlineKernelClassifier._run

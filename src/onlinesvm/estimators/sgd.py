@@ -1,0 +1,409 @@
+"""NORMA, Pegaz and OL SVM for scikit-learn. The steps are in ``core/sgd.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..kernels import Kernel
+from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+
+
+class StochasticGradientClassifier(OnlineKernelClassifier):
+    """Base of the three: parameters, learner and epochs."""
+
+    _rule = "NORMA"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "averaging": [StrOptions({"last", "average"})],
+        "outputs": [StrOptions({"cached", "expansion"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "shuffle": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        epochs: int = 1,
+        averaging: str = "last",
+        outputs: str = "cached",
+        class_weight: Any = None,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.epochs = epochs
+        self.averaging = averaging
+        self.outputs = outputs
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        from ..core import sgd
+        from ..core.sgd_learner import ExpansionLearner
+
+        return ExpansionLearner(
+            kernel, rows, n_labels, rule=getattr(sgd, self._rule),
+            average=self.averaging == "average", has_bias=getattr(self, "fit_intercept", False),
+            cached=self.outputs == "cached", every_column=True, cache_size=self.cache_size,
+        )  # fmt: skip
+
+    def _run(
+        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
+    ) -> Iterator[Any]:
+        """The lists shuffle once and then go round in that order."""
+        n = len(data.rows)
+        order = rng.permutation(n) if self.shuffle else np.arange(n)
+        for epoch in range(self.epochs):
+            steps = learner.epoch(data, order, epoch == self.epochs - 1)
+            yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
+            if progress.stopped:
+                break
+        learner.finish()
+
+
+class NORMAClassifier(StochasticGradientClassifier):
+    """Stochastic gradient descent on the regularised hinge loss, NORMA.
+
+    Minimises ::
+
+        R(o) = C sum_i max(0, 1 - y_i o(x_i)) + 1/2 |o|^2,   o(x) = sum_i a_i k(x, x_i)   (1, 4)
+
+    by List 1 of Kecman and Melki (2016). Step t, with eta = C sqrt(2 / t), shrinks every
+    coefficient but the example's own, a_j <- (1 - eta / C) a_j, and sets a_i <- eta y_i if
+    y_i o(x_i) <= 1. The oldest examples fade away, so NORMA follows a stream that changes.
+    Several classes: one machine a class against the rest, all on the same kernel values. A label
+    that appears in mid-stream gets a machine that first learns the present support vectors as
+    counter-examples, with steps of its own.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of a margin violation.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first block on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    epochs : int, default=1
+        Passes over the data in ``fit``.
+    averaging : {"last", "average"}, default="last"
+        Final coefficients: those after the last step, or the average over all steps.
+    outputs : {"cached", "expansion"}, default="cached"
+        Where ``fit`` takes the outputs of the examples from. ``"cached"`` keeps them for the
+        whole data set and adds the kernel columns of each block: time then depends on the number
+        of examples and epochs, not on ``C`` and ``gamma``. ``"expansion"`` computes them from the
+        support vectors, as ``partial_fit`` always does: time follows the number of support
+        vectors. The steps are the same.
+    class_weight : dict, "balanced" or None, default=None
+        Weights that multiply the loss of each class. ``"balanced"`` only in ``fit``.
+    cache_size : float, default=200
+        Memory for kernel columns that a later epoch uses again, in MB.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order, the same in every epoch.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Signed coefficients.
+    intercept_ : ndarray of shape (n_machines,)
+        Zeros: the lists have no bias.
+    n_support_ : ndarray of shape (n_classes,)
+        Support vectors of each class.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    With this step 1 - eta / C is negative at t = 1, when there is nothing to shrink, and zero at
+    t = 2, which forgets the first example; the list is followed. It resets i to 0 after an epoch,
+    where 1 is meant. An example that is visited again and violates no more keeps its coefficient
+    unshrunk, as listed. Shrinking costs one multiplication a step (a common scale). Rows whose
+    coefficient has fallen below 2**-60 of the largest are dropped: no output can show them. So
+    about 30 sqrt(t) support vectors are kept after t examples.
+    Weights multiply the step eta y_i, not the shrinking.
+
+    References
+    ----------
+    V. Kecman, G. Melki. Fast Online Algorithms for Support Vector Machines. IEEE SoutheastCon,
+    2016. (List 1; after J. Kivinen, A. Smola, R. Williamson, 2002.)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import NORMAClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = NORMAClassifier(C=10, random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.8)
+    True
+    """
+
+    _rule = "NORMA"
+
+
+class PegazClassifier(StochasticGradientClassifier):
+    """Stochastic gradient descent on the regularised hinge loss, Pegaz.
+
+    Minimises ::
+
+        R(o) = C sum_i max(0, 1 - y_i o(x_i)) + 1/2 |o|^2,   o(x) = sum_i a_i k(x, x_i)   (1, 4)
+
+    by List 2 of Kecman and Melki (2016): at step t the coefficients are a = eta beta with
+    eta = C sqrt(2 / t); if y_i o(x_i) <= 1, beta_i <- beta_i + y_i. It is Pegasos without the
+    projection. Several classes: one machine a class against the rest, all on the same kernel values. A label
+    that appears in mid-stream gets a machine that first learns the present support vectors as
+    counter-examples, with steps of its own.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of a margin violation. It scales the decision function, and with it which examples
+        violate the margin.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first block on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    epochs : int, default=1
+        Passes over the data in ``fit``.
+    averaging : {"last", "average"}, default="last"
+        Final coefficients: those after the last step, or the average over all steps.
+    outputs : {"cached", "expansion"}, default="cached"
+        Where ``fit`` takes the outputs of the examples from. ``"cached"`` keeps them for the
+        whole data set and adds the kernel columns of each block: time then depends on the number
+        of examples and epochs, not on ``C`` and ``gamma``. ``"expansion"`` computes them from the
+        support vectors, as ``partial_fit`` always does: time follows the number of support
+        vectors. The steps are the same.
+    class_weight : dict, "balanced" or None, default=None
+        Weights that multiply the loss of each class. ``"balanced"`` only in ``fit``.
+    cache_size : float, default=200
+        Memory for kernel columns that a later epoch uses again, in MB.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order, the same in every epoch.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Signed coefficients.
+    intercept_ : ndarray of shape (n_machines,)
+        Zeros: the lists have no bias.
+    n_support_ : ndarray of shape (n_classes,)
+        Support vectors of each class.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    The list resets i to 0 after an epoch, where 1 is meant. The paper says that Pegaz and NORMA
+    agree after one epoch; by the lists they do not, since NORMA's coefficients shrink by a product
+    of factors and Pegaz's by the step alone. Weights multiply the increments of beta.
+
+    References
+    ----------
+    V. Kecman, G. Melki. Fast Online Algorithms for Support Vector Machines. IEEE SoutheastCon,
+    2016. (List 2; after S. Shalev-Shwartz, S. Ben-David, 2014.)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import PegazClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = PegazClassifier(C=10, random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.8)
+    True
+    """
+
+    _rule = "PEGAZ"
+
+
+class OLSVMClassifier(StochasticGradientClassifier):
+    """Online SVM by stochastic gradient descent on the hinge loss in the primal (OL SVM).
+
+    Minimises ::
+
+        R(o) =   sum_i max(0, 1 - y_i o(x_i))                      loss="hinge"              (2)
+        R(o) = C sum_i max(0, 1 - y_i o(x_i)) + 1/2 |o|^2          loss="regularized_hinge"  (1)
+        o(x) = sum_i a_i k(x, x_i) + b                                                       (7)
+
+    by Lists 3b and 3a of Kecman and Melki (2016). Step t, with eta = C sqrt(2 / t), looks at the
+    cached output o_i of the next example. If y_i o_i < 1, a_i <- a_i + eta y_i and all outputs
+    move by the kernel column, o <- o + eta y_i k(:, x_i). The regularised loss shrinks the
+    example's own coefficient besides, a_i <- (1 - eta / C) a_i, unless y_i o_i = 1.
+    Several classes: one machine a class against the rest, all on the same kernel values. A label
+    that appears in mid-stream gets a machine that first learns the present support vectors as
+    counter-examples, with steps of its own.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Scale of the step; with ``loss="regularized_hinge"`` the cost of a margin violation.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first block on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    loss : {"hinge", "regularized_hinge"}, default="hinge"
+        Loss (2), List 3b, or loss (1), List 3a.
+    fit_intercept : bool, default=False
+        Whether to learn a bias, b <- b + eta y_i for violators (eq. 6). Positive definite kernels
+        do not need one.
+    epochs : int, default=1
+        Passes over the data in ``fit``.
+    averaging : {"last", "average"}, default="last"
+        Final coefficients: those after the last step, or the average over all steps.
+    outputs : {"cached", "expansion"}, default="cached"
+        Where ``fit`` takes the outputs of the examples from. ``"cached"`` keeps them for the
+        whole data set and adds the kernel columns of each block: time then depends on the number
+        of examples and epochs, not on ``C`` and ``gamma``. ``"expansion"`` computes them from the
+        support vectors, as ``partial_fit`` always does: time follows the number of support
+        vectors. The steps are the same.
+    class_weight : dict, "balanced" or None, default=None
+        Weights that multiply the loss of each class. ``"balanced"`` only in ``fit``.
+    cache_size : float, default=200
+        Memory for kernel columns that a later epoch uses again, in MB.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order, the same in every epoch.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Signed coefficients.
+    intercept_ : ndarray of shape (n_machines,)
+        Bias of each machine; zeros without ``fit_intercept``.
+    n_support_ : ndarray of shape (n_classes,)
+        Support vectors of each class.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    The lists reset i to 0 after an epoch, where 1 is meant. On a stream, or in one epoch, the two
+    losses give the same model: an example that comes for the first time has no coefficient to
+    shrink. Weights multiply the step eta y_i, not the shrinking.
+
+    References
+    ----------
+    V. Kecman, G. Melki. Fast Online Algorithms for Support Vector Machines. IEEE SoutheastCon,
+    2016. (Lists 3a and 3b, eqs. 6 and 7.)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import OLSVMClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = OLSVMClassifier(C=10, random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **StochasticGradientClassifier._parameter_constraints,
+        "loss": [StrOptions({"hinge", "regularized_hinge"})],
+        "fit_intercept": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        loss: str = "hinge",
+        fit_intercept: bool = False,
+        epochs: int = 1,
+        averaging: str = "last",
+        outputs: str = "cached",
+        class_weight: Any = None,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        super().__init__(
+            C, kernel, gamma, degree, coef0, epochs=epochs, averaging=averaging, outputs=outputs,
+            class_weight=class_weight, cache_size=cache_size, shuffle=shuffle, n_jobs=n_jobs,
+            random_state=random_state,
+        )  # fmt: skip
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+
+    @property
+    def _rule(self) -> str:  # type: ignore[override]
+        return self.loss.upper()

@@ -1,0 +1,1 @@
+"""Slow, obvious twins of the fast routines, compared with them step by step."""
