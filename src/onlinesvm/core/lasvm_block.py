@@ -37,7 +37,7 @@ from .working_set import (
 
 DEPTH = 0.5
 STEPS = 20
-COMPANY = 512
+COMPANY = 1024
 SLACK = 0.1
 ROUGH = 0.1
 NEAR = 1.0

@@ -40,6 +40,9 @@ FEWER = 0.7
 NEARLY = 0.1
 """Rows on a bound are kept that violate, or would if the bias moved by this share of the gap."""
 
+ASIDE = 0.1
+"""Share of the gap to which a problem is optimised while rows are set aside from it."""
+
 STAGE = 0.2
 """Share of the gap at which it is worth looking again which rows can be set aside."""
 
@@ -188,7 +191,8 @@ def _descend(problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: f
         active = _active(up, down, gap)
         if len(active) < FEWER * n:
             part, start = problem.take(active), problem.alpha[active]
-            reached = _descend(part, kernel, rows.take(active), tol, megabytes)
+            goal = max(tol, gap * ASIDE)
+            reached = _descend(part, kernel, rows.take(active), goal, megabytes)
             problem.alpha[active], problem.grad[active] = part.alpha, part.grad
             _catch_up(problem, kernel, rows, active, part.alpha - start)
             if not reached:

@@ -1,0 +1,190 @@
+"""StreamSVM for scikit-learn: see ``StreamSVMClassifier``; the algorithm: ``core/streamsvm*.py``."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..kernels import Kernel
+from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+
+
+class StreamSVMClassifier(OnlineKernelClassifier):
+    """One-pass l2-SVM without bias, from enclosing balls of a stream (StreamSVM).
+
+    Finds a small ball around the examples ::
+
+        min_c max_n |c - z_n|,   z_n = (y_n phi(x_n), e_n / sqrt(C))
+
+    whose centre is the weight vector of ::
+
+        min_w  |w|^2 + C sum_n slack_n^2 - 2 rho,   y_n w phi(x_n) >= rho - slack_n
+
+    when all phi(x_n) have length 1. Each example is seen once: one inside a ball is ignored,
+    one outside becomes a ball of radius zero, and when there are more than ``n_balls`` balls,
+    some merge (section "A Streaming Algorithm"). With ``n_balls=1`` that is the paper's update
+    w + (1 - R/d)/2 (y x - w). Several classes: one machine a class against the rest.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of the squared slacks.
+    n_balls : int, default=32
+        Balls kept, K. The more, the closer to the exact ball. The paper used 6 to 8.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="linear"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first block on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    merge : {"all", "pair"}, default="all"
+        Which balls merge when there are more than ``n_balls``. ``"all"``: look-ahead. All but
+        one ball are examples that wait outside it; when ``n_balls`` of them wait, they and the
+        ball become one, the smallest that encloses them. ``"pair"``: balls of any radius; those
+        two merge whose common ball is smallest.
+    normalize : bool, default=True
+        Whether phi(x) is divided by its length sqrt(k(x, x)), as the algorithm assumes. With
+        the linear kernel: rows of unit norm. The RBF kernel has unit length by itself.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors, scaled so that the margins are at +1 and -1; linear kernel only.
+    radius_ : ndarray of shape (n_machines,)
+        Radius of each machine's ball.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Rows of the expansion. With the linear kernel examples are forgotten, and these are the
+        weight vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Their coefficients.
+    intercept_ : ndarray of shape (n_machines,)
+        Zeros: there is no bias.
+    n_support_ : ndarray of shape (n_classes,)
+        Examples of each class that entered a ball.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    Linear kernel: a machine keeps ``n_balls`` * (n_features + 1) numbers, the slacks and the
+    inner products of its centres, and nothing that grows with the stream. Other kernels: the
+    expansion over the examples that entered a ball.
+
+    The text starts its slack at 1 and adds 1 in each update; the axes of length 1/sqrt(C) that
+    it defines give 1/C and 1/C, which is what is done here. A hyperplane through the origin
+    wants features for which this makes sense: add a constant one where a bias is needed. A label
+    that comes late is learned against the examples that follow it. Weights have no place in the
+    geometry and are refused.
+
+    References
+    ----------
+    P. Rai, H. Daumé III, S. Venkatasubramanian. Single Pass SVM using Minimum Enclosing Ball of
+    Streaming Data. 2008.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import StreamSVMClassifier
+    >>> X, y = load_digits(n_class=2, return_X_y=True)
+    >>> stream = StreamSVMClassifier(n_balls=8)
+    >>> for start in range(0, 300, 20):
+    ...     stream = stream.partial_fit(X[start:start + 20], y[start:start + 20])
+    >>> bool(stream.score(X[300:], y[300:]) > 0.95)
+    True
+    """
+
+    _weighted = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "n_balls": [Interval(Integral, 1, None, closed="left")],
+        "merge": [StrOptions({"all", "pair"})],
+        "normalize": ["boolean"],
+        "shuffle": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        n_balls: int = 32,
+        kernel: Any = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        merge: str = "all",
+        normalize: bool = True,
+        shuffle: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.n_balls = n_balls
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.merge = merge
+        self.normalize = normalize
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        from ..core.streamsvm_learner import StreamSVM
+
+        return StreamSVM(
+            kernel, rows, n_labels, n_balls=self.n_balls, together=self.merge == "all",
+            normalize=self.normalize,
+        )  # fmt: skip
+
+    def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
+        data = super()._fresh(X, y, cost)
+        if self.normalize and not (data.diagonal > 0).all():
+            row = int(np.argmin(data.diagonal > 0))
+            raise ValueError(
+                f"Row {row} has length zero under the {self._kernel.name} kernel and cannot be "
+                "scaled to unit norm; leave such rows out, add a constant feature, or set "
+                "normalize=False."
+            )
+        return data
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weight vectors of the linear kernel."""
+        learner = self._fitted("coef_")
+        if self._kernel.name != "linear":
+            raise AttributeError("coef_ is only available with the linear kernel.")
+        return self._to_classes(learner.expansion()[0].to_array())
+
+    @property
+    def radius_(self) -> np.ndarray:
+        """Radius of each machine's ball."""
+        radius = self._fitted("radius_").final()[2]
+        order = self._book.order()
+        return radius[order] if len(order) > 2 else radius
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Examples of each class that entered a ball."""
+        return self._fitted("n_support_").entered[self._book.order()]
