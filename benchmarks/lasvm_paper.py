@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks import startup
 from benchmarks.datasets import Dataset, load
 from benchmarks.references import reference
-from benchmarks.report import markdown
+from benchmarks.report import markdown, number
 from benchmarks.run import warn_of_load
 
 SEEDS = range(5)
@@ -137,7 +137,7 @@ def _one_pass_row(
         f"{ratio:.3f}",
         f"{mean(fits, 'evaluations') / 1e6:,.1f} M",
         f"{best(fits):.3g}",
-        f"{min(e['seconds'] for e in exact):.3g}",
+        number(min((e["seconds"] for e in exact if e["seconds"]), default=None)),
     ]
 
 

@@ -7,7 +7,8 @@ Where the listing leaves a choice open, it is made as ``onlinesvm/core/lasvm.py`
 
 - of several examples with the same extreme gradient, the first in the order of ``slots``;
 - the first ``SEEDS`` examples of each class are inserted, not processed;
-- an example that finds no possible partner in S is not kept.
+- an example that finds no possible partner in S is not kept;
+- b and delta are measured when finishing ends, as a REPROCESS that bails out leaves them alone.
 """
 
 import numpy as np
@@ -100,6 +101,9 @@ class NaiveLASVM:
         """Repeat REPROCESS until delta <= tau."""
         while self.reprocess():
             pass
+        i, j = self.arg_max(), self.arg_min()
+        if i is not None and j is not None:
+            self.b, self.delta = (self.g[i] + self.g[j]) / 2, self.g[i] - self.g[j]
 
     def members(self):
         return np.array([s for s in self.slots if s in self.S], int)

@@ -48,7 +48,8 @@ class NaiveBudgetPerceptron:
             self.S.append((t, np.where(violates, self.Y[:, t], 0.0)))
             if len(self.S) > self.N:
                 safeties = [self.safety(i, a) for i, a in self.S]
-                del self.S[int(np.argmax(safeties))]
+                oldest_of_the_safest = int(np.argmax(np.round(safeties, 9)))
+                del self.S[oldest_of_the_safest]
 
     def coefficients(self):
         """Per example, copies added up: (machines, n)."""

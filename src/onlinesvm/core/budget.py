@@ -45,6 +45,14 @@ def _nearest(s, a, c):
 
 
 @inner
+def _has_partner(s, a):
+    for i in range(a.count[N]):
+        if i != s and a.label[i] == a.label[s]:
+            return True
+    return False
+
+
+@inner
 def least_harmful(a, c):
     """The slot to give up; -1 when a kernel row is needed to tell."""
     n = a.count[N]
@@ -58,7 +66,8 @@ def least_harmful(a, c):
         if q >= looks and where >= 0:
             continue
         if c.pages[s] == 0:
-            unknown = s
+            if _has_partner(s, a):
+                unknown = s
             continue
         i, distance = _nearest(s, a, c)
         if i >= 0 and carried * distance < best:

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .numerics import ORDERED_MATH, REORDERED_MATH, jit
+from .numerics import ORDERED_MATH, inner, jit
 from .threads import over_rows, thread_count
+from .vector64 import WIDTH, dense_panel_dot, sparse_panel_dot
 
-_PANEL = 32
+_LINE = 8  # float64 values in a cache line
 _INLINE_VALUES = 20_000
 _CHUNK_VALUES = 1 << 20
 
@@ -52,37 +53,36 @@ def _rbf(dots, left, right, scale, first, last):
             row[j] = (v * f + 1.0) * np.int64(exponent).view(np.float64)
 
 
-@jit(fastmath=REORDERED_MATH)
+@inner
+def _turn(sums, out, top, first, count):
+    """out[top + t, first + q] = sums[q, t]: whole cache lines at a time."""
+    for t in range(min(WIDTH, out.shape[0] - top)):
+        row = out[top + t]
+        for q in range(count):
+            row[first + q] = sums[q, t]
+
+
+@jit
 def _sparse_dots(pointer, indices, data, panel, out, top, first, last):
     """out[top + t, i] = <x_i, panel[:, t]> for the sparse rows first .. last."""
-    width = min(_PANEL, out.shape[0] - top)
-    sums = np.empty(_PANEL)
-    for i in range(first, last):
-        for t in range(_PANEL):
-            sums[t] = 0.0
-        for p in range(pointer[i], pointer[i + 1]):
-            value, column = data[p], panel[indices[p]]
-            for t in range(_PANEL):
-                sums[t] += value * column[t]
-        for t in range(width):
-            out[top + t, i] = sums[t]
+    sums = np.empty((_LINE, WIDTH))
+    for i in range(first, last, _LINE):
+        count = min(_LINE, last - i)
+        for q in range(count):
+            begin, end = pointer[i + q], pointer[i + q + 1]
+            sparse_panel_dot(indices, data, begin, end, panel, sums[q])
+        _turn(sums, out, top, i, count)
 
 
-@jit(fastmath=REORDERED_MATH)
+@jit
 def _dense_dots(values, panel, out, top, first, last):
     """The same for dense rows."""
-    width = min(_PANEL, out.shape[0] - top)
-    sums = np.empty(_PANEL)
-    for i in range(first, last):
-        for t in range(_PANEL):
-            sums[t] = 0.0
-        row = values[i]
-        for c in range(row.shape[0]):
-            value, column = row[c], panel[c]
-            for t in range(_PANEL):
-                sums[t] += value * column[t]
-        for t in range(width):
-            out[top + t, i] = sums[t]
+    sums = np.empty((_LINE, WIDTH))
+    for i in range(first, last, _LINE):
+        count = min(_LINE, last - i)
+        for q in range(count):
+            dense_panel_dot(values[i + q], panel, sums[q])
+        _turn(sums, out, top, i, count)
 
 
 class ExactRows:
@@ -175,8 +175,8 @@ class ExactRows:
         task: Any
         if other.is_sparse:
             pointer = other.values.indptr.astype(np.int64)
-            indices, data = other.values.indices.astype(np.int64), other.values.data
-        for top in range(0, len(self), _PANEL):
+            indices, data = other.values.indices, other.values.data
+        for top in range(0, len(self), WIDTH):
             panel = self._panel(top)
             if other.is_sparse:
                 task = partial(_sparse_dots, pointer, indices, data, panel, out, top)
@@ -186,9 +186,14 @@ class ExactRows:
 
     def _panel(self, top: int) -> np.ndarray:
         """Some rows as columns, (features, 32)."""
-        part = self.values[top : top + _PANEL]
-        panel = np.zeros((part.shape[1], _PANEL))
-        panel[:, : part.shape[0]] = _dense(part).T
+        values, last = self.values, min(top + WIDTH, len(self))
+        panel = np.zeros((values.shape[1], WIDTH))
+        if self.is_sparse:
+            run = slice(values.indptr[top], values.indptr[last])
+            column = np.repeat(np.arange(last - top), np.diff(values.indptr[top : last + 1]))
+            panel[values.indices[run], column] = values.data[run]
+        else:
+            panel[:, : last - top] = values[top:last].T
         return panel
 
     def _finish(self, dots: np.ndarray, left: Any, right: Any) -> np.ndarray:

@@ -67,9 +67,31 @@ class KernelStore:
         self.__dict__.update(state)
         self._empty()
 
-    def replace(self, rows: ExactRows) -> KernelStore:
-        """A store for other examples; nothing is kept."""
-        return KernelStore(rows, self.megabytes)
+    def extend(self, rows: ExactRows) -> KernelStore:
+        """A store for ``rows``, which start with the present ones; what is stored is kept."""
+        n, more = len(self), rows.take(np.arange(len(self), len(rows)))
+        larger = KernelStore(rows, self.megabytes)
+        kept = self.owner[: min(self._used, larger.capacity)]
+        larger._adopt(kept)
+        larger.slots[: len(kept), :n] = self.slots[: len(kept)]
+        larger.slots[: len(kept), n:] = rows.take(kept).block(more)
+        return larger
+
+    def restrict(self, rows: ExactRows, kept: np.ndarray) -> KernelStore:
+        """A store for ``rows``, the present ones where the mask ``kept`` is true."""
+        smaller = KernelStore(rows, self.megabytes)
+        places = np.flatnonzero(kept[self.owner[: self._used]])
+        number = np.cumsum(kept) - 1
+        smaller._adopt(number[self.owner[places]])
+        smaller.slots[: len(places)] = self.slots[places][:, kept]
+        return smaller
+
+    def _adopt(self, owners: np.ndarray) -> None:
+        """Slots for these examples, to be filled by the caller."""
+        self._grow(len(owners))
+        self._used = len(owners)
+        self.owner[: len(owners)] = owners
+        self.slot_of[owners] = np.arange(len(owners))
 
     def keep(self, which: np.ndarray, evict: bool) -> None:
         """Store the rows of the examples ``which``, as many as fit.
@@ -78,32 +100,29 @@ class KernelStore:
         """
         missing = which[self.slot_of[which] < 0]
         free = self.capacity - self._used
-        if evict and len(missing) > free:
-            self._make_way(which, len(missing) - free)
-            free = self.capacity - self._used + len(self._holes)
-        else:
-            self._holes: list[int] = []
-        missing = missing[:free]
+        holes = self._make_way(which, len(missing) - free) if evict else np.empty(0, np.int64)
+        missing = missing[: free + len(holes)]
         if not len(missing):
             return
-        places = np.array(
-            (self._holes + list(range(self._used, self._used + len(missing))))[: len(missing)]
-        )
+        fresh = np.arange(self._used, self._used + len(missing) - len(holes))
+        places = np.concatenate([holes, fresh])
         self._used = max(self._used, int(places.max()) + 1)
         self._grow(self._used)
         self._compute(missing, places)
         self.slot_of[missing] = places
         self.owner[places] = missing
 
-    def _make_way(self, kept: np.ndarray, needed: int) -> None:
-        """Holes in the slots of rows that are not in ``kept``, the oldest first."""
+    def _make_way(self, kept: np.ndarray, needed: int) -> np.ndarray:
+        """Holes made in the slots of rows that are not in ``kept``, in rotation."""
+        if needed <= 0 or not self._used:
+            return np.empty(0, np.int64)
         wanted = np.zeros(len(self.slot_of), bool)
         wanted[kept] = True
-        order = (np.arange(self._used) + self._hand) % max(self._used, 1)
+        order = (np.arange(self._used) + self._hand) % self._used
         holes = order[~wanted[self.owner[order]]][:needed]
         self.slot_of[self.owner[holes]] = -1
         self._hand = int(holes[-1]) + 1 if len(holes) else self._hand
-        self._holes = holes.tolist()
+        return holes
 
     def _grow(self, needed: int) -> None:
         if needed > len(self.slots):

@@ -16,6 +16,9 @@ The listing puts k into S before it tests for a violation, and a REPROCESS that 
 step 2 neither evicts nor changes b and delta; so it is here. The first examples of each class
 are seeds: inserted, not processed. An example that has no possible partner in S (a stream that
 has shown one class only) is not kept, where the listing would collect it for ever.
+
+Finishing repeats REPROCESS until delta <= tau; where PROCESS was the last to move, a REPROCESS
+that bails out would leave a delta above tau for ever, so b and delta are measured at the end.
 """
 
 from __future__ import annotations
@@ -199,6 +202,11 @@ def finish(m, a, c, tau, max_steps, slot_of):
     """Repeat REPROCESS until delta <= tau. 0: done, -1: a row is needed, 1: steps are used up."""
     for _ in range(max_steps):
         made = reprocess(m, a, c, tau, slot_of)
+        if made == 0:
+            i, j = extremes(m, a)
+            if i >= 0 and j >= 0:
+                a.bias[m] = (a.grad[m, i] + a.grad[m, j]) / 2
+                a.delta[m] = a.grad[m, i] - a.grad[m, j]
         if made < 1:
             return made
     return 1

@@ -2,19 +2,20 @@
 
 For a block B of fresh examples against the support set S, for each machine:
 
-    g_B  = y_B - K(B, S) alpha                 one fused product, nothing stored
-    V    = { i in B : y_i (g_i - b) > 0 }      the examples inside the margin enter
-    W    = V and the rows of S that violate most
+    g_B  = y_B - K(B, S) alpha                 one fused product for all machines
+    V    = { i in B : y_i (g_i - b) > 0 }      the examples inside the margin join
+    W    = V and the members that violate most
     solve on W until delta <= DEPTH            second-order SMO in cache
-    g_S <- g_S - K(S, W) (change of alpha_W)   one fused product
-    evict rows at zero that lie beyond the margin by more than SLACK
+    g   <- g - K(., W) (change of alpha_W)     one fused product over the members
+    members at zero that lie beyond the margin by more than SLACK leave
 
-An example turned away or evicted is remembered with its distance from the margin when its row
-will still be at hand (``parked``); before finishing, those that were close are looked at again.
+Symbols: *slack* is y (g - b) = 1 - y f(x), positive inside the margin. Of every example and
+machine that did not join or has left, the slack is remembered (``slacks``, the largest over the
+machines); those that were near are looked at again before the end.
 
 Notes
 -----
-The listing's one REPROCESS for each PROCESS becomes a bounded optimisation of W; evicting with
+The listing's one REPROCESS for each PROCESS becomes a bounded optimisation of W; leaving with
 slack keeps what section 3.5 calls potential support vectors. See ``docs/architecture.md``.
 """
 
@@ -24,7 +25,6 @@ from typing import Any
 
 import numpy as np
 
-from .rows import Rows
 from .support import Fresh, Support
 from .working_set import (
     gather,
@@ -36,100 +36,140 @@ from .working_set import (
 )
 
 DEPTH = 0.5
+"""Gap to which a working set is optimised."""
+
 STEPS = 20
+"""At most so many pair steps for each row of a working set."""
+
 COMPANY = 1024
+"""Members that violate most and join a block's working set; shared out to several machines."""
+
+FEWEST_COMPANY = 256
+
 SLACK = 0.1
+"""Members at zero leave when they lie this far beyond the margin."""
+
 ROUGH = 0.1
+"""Gap to which the machines are optimised before the second look."""
+
 NEAR = 1.0
-REENTER = -0.02
+"""Examples that were no farther than this beyond the margin get a second look."""
 
-
-def slack_of(support: Support, y: np.ndarray, grad: np.ndarray) -> np.ndarray:
-    """y (g - b), the largest over the machines: how far inside the margin a row lies."""
-    return (y * (grad - support.a.bias[:, None])).max(axis=0)
+REENTER = 0.02
+"""Slack from which they join then."""
 
 
 def judge(
-    support: Support, kernel: Any, fresh: Fresh, y: np.ndarray
+    support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients (machines, n) and slacks of examples outside the support set."""
-    grad = y - kernel.product(fresh.rows, *support.expansion()).T
-    return grad, slack_of(support, y, grad)
-
-
-def learn_block(support: Support, kernel: Any, fresh: Fresh) -> np.ndarray:
-    """One block step. Returns each fresh example's slack at the time it was looked at."""
+    """Gradients (machines, n), and slacks: -inf where the example is a member already."""
     y = support.signs(fresh.label)
+    grad = y - kernel.product(fresh.rows, *support.expansion()).T
+    slack = y * (grad - support.a.bias[:, None])
+    known = np.flatnonzero(slot >= 0)
+    slack[:, known] = np.where(support.a.member[:, slot[known]], -np.inf, slack[:, known])
+    return grad, slack
+
+
+def learn_block(support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray) -> np.ndarray:
+    """One block step. Returns the slacks of what did not join. ``slot``: of examples in S, or -1."""
     if support.n == 0:
-        grad, slack = y.copy(), np.full(len(fresh.rows), np.inf)
+        grad = support.signs(fresh.label)
+        joins, slack = np.ones(grad.shape, bool), np.full(grad.shape, -np.inf)
     else:
-        grad, slack = judge(support, kernel, fresh, y)
-    enter = np.flatnonzero(slack > 0)
-    if len(enter):
-        admit(support, kernel, fresh, enter, grad, y)
-    return slack
+        grad, slack = judge(support, kernel, fresh, slot)
+        joins = slack > 0
+    join(support, fresh, slot, joins, grad)
+    if joins.any():
+        _absorb(support, kernel)
+        support.measure()
+    return np.where(joins, -np.inf, slack).max(axis=0)
 
 
-def admit(
-    support: Support, kernel: Any, fresh: Fresh, enter: np.ndarray, grad: np.ndarray, y: np.ndarray
+def join(
+    support: Support, fresh: Fresh, slot: np.ndarray, joins: np.ndarray, grad: np.ndarray
 ) -> None:
-    """The examples ``enter`` join; working sets absorb them."""
-    old = support.n
-    inside = (y * (grad - support.a.bias[:, None]) > 0)[:, enter] | (old == 0)
-    joining = Fresh(fresh.rows.take(enter), *(array[enter] for array in fresh[1:]))
-    support.append(joining, grad[:, enter])
-    sets = [_working_set(support, m, old, inside[m]) for m in range(support.machines)]
+    """Examples become members, with coefficient zero, of the machines that ``joins`` says."""
+    support.a.fresh[:, : support.n] = False
+    known = np.flatnonzero((slot >= 0) & joins.any(axis=0))
+    if len(known):
+        s = slot[known]
+        support.a.grad[:, s] = np.where(joins[:, known], grad[:, known], support.a.grad[:, s])
+        support.a.member[:, s] |= joins[:, known]
+        support.a.fresh[:, s] = joins[:, known]
+    new = np.flatnonzero((slot < 0) & joins.any(axis=0))
+    if len(new):
+        part = Fresh(fresh.rows.take(new), *(array[new] for array in fresh[1:]))
+        support.append(part, grad[:, new], joins[:, new])
+
+
+def _working_set(support: Support, m: int) -> np.ndarray:
+    """Machine m's newest members, and those of the others that violate most."""
+    members = np.flatnonzero(support.a.member[m, : support.n])
+    newest = support.a.fresh[m, members]
+    if not newest.any():
+        return np.empty(0, np.int64)
+    old = members[~newest]
+    up, down = problem_of(support, m, old).sides()
+    company = max(FEWEST_COMPANY, COMPANY // support.machines)
+    return np.sort(np.concatenate([old[most_violating(up, down, company)], members[newest]]))
+
+
+def _absorb(support: Support, kernel: Any) -> None:
+    """Optimise every machine on its working set.
+
+    Where the sets overlap so much that it pays, kernel values are computed once for all.
+    """
+    sets = [_working_set(support, m) for m in range(support.machines)]
     union = np.unique(np.concatenate(sets))
     rows = support.rows()
-    company = rows.take(union)
-    K = kernel.block(company, company, square(len(union)))
-    change = np.zeros((support.machines, len(union)))
+    shared = None
+    if support.machines > 1 and len(union) ** 2 <= sum(len(W) ** 2 for W in sets):
+        chosen = rows.take(union)
+        shared = kernel.block(chosen, chosen, square(len(union)))
     for m, W in enumerate(sets):
-        where = np.searchsorted(union, W)
-        part_K = K
-        if len(W) < len(union):
-            part_K = square(len(W))
-            gather(K, where, where, part_K)
-        part = problem_of(support, m, W)
-        change[m, where] = solve_set(part_K, part, DEPTH, STEPS * len(W))
-        support.a.alpha[m, W] = np.clip(part.alpha + change[m, where], part.lo, part.hi)
-    spread(support, kernel, rows, union, K, change)
-    support.measure()
+        if not len(W):
+            continue
+        if shared is None:
+            chosen = rows.take(W)
+            K = kernel.block(chosen, chosen, square(len(W)))
+        elif len(W) == len(union):
+            K = shared
+        else:
+            where = np.searchsorted(union, W)
+            K = square(len(W))
+            gather(shared, where, where, K)
+        _optimise_set(support, kernel, m, W, K)
 
 
-def _working_set(support: Support, m: int, old: int, inside: np.ndarray) -> np.ndarray:
-    """New rows inside machine m's margin, and old rows that violate most."""
-    up, down = problem_of(support, m, np.arange(old)).sides()
-    company = most_violating(up, down, COMPANY)
-    return np.concatenate([company, old + np.flatnonzero(inside)])
-
-
-def spread(
-    support: Support, kernel: Any, rows: Rows, union: np.ndarray, K: np.ndarray, change: np.ndarray
-) -> None:
-    """Bring all gradients up to date with the change of alpha on ``union``; K = K(union, union)."""
-    n = support.n
-    moved = np.flatnonzero(change.any(axis=0))
+def _optimise_set(support: Support, kernel: Any, m: int, W: np.ndarray, K: np.ndarray) -> None:
+    """Machine m on the slots W with K = K(W, W); then the gradients of all its members."""
+    part = problem_of(support, m, W)
+    change = solve_set(K, part, DEPTH, STEPS * len(W))
+    support.a.alpha[m, W] = np.clip(part.alpha + change, part.lo, part.hi)
+    moved = np.flatnonzero(change)
     if not len(moved):
         return
-    delta = change[:, moved]
-    own = support.a.grad[:, union]
-    for m in range(support.machines):
-        subtract_rows(own[m], K, moved, np.ascontiguousarray(delta[m]), 0, len(union))
-    support.a.grad[:, union] = own
-    rest = np.ones(n, bool)
-    rest[union] = False
+    subtract_rows(part.grad, K, moved, change[moved], 0, len(W))
+    support.a.grad[m, W] = part.grad
+    rest = support.a.member[m, : support.n].copy()
+    rest[W] = False
     rest = np.flatnonzero(rest)
     if len(rest):
-        product = kernel.product(rows.take(rest), rows.take(union[moved]), delta)
-        support.a.grad[:, rest] -= product.T
+        rows = support.rows()
+        product = kernel.product(rows.take(rest), rows.take(W[moved]), change[None, moved])
+        support.a.grad[m, rest] -= product[:, 0]
 
 
-def evict(support: Support, slack: float = SLACK) -> tuple[np.ndarray, np.ndarray]:
-    """Forget rows at zero beyond the margin by more than ``slack``; their keys and slacks."""
+def evict(support: Support) -> tuple[np.ndarray, np.ndarray]:
+    """Members at zero beyond the margin leave; keys and slacks of all that left."""
     n = support.n
-    inside = slack_of(support, support.signs(), support.a.grad[:, :n])
-    gone = ~support.alpha().any(axis=0) & (inside < -slack)
-    keys = support.a.key[:n][gone].copy()
-    support.keep(~gone)
-    return keys, inside[gone]
+    alpha, member = support.alpha(), support.a.member[:, :n]
+    slack = support.signs() * (support.a.grad[:, :n] - support.a.bias[:, None])
+    leaves = member & (alpha == 0.0) & (slack < -SLACK)
+    gone = np.flatnonzero(leaves.any(axis=0))
+    keys = support.a.key[gone]
+    slacks = np.where(leaves[:, gone], slack[:, gone], -np.inf).max(axis=0)
+    member[leaves] = False
+    support.keep(member.any(axis=0))
+    return keys, slacks

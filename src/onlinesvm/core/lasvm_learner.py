@@ -91,7 +91,8 @@ class LASVM:
     def _learn_block(self, fresh: Fresh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
         self.cache = None
-        slack = lasvm_block.learn_block(self.support, self.kernel, fresh)
+        slot = self.support.slots(fresh.key)
+        slack = lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
         return slack, *lasvm_block.evict(self.support)
 
     def learn_singly(self, fresh: Fresh, slot_of: np.ndarray) -> None:
@@ -150,11 +151,9 @@ class LASVM:
         done = 0
         for part in self._parts(data, order):
             done += len(part.rows)
-            new = ~np.isin(part.key, self.support.a.key[: self.support.n])
-            part = part if new.all() else select(part, np.flatnonzero(new))
             slack, gone, gone_slack = self._learn_block(part)
             slacks[part.key] = slack
-            slacks[gone] = gone_slack
+            slacks[gone] = np.maximum(slacks[gone], gone_slack)
             yield done
 
     def _epoch_singly(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
@@ -175,30 +174,29 @@ class LASVM:
         if self.singly:
             return
         self.finish(max(self.tau, lasvm_block.ROUGH))
-        slacks_of_gone = lasvm_block.evict(self.support)
-        slacks[slacks_of_gone[0]] = slacks_of_gone[1]
-        self._enter(data, self._outside(slacks, lasvm_block.NEAR), slacks)
+        gone, gone_slack = lasvm_block.evict(self.support)
+        slacks[gone] = np.maximum(slacks[gone], gone_slack)
+        threshold = np.full(self.support.machines, lasvm_block.REENTER)
+        self._enter(data, np.flatnonzero(slacks > -lasvm_block.NEAR), slacks, threshold)
 
-    def _enter(self, data: Fresh, which: np.ndarray, slacks: np.ndarray) -> int:
-        """Judge examples by the model as it is; those that violate, or nearly so, join."""
+    def _enter(
+        self, data: Fresh, which: np.ndarray, slacks: np.ndarray, threshold: np.ndarray
+    ) -> int:
+        """Judge examples by the model as it is; those with more slack than that become members."""
+        self.cache = None
         found, size = [], max(self.block_size, 2048)
         for first in range(0, len(which), size):
             part = select(data, which[first : first + size])
-            y = self.support.signs(part.label)
-            grad, slack = lasvm_block.judge(self.support, self.kernel, part, y)
-            slacks[part.key] = slack
-            near = np.flatnonzero(slack > -lasvm_block.REENTER)
+            slot = self.support.slots(part.key)
+            grad, slack = lasvm_block.judge(self.support, self.kernel, part, slot)
+            joins = slack > threshold[:, None]
+            slacks[part.key] = np.where(joins, -np.inf, slack).max(axis=0)
+            near = np.flatnonzero(joins.any(axis=0))
             if len(near):
-                found.append((select(part, near), grad[:, near]))
-        for part, grad in found:
-            self.support.append(part, grad)
-        return sum(len(part.rows) for part, _ in found)
-
-    def _outside(self, slacks: np.ndarray, reach: float) -> np.ndarray:
-        """Examples not in the support set whose last slack was above -reach."""
-        near = slacks > -reach
-        near[self.support.a.key[: self.support.n]] = False
-        return np.flatnonzero(near)
+                found.append((select(part, near), slot[near], joins[:, near], grad[:, near]))
+        for part, slot, joins, grad in found:
+            lasvm_block.join(self.support, part, slot, joins, grad)
+        return sum(len(part.rows) for part, *_ in found)
 
     def converge(self, data: Fresh, slacks: np.ndarray) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
@@ -216,29 +214,13 @@ class LASVM:
                     return
 
     def _admit_violators(self, data: Fresh, slacks: np.ndarray, reach: float) -> int:
-        """Bring in examples that violate by more than tau, judged by g_max and g_min of S."""
-        self.cache = None
+        """Bring in examples that violate by more than tau, judged by g_max and g_min of S.
+
+        y = +1 violates with g_min = b - delta / 2, y = -1 with g_max: slack + delta / 2 > tau.
+        """
         self.support.measure()
-        which = self._outside(slacks, reach)
-        entered = 0
-        bias, delta = self.support.a.bias.copy(), self.support.a.delta.copy()
-        frame = self.support.n
-        size = max(self.block_size, 2048)
-        found = []
-        for first in range(0, len(which), size):
-            part = select(data, which[first : first + size])
-            y = self.support.signs(part.label)
-            grad, slacks[part.key] = lasvm_block.judge(self.support, self.kernel, part, y)
-            # y = +1 violates with g_min: g - (b - delta / 2) > tau; y = -1 likewise with g_max.
-            excess = y * (grad - bias[:, None]) + delta[:, None] / 2
-            new = np.flatnonzero((excess > self.tau).any(axis=0))
-            if len(new):
-                found.append((select(part, new), grad[:, new]))
-        for part, grad in found:
-            self.support.append(part, grad)
-            entered += len(part.rows)
-        assert self.support.n == frame + entered
-        return entered
+        threshold = self.tau - self.support.a.delta / 2
+        return self._enter(data, np.flatnonzero(slacks > -reach), slacks, threshold)
 
     # -- finishing ------------------------------------------------------------------------
 
@@ -278,7 +260,7 @@ class LASVM:
     def refresh(self) -> None:
         """Gradients anew from the coefficients: what drift there was is gone."""
         support = self.support
-        product = self.kernel.product(support.rows(), support.rows(), support.alpha())
+        product = self.kernel.product(support.rows(), *support.expansion())
         support.a.grad[:, : support.n] = support.signs() - product.T
 
     # -- what was learned -----------------------------------------------------------------

@@ -12,7 +12,8 @@ its slot, and its row and column of ``gram``, to the next that joins. Where ``gr
 kept, ``online`` stops when somebody has to leave, and goes on when it is handed the kernel row.
 
 Symbols: s slot, q fresh example, m machine. Several machines share the rows: a row's safety is the
-least that a machine with alpha_i != 0 finds.
+least that a machine with alpha_i != 0 finds. Of rows that are equally safe the oldest leaves; with
+N = 1 both always are, so without this rule rounding would decide.
 """
 
 from __future__ import annotations
@@ -29,7 +30,10 @@ from .sgd_learner import select
 from .support import Fresh
 
 # Places in BudgetArrays.count
-N, POSITION, VICTIM, HOLE = range(4)
+N, POSITION, VICTIM, HOLE, CLOCK = range(5)
+
+TIE = 1e-9
+"""Safeties that differ by less, relative to 1 or to themselves, are equal."""
 
 BLOCK = 256
 
@@ -42,6 +46,7 @@ class BudgetArrays(NamedTuple):
     label: np.ndarray
     diagonal: np.ndarray
     key: np.ndarray
+    stamp: np.ndarray  # when the row joined
     column: np.ndarray  # where the row's values stand in the block of fresh kernel values
     handle: np.ndarray  # where the row is: in the store, or (beyond it) in the block
     positive: np.ndarray  # (machines,)
@@ -59,17 +64,22 @@ def _output(values, m, a):
 
 
 @inner
-def _join(q, k, values, label, diagonal, key, stored, a):
-    """Slot k takes example q, as yet without a coefficient."""
+def _join(q, k, values, label, diagonal, key, stored, a, row):
+    """Slot k takes example q, as yet without a coefficient; ``row`` gets its kernel values."""
     a.label[k], a.diagonal[k], a.key[k] = label[q], diagonal[q], key[q]
     a.column[k], a.handle[k] = values.shape[1] - values.shape[0] + q, stored + q
+    a.count[CLOCK] += 1
+    a.stamp[k] = a.count[CLOCK]
     for m in range(a.alpha.shape[0]):
         a.alpha[m, k] = 0.0
     if k == a.count[N]:
         a.count[N] += 1
+    for s in range(a.count[N]):
+        row[s] = values[q, a.column[s]]
+    row[k] = diagonal[q]  # a computed value may be off by one bit, which would break ties
     if a.gram.shape[0] > 0:
         for s in range(a.count[N]):
-            a.gram[s, k] = a.gram[k, s] = values[q, a.column[s]]
+            a.gram[s, k] = a.gram[k, s] = row[s]
 
 
 @inner
@@ -83,7 +93,8 @@ def safest(a):
             if alpha != 0.0:
                 y = 1.0 if a.label[s] == a.positive[m] else -1.0
                 safety = min(safety, y * (a.out[m, s] - alpha * a.diagonal[s]))
-        if safety > best:
+        near = TIE * (1.0 + abs(safety))
+        if safety > best + near or (safety > best - near and a.stamp[s] < a.stamp[where]):
             best, where = safety, s
     return where
 
@@ -126,9 +137,7 @@ def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
         if joins:
             k = a.count[HOLE] if a.count[HOLE] >= 0 else a.count[N]
             a.count[HOLE] = -1
-            _join(q, k, values, label, diagonal, key, stored, a)
-            for s in range(a.count[N]):
-                row[s] = values[q, a.column[s]]
+            _join(q, k, values, label, diagonal, key, stored, a, row)
             for m in range(machines):
                 y = 1.0 if label[q] == a.positive[m] else -1.0
                 a.out[m, k] = outputs[m]
@@ -206,7 +215,8 @@ class BudgetPerceptron:
         n, size = self.store.n, len(fresh.rows)
         self._reserve(min(n + size, self.budget + 1))
         values = np.empty((size, n + size), np.float32)
-        values[:, :n] = self.kernel.block(fresh.rows, self.store.rows())
+        if n:
+            values[:, :n] = self.kernel.block(fresh.rows, self.store.rows())
         values[:, n:] = self.kernel.block(fresh.rows, fresh.rows)
         a, stored, given = self.a, n, False
         a.count[POSITION] = 0
@@ -220,6 +230,7 @@ class BudgetPerceptron:
             stored, given = self.store.n, True
             victim, rows = int(a.count[VICTIM]), self.store.rows()
             row[: len(rows)] = self.kernel.block(rows.take(slice(victim, victim + 1)), rows)[0]
+            row[victim] = a.diagonal[victim]
         self._settle(fresh.rows, stored)
 
     def _settle(self, fresh: Rows, stored: int) -> None:
@@ -236,7 +247,7 @@ class BudgetPerceptron:
         larger = _arrays(min(max(needed, 2 * old), self.budget + 1), a.positive, a.count)
         for name in ("alpha", "out"):
             getattr(larger, name)[:, :old] = getattr(a, name)
-        for name in ("label", "diagonal", "key", "column", "handle"):
+        for name in ("label", "diagonal", "key", "stamp", "column", "handle"):
             getattr(larger, name)[:old] = getattr(a, name)
         if 4 * larger.gram.size > self.cache_size * 2**20 or not a.gram.size:
             larger = larger._replace(gram=np.empty((0, 0), np.float32))
@@ -281,10 +292,10 @@ class BudgetPerceptron:
 def _arrays(slots: int, positive: np.ndarray, count: np.ndarray | None = None) -> BudgetArrays:
     """Empty slots."""
     machines = len(positive)
-    whole = (np.zeros(slots, np.int64) for _ in range(4))
-    label, key, column, handle = whole
+    whole = (np.zeros(slots, np.int64) for _ in range(5))
+    label, key, stamp, column, handle = whole
     return BudgetArrays(
         np.zeros((machines, slots)), np.zeros((machines, slots)), label, np.zeros(slots), key,
-        column, handle, positive, np.zeros((slots, slots), np.float32),
-        np.array([0, 0, -1, -1]) if count is None else count,
+        stamp, column, handle, positive, np.zeros((slots, slots), np.float32),
+        np.array([0, 0, -1, -1, 0]) if count is None else count,
     )  # fmt: skip

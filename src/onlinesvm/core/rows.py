@@ -37,6 +37,9 @@ class Rows:
         """Rows of an array or CSR matrix, less ``centre`` (before digits are lost to float32)."""
         if sparse.issparse(X):
             X = X.tocsr()
+            if not X.has_canonical_format:  # entries in any order, or given in parts
+                X = X.copy()
+                X.sum_duplicates()
             data = np.ascontiguousarray(X.data, np.float32)
             indices = np.ascontiguousarray(X.indices, np.int32)
             pointer = X.indptr.astype(np.int64)

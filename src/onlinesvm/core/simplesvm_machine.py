@@ -12,6 +12,7 @@ taken from, or given to, variables nearest to the margin; the next sweeps do the
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from typing import Any
 
@@ -135,6 +136,14 @@ class Machine:
         upper = self.problem.upper
         weight = np.maximum(np.where(np.isfinite(upper), upper, 1.0), 1.0)
         return float((self.violations(self.gradient()) * weight).max(initial=0.0))
+
+    def copy(self) -> Machine:
+        """A copy whose state is its own; the kernel values are shared."""
+        twin = copy.copy(self)
+        twin.alpha, twin.score, twin.beta = self.alpha.copy(), self.score.copy(), self.beta.copy()
+        twin.rng = copy.deepcopy(self.rng)
+        twin.w = Work(*(array.copy() for array in self.w))._replace(beta=twin.beta)
+        return twin
 
     # -- sweeps ---------------------------------------------------------------------------
 

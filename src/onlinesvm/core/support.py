@@ -29,6 +29,7 @@ class SupportArrays(NamedTuple):
     alpha: np.ndarray  # (machines, capacity)
     grad: np.ndarray  # (machines, capacity)
     member: np.ndarray  # (machines, capacity) bool
+    fresh: np.ndarray  # (machines, capacity) bool: members since the last step
     label: np.ndarray
     bound: np.ndarray  # C of the row, weights included
     diagonal: np.ndarray  # K(s, s)
@@ -52,7 +53,7 @@ class Fresh(NamedTuple):
 
 
 _PER_ROW = ("label", "bound", "diagonal", "key", "column", "handle")
-_PER_MACHINE = ("alpha", "grad", "member")
+_PER_MACHINE = ("alpha", "grad", "member", "fresh")
 
 
 @inner
@@ -99,6 +100,7 @@ class Support:
             alpha=np.zeros((machines, capacity)),
             grad=np.zeros((machines, capacity)),
             member=np.zeros((machines, capacity), bool),
+            fresh=np.zeros((machines, capacity), bool),
             label=np.zeros(capacity, np.int64),
             bound=np.zeros(capacity),
             diagonal=np.zeros(capacity),
@@ -133,6 +135,15 @@ class Support:
             return self.rows(), alpha
         return self.rows().take(np.flatnonzero(used)), alpha[:, used]
 
+    def slots(self, keys: np.ndarray) -> np.ndarray:
+        """The slot of each key, -1 where it is not in the set."""
+        own = self.a.key[: self.n]
+        if not len(own) or not len(keys) or own.max() < 0 or keys.max() < 0:
+            return np.full(len(keys), -1)
+        table = np.full(max(own.max(), keys.max()) + 1, -1)
+        table[own] = np.arange(self.n)
+        return table[keys]
+
     def signs(self, labels: np.ndarray | None = None) -> np.ndarray:
         """y = +-1 of every row for every machine, (machines, n)."""
         labels = self.a.label[: self.n] if labels is None else labels
@@ -162,15 +173,15 @@ class Support:
         self.a.handle[:n] = np.arange(n)
         self.a.count[STORED] = n
 
-    def append(self, fresh: Fresh, grad: np.ndarray) -> None:
-        """New members of all machines, with coefficient zero and the given gradients."""
+    def append(self, fresh: Fresh, grad: np.ndarray, member: np.ndarray) -> None:
+        """New rows with coefficient zero and the given gradients and memberships."""
         n, total = self.n, self.n + len(fresh.rows)
         self.reserve(total)
         part = slice(n, total)
         a = self.a
         a.label[part], a.bound[part], a.key[part] = fresh.label, fresh.bound, fresh.key
         a.diagonal[part], a.grad[:, part] = fresh.diagonal, grad
-        a.alpha[:, part], a.member[:, part] = 0.0, True
+        a.alpha[:, part], a.member[:, part], a.fresh[:, part] = 0.0, member, member
         a.handle[part] = np.arange(n, total)
         a.count[N] = a.count[STORED] = total
         self.store.append(fresh.rows)
@@ -210,6 +221,7 @@ class Support:
         }
         self.a = self.a._replace(
             member=np.concatenate([self.a.member] * 2),
+            fresh=np.concatenate([self.a.fresh] * 2),
             delta=np.concatenate([self.a.delta] * 2),
             positive=np.array([0, 1], np.int64),
             **mirrored,
@@ -226,6 +238,7 @@ class Support:
             alpha=np.concatenate([self.a.alpha, np.zeros((1, capacity))]),
             grad=np.concatenate([self.a.grad, grad]),
             member=np.concatenate([self.a.member, member]),
+            fresh=np.concatenate([self.a.fresh, np.zeros_like(member)]),
             positive=np.append(self.a.positive, label),
             bias=np.append(self.a.bias, -1.0),
             delta=np.append(self.a.delta, np.inf),

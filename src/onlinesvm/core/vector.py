@@ -2,8 +2,8 @@
 
 - ``float_bits``, ``bits_float``: reinterpret a float32 as an int32 and back.
 - ``chunk_max``, ``chunk_min``: largest, smallest of 64 consecutive float32 values.
-- ``gather_dot``: 64 dot products at once, a sparse row against a dense tile of 64 columns,
-  the sums held in registers for the length of the row.
+- ``gather_dot``: 64 dot products at once, (part of) a sparse row against a dense tile of 64
+  columns, added to what ``out`` holds; the sums stay in registers meanwhile.
 - ``panel_dot``, ``panel_dots``: one dense row, or six, against such a tile.
 
 Sums run over the features in order, whatever the shape of the call: a kernel value is the same
@@ -37,10 +37,9 @@ if JIT_DISABLED:
         return values[start : start + LANES].min()
 
     def gather_dot(indices, data, begin, end, column_of, tile, out, offset):
-        total = np.zeros(LANES, np.float32)
+        total = out[offset : offset + LANES]
         for p in range(begin, end):
             total += data[p] * tile[column_of[indices[p]]]
-        out[offset : offset + LANES] = total
 
     def panel_dot(x, row, panel, lane, out, out_row, width):
         total = np.zeros(LANES, np.float32)
@@ -161,8 +160,8 @@ else:
                 chunk = _load(builder, p_tile, start, _VECTOR)
                 return [(_spread(builder, value, _VECTOR), chunk)]
 
-            zero = ir.Constant(_VECTOR, [0.0] * LANES)
-            (total,) = _accumulate(builder, args[2], args[3], [zero], terms)
+            so_far = _load(builder, p_out, args[7], _VECTOR)
+            (total,) = _accumulate(builder, args[2], args[3], [so_far], terms)
             _store(builder, p_out, args[7], total)
             return context.get_dummy_value()
 

@@ -57,6 +57,9 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
         raise TypeError(f"{type(self).__name__} does not make a learner.")  # pragma: no cover
 
+    def _check_labels(self, n_labels: int) -> None:
+        """Refuse more labels than the settings allow: by default, any number is welcome."""
+
     def _prepare(self, data: Any) -> Any:
         """What ``fit`` makes of the examples before they are learned: by default, nothing."""
         return data
@@ -104,6 +107,7 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                     f"The number of classes has to be greater than one; got {len(labels)} class "
                     f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
                 )
+            self._check_labels(len(labels))
             self._settle(X, LabelBook(labels))
             cost = self._cost(y, labels, sample_weight)
             data = self._prepare(_with_cost(self._fresh(X, y, cost)))
@@ -185,6 +189,7 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         book = deepcopy(self._book)
         fresh_labels = book.missing(labels)
         book.add(fresh_labels)
+        self._check_labels(len(book))
         data = data._replace(label=book.encode(y[cost > 0]))
         learner = getattr(self, "_learner", None)
         if learner is None:

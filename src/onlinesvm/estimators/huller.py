@@ -200,13 +200,13 @@ class HullerClassifier(OnlineKernelClassifier):
                     break
                 yield
         learner.finish()
-        if learner.stuck or (self.C is None and not learner.separates()):
-            self._warn_touching(stacklevel=6)
+        if learner.stuck or (self.C is None and self.sweeps and not learner.separates()):
+            self._warn_touching(stacklevel=7)
         elif converge and not done and not progress.stopped:
             warnings.warn(
                 f"The Huller stopped before it reached tol={self.tol}; use a larger tol.",
                 ConvergenceWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
 
     def _warn_touching(self, stacklevel: int) -> None:

@@ -168,6 +168,13 @@ class LASVMClassifier(OnlineKernelClassifier):
             block_size=self.block_size, budget=self.budget,
         )  # fmt: skip
 
+    def _check_labels(self, n_labels: int) -> None:
+        if self.budget is not None and self.budget < n_labels:
+            raise ValueError(
+                f"budget={self.budget} is too small for {n_labels} classes: each needs at least "
+                "one support vector."
+            )
+
     def _prepare(self, data: Any) -> Any:
         """Copies of an example count as one of greater cost, except where the listing rules."""
         from ..core.duplicates import merge_duplicates
@@ -179,9 +186,14 @@ class LASVMClassifier(OnlineKernelClassifier):
         self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
     ) -> Iterator[Any]:
         """Section 3.2: epochs of online iterations, then the finishing step."""
+        converge = self.epochs == "converge"
+        if converge and self.budget is not None:
+            raise ValueError(
+                "epochs='converge' needs all support vectors of the exact SVM; it cannot be "
+                f"combined with budget={self.budget}."
+            )
         n = len(data.rows)
         slacks = np.full(n, np.inf)  # not judged yet
-        converge = self.epochs == "converge"
         for epoch in range(1 if converge else int(self.epochs)):
             order = rng.permutation(n) if self.shuffle else np.arange(n)
             steps = learner.epoch(data, order, slacks)

@@ -326,8 +326,7 @@ class BudgetPerceptronClassifier(PerceptronBase):
     Notes
     -----
     t numbers the iterations: an example that is picked again in a later epoch may join once more
-    as a support vector of its own. Of several that are equally safe the one in the lowest slot
-    leaves. ``sample_weight`` and ``class_weight`` are refused: there is no cost they could scale.
+    as a support vector of its own. Of several that are equally safe the oldest leaves. ``sample_weight`` and ``class_weight`` are refused: there is no cost they could scale.
 
     References
     ----------
