@@ -245,7 +245,7 @@ class Huller:
     def finish(self) -> None:
         """UPDATE every support vector in turn, up to ``sweeps`` times; then fresh scalars."""
         self._vectors = None
-        nothing = np.empty((0, 0), np.float32)
+        nothing = np.empty((0, self.store.n), np.float32)
         for m in range(len(self.hulls)):
             self._make_room(m, int(self.hulls[m].count[N]))
             h = self.hulls[m]

@@ -60,6 +60,12 @@ class Rows:
     def is_sparse(self) -> bool:
         return isinstance(self.values, SparseRows)
 
+    def width(self) -> float:
+        """Stored values of a row, on average: what a dot product costs."""
+        if not isinstance(self.values, SparseRows):
+            return float(self.n_features)
+        return float((self.values.end - self.values.begin).mean()) if len(self) else 0.0
+
     def take(self, which: np.ndarray | slice) -> Rows:
         """The rows ``which`` (indices, mask or slice). Sparse rows share their long arrays."""
         values = (

@@ -5,8 +5,7 @@
 takes more examples, ``forget`` takes some away; either way the machines are brought to the
 optimum of what is kept, from the solution that was there before.
 
-What the problems are is said by a ``Task``: a function from targets and weights to problems, and
-one from a machine's multipliers to bias and scale.
+What the problems are is said by a task (``simplesvm_tasks``).
 """
 
 from __future__ import annotations
@@ -22,17 +21,8 @@ from . import exact_kernels, lowrank
 from .exact_kernels import ExactRows
 from .kernel_store import KernelStore
 from .simplesvm_machine import LowRankSource, Machine
-from .simplesvm_problems import Problem
 from .simplesvm_start import STARTS
-
-
-@dataclass
-class Task:
-    """What is learned: problems for targets and weights, and how to read their solution."""
-
-    problems: Callable[[np.ndarray, np.ndarray], list[Problem]]
-    bias: Callable[[np.ndarray], tuple[float, float]]  # multipliers -> bias, scale
-    has_pair: bool = True  # whether a close pair is a good start
+from .simplesvm_tasks import Task
 
 
 @dataclass

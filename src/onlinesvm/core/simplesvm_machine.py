@@ -470,8 +470,8 @@ class Machine:
         alpha = np.zeros(len(problem))
         alpha[old] = self.alpha
         self.held = old[self.held]
+        changed = not np.array_equal(problem.target, self.problem.target)
         self.problem, self.source, self.alpha, self.score = problem, source, alpha, score
-        changed = bool(np.abs(self.gap()).max(initial=0.0) > 0)
         if changed or self.primal:
             self._make_factor(0)
             self.balance(self._preference())

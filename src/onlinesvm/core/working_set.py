@@ -7,8 +7,9 @@
 
 on a problem that is *shrunk* as the gap closes: rows on a bound that violate with no other row
 are set aside, and their gradients are brought up to date at the end, once (lasvm-2005, 3.2,
-"Implementation Details"). Kernel rows are kept, as many as the budget allows. What is left in the
-end is small enough to be one working set.
+"Implementation Details"). Kernel rows are kept, as many as the budget allows; the budget decides
+where values come from, never which sets are chosen. What is left in the end is small enough to
+be one working set.
 
 Symbols: alpha, grad (g), lo (A), hi (B) as in eq. (5) and (9) of lasvm-2005.
 """
@@ -27,6 +28,13 @@ from .threads import over_rows, thread_count
 
 SET_SIZE = 1024
 """Rows in a working set while finishing."""
+
+LARGE, LARGE_SET = 16384, 4096
+"""Problems of so many rows have larger sets: few of their kernel rows can be kept anyway."""
+
+WORTH_KEEPING, EXPENSIVE = 0.25, 64
+"""Kernel rows are kept if there is room for this share of them, and if a value costs at least so
+many multiplications; else computing them again is faster than fetching them from memory."""
 
 INNER_STEPS = 50
 """At most this many pair steps for each row of a working set."""
@@ -48,6 +56,7 @@ STAGE = 0.2
 
 _ROUNDS = 10_000
 _STALLED = 5
+_INLINE = 100_000
 _SPAN = 2048
 """Gradients brought up to date at a time; they stay in the first cache."""
 
@@ -134,7 +143,10 @@ class RowKeeper:
     def __init__(self, kernel: Any, rows: Rows, megabytes: float):
         self.kernel, self.rows = kernel, rows
         n = max(1, len(rows))
-        self.capacity = min(n, max(0, int(megabytes * 2**20) // (4 * n)))
+        room = int(megabytes * 2**20) // (4 * n)
+        worth = room >= max(2 * SET_SIZE, n * WORTH_KEEPING)
+        expensive = not kernel.is_compiled or rows.width() >= EXPENSIVE
+        self.capacity = min(n, room) if worth and expensive else 0
         self.pool = np.empty((self.capacity, n), np.float32)
         self.place = np.full(n, -1)  # of row s in the pool
         self.owner = np.full(self.capacity, -1)
@@ -176,7 +188,7 @@ def optimise(support: Support, kernel: Any, m: int, tol: float, megabytes: float
 def _descend(problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: float) -> bool:
     """Optimise; as the gap closes, go on with fewer rows and come back to check the others."""
     n = len(rows)
-    whole = n <= min(WHOLE, int((megabytes * 2**17) ** 0.5))
+    K = None
     keeper: RowKeeper | None = None
     before, tries = np.inf, 0
     while True:
@@ -198,11 +210,11 @@ def _descend(problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: f
             if not reached:
                 return False
             continue
-        if keeper is None:
-            keeper = RowKeeper(kernel, rows, megabytes)
-        if whole:
-            _round(problem, kernel, keeper, np.arange(n), tol / 2)
+        if n <= WHOLE:
+            K = kernel.block(rows, rows, square(n)) if K is None else K
+            _solve_whole(problem, K, tol / 2, thread_count(kernel.n_jobs))
         else:
+            keeper = keeper or RowKeeper(kernel, rows, megabytes)
             _rounds(problem, kernel, keeper, max(tol, gap * STAGE))
 
 
@@ -236,7 +248,7 @@ def _catch_up(
 
 def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float) -> None:
     """Working sets, half of each kept from the one before, until the gap is at most tol."""
-    size = min(SET_SIZE, max(2, keeper.capacity // 2))
+    size = SET_SIZE if len(keeper.rows) < LARGE else LARGE_SET
     kept = np.empty(0, np.int64)
     for _ in range(_ROUNDS):
         up, down = problem.sides()
@@ -253,28 +265,48 @@ def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float) -> Non
         kept = fresh[free][: size // 2]
 
 
+def _solve_whole(problem: Problem, K: np.ndarray, tol: float, threads: int) -> None:
+    """All rows as one working set."""
+    change = solve_set(K, problem, tol, INNER_STEPS * max(len(K), 1000))
+    _move(problem, np.arange(len(K)), change)
+    moved = np.flatnonzero(change)
+    _subtract(problem.grad, K, moved, change[moved], threads)
+
+
 def _round(problem: Problem, kernel: Any, keeper: RowKeeper, W: np.ndarray, tol: float) -> float:
     """One working set: solve, then bring all gradients up to date. Returns the dual's gain."""
     before = problem.grad[W]
     K = square(len(W))
-    if len(W) <= keeper.capacity:
+    if keeper.capacity:
         places = keeper.fetch(W)
         gather(keeper.pool, places, W, K)
     else:
         chosen = keeper.rows.take(W)
         kernel.block(chosen, chosen, K)
-    part = problem.take(W)
-    change = solve_set(K, part, tol, INNER_STEPS * max(len(W), 1000))
-    problem.alpha[W] = np.clip(part.alpha + change, part.lo, part.hi)
+    change = solve_set(K, problem.take(W), tol, INNER_STEPS * len(W))
+    _move(problem, W, change)
     moved = np.flatnonzero(change)
-    if len(W) <= keeper.capacity:
-        weights, seats = change[moved], places[moved]
-        over_rows(
-            lambda a, b: subtract_rows(problem.grad, keeper.pool, seats, weights, a, b),
-            len(problem.grad),
-            thread_count(kernel.n_jobs) if len(moved) * len(problem.grad) > 100_000 else 1,
-        )
+    if keeper.capacity:
+        threads = thread_count(kernel.n_jobs)
+        _subtract(problem.grad, keeper.pool, places[moved], change[moved], threads)
     else:
         sources = keeper.rows.take(W[moved])
         problem.grad[:] -= kernel.product(keeper.rows, sources, change[None, moved])[:, 0]
     return float(change @ (before + problem.grad[W]) / 2)
+
+
+def _move(problem: Problem, W: np.ndarray, change: np.ndarray) -> None:
+    """alpha_W changes, and stays within its bounds to the last bit."""
+    problem.alpha[W] = np.clip(problem.alpha[W] + change, problem.lo[W], problem.hi[W])
+
+
+def _subtract(
+    grad: np.ndarray, pool: np.ndarray, places: np.ndarray, change: np.ndarray, threads: int
+) -> None:
+    """``subtract_rows`` over all of grad, by several threads where it is much."""
+    few = len(places) * len(grad) < _INLINE
+    over_rows(
+        lambda a, b: subtract_rows(grad, pool, places, change, a, b),
+        len(grad),
+        1 if few else threads,
+    )

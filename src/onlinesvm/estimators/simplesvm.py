@@ -1,0 +1,429 @@
+"""SimpleSVM for classification: see ``SimpleSVMClassifier``. The engine is ``core/simplesvm*.py``."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.utils import compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from .labels import LabelBook, unique_labels
+from .progress import with_callbacks
+from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
+
+
+class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
+    """Exact support vector classifier that keeps its optimum while examples come and go.
+
+    Solves ::
+
+        min_a  1/2 sum_ij a_i a_j y_i y_j k(x_i, x_j) - sum_i a_i
+        with   sum_i y_i a_i = 0,   0 <= a_i <= C
+
+    by an active-set method: violators of the optimality conditions join a working set one at a
+    time, whose linear system is solved exactly from a factor that is updated (Vishwanathan, Smola,
+    Murty 2003). ``margin`` and ``nu`` choose among four problems. Several classes: one machine a
+    class against the rest, which share their kernel values.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of a margin violation. The hard margin has none.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first examples on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    margin : {"linear", "quadratic", "hard"}, default="linear"
+        ``"linear"`` is the problem of ``SVC``; ``"quadratic"`` charges C/2 for the square of a
+        violation; ``"hard"`` allows none.
+    nu : float or None, default=None
+        In (0, 1]: bound on the share of margin errors, in place of ``C``, as in ``NuSVC``.
+    tol : float, default=1e-5
+        Learning stops when no example's part of the KKT gap exceeds it.
+    low_rank : int, float, "linear", callable or None, default=None
+        Replace the kernel matrix by ZZ' of low rank: an int is the number of columns of an
+        incomplete Cholesky, a float in (0, 1) its tolerance relative to the largest diagonal;
+        ``"linear"`` takes X itself as Z (with ``kernel="linear"``); a callable maps examples to
+        their rows of Z.
+    init : {"closest", "pairs", "random"}, default="closest"
+        The pair of examples to start from: the closest pair (Algorithm 2), the closest of 59
+        random pairs, or a random one.
+    selection : {"block", "sweep", "random"}, default="block"
+        Violators to work on next: the worst of all, the next in order, or the worst of 59 drawn
+        at random.
+    block_size : int, default=256
+        Violators at a time.
+    max_sweeps : int or None, default=None
+        At most so many sweeps.
+    class_weight : dict, "balanced" or None, default=None
+        Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
+    cache_size : float, default=200
+        Memory in MB, half of it for the factor, half for kernel values.
+    n_jobs : int or None, default=None
+        Threads for kernel values; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starting pair and of random selection.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        Labels known so far, sorted.
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers among the examples given.
+    dual_coef_ : ndarray of shape (n_machines, n_SV)
+        Signed coefficients.
+    intercept_ : ndarray of shape (n_machines,)
+        Biases.
+    n_support_ : ndarray of shape (n_classes,)
+        Support vectors of each class.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_sweeps_ : int
+        Sweeps made.
+    kkt_violation_ : float
+        Largest part of the KKT gap of any example.
+    dual_objective_ : ndarray of shape (n_machines,)
+        The minimised objective.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    Kernel values are in double precision. All examples are kept, for any may become a support
+    vector when others are forgotten; memory grows with the square of the number of support vectors
+    that are strictly within their bounds, except with ``low_rank``.
+
+    References
+    ----------
+    S.V.N. Vishwanathan, A.J. Smola, M.N. Murty. SimpleSVM. ICML 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from onlinesvm.estimators.simplesvm import SimpleSVMClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
+    >>> model = SimpleSVMClassifier(C=1.0).fit(X[:400], y[:400])
+    >>> bool(model.score(X[400:], y[400:]) > 0.95)
+    True
+    >>> bool(model.leave_one_out_error() < 0.05)
+    True
+    >>> model = model.partial_fit(X[400:], y[400:]).forget([0, 1, 2])
+    >>> bool(model.kkt_violation_ < 1e-5)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SIMPLESVM_CONSTRAINTS,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "margin": [StrOptions({"linear", "quadratic", "hard"})],
+        "nu": [Interval(Real, 0.0, 1.0, closed="right"), None],
+        "init": [StrOptions({"closest", "pairs", "random"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        margin: str = "linear",
+        nu: float | None = None,
+        tol: float = 1e-5,
+        low_rank: Any = None,
+        init: str = "closest",
+        selection: str = "block",
+        block_size: int = 256,
+        max_sweeps: int | None = None,
+        class_weight: Any = None,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.margin = margin
+        self.nu = nu
+        self.tol = tol
+        self.low_rank = low_rank
+        self.init = init
+        self.selection = selection
+        self.block_size = block_size
+        self.max_sweeps = max_sweeps
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    # -- learning -------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimpleSVMClassifier:
+        """Learn a data set at hand.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier. After Ctrl-C it is what was learned so far.
+        """
+        before = dict(self.__dict__)
+        try:
+            X, y = self._check_X(X, y, True)
+            labels = unique_labels(y)
+            if len(labels) < 2:
+                raise ValueError(
+                    f"The number of classes has to be greater than one; got {len(labels)} class "
+                    f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
+                )
+            self._book = LabelBook(labels)
+            weight = self._costs(y, labels, self._check_weight(sample_weight, X))
+            target = self._book.encode(y)
+            self._check_nu(target, weight)
+            self._learn_all(X, target, weight, y)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            self.__dict__ = before
+            raise self._explained(error) from error
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> SimpleSVMClassifier:
+        """Learn more examples; afterwards the solution is that of all examples kept.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples, one or many. The first call settles ``gamma="scale"`` for good.
+        y : array-like of shape (n_samples,)
+            Labels; new ones are welcome.
+        classes : array-like of shape (n_classes,), default=None
+            Labels to expect; accepted for scikit-learn's sake, never required.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The classifier.
+        """
+        before = dict(self.__dict__)
+        try:
+            first = not hasattr(self, "_learner")
+            X, y = self._check_X(X, y, first)
+            labels = unique_labels(y)
+            if classes is not None:
+                labels = np.union1d(labels, unique_labels(np.asarray(classes)))
+            weight = self._costs(y, None, self._check_weight(sample_weight, X))
+            book = LabelBook() if first else LabelBook(self._book.classes[:0])
+            if not first:
+                book.numbers, book.classes = dict(self._book.numbers), self._book.classes
+            book.check(labels)
+            book.add(book.missing(labels))
+            self._book = book
+            target = book.encode(y)
+            if first:
+                self._check_nu(target, weight)
+                self._learn_all(X, target, weight, y)
+            else:
+                kept = self._learner
+                self._check_nu(
+                    np.append(kept.target, target), np.append(kept.weight, weight)
+                )
+                self._learn_more(X, target, weight)
+        except BaseException as error:
+            self.__dict__ = before
+            raise self._explained(error) from error
+        return self
+
+    def forget(self, indices: Any) -> Any:
+        """Remove examples and restore optimality over those that are left.
+
+        Parameters
+        ----------
+        indices : int or array-like of int
+            Numbers of the examples, counted from zero in the order they were given to ``fit`` and
+            then ``partial_fit``. Numbers do not change when others are forgotten.
+
+        Returns
+        -------
+        self : object
+            The classifier, as if it had never seen them.
+        """
+        return super().forget(indices)
+
+    def _check_forget(self, gone: np.ndarray) -> None:
+        super()._check_forget(gone)
+        learner = self._learner
+        left, weight = learner.target[~gone], learner.weight[~gone]
+        lost = np.setdiff1d(learner.target, left)
+        if len(lost):
+            label = self._book.classes[np.flatnonzero(self._book.order() == lost[0])[0]]
+            raise ValueError(f"All examples of class {label!r} would be forgotten; keep one.")
+        self._check_nu(left, weight)
+
+    def _costs(self, y: np.ndarray, labels: Any, weight: np.ndarray) -> np.ndarray:
+        """Weight of each example: class_weight times sample_weight."""
+        if self.class_weight is None:
+            return weight
+        if labels is None:
+            if self.class_weight == "balanced":
+                raise ValueError(
+                    "class_weight='balanced' needs all labels at once: use fit, or pass the "
+                    "weights as a dictionary."
+                )
+            table = dict(self.class_weight)
+            return weight * np.array([table.get(label, 1.0) for label in y.tolist()])
+        scale = compute_class_weight(self.class_weight, classes=labels, y=y)
+        return weight * scale[np.searchsorted(labels, y)]
+
+    def _check_nu(self, target: np.ndarray, weight: np.ndarray) -> None:
+        if self.nu is None:
+            return
+        if self.margin != "linear":
+            raise ValueError(f"nu is for margin='linear'; got margin={self.margin!r}.")
+        largest = self._task().largest_nu(target, weight)
+        if self.nu > largest:
+            raise ValueError(
+                f"nu={self.nu} is infeasible for this balance of classes: at most {largest:.6g}."
+            )
+
+    def _task(self) -> Any:
+        from ..core.simplesvm_tasks import Classification
+
+        return Classification(self.margin, float(self.C), self.nu, len(self._book))
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """The engine's errors in the user's words."""
+        if type(error).__name__ == "NoSolutionError":
+            return ValueError(
+                "The classes cannot be separated, so the hard margin has no solution (examples "
+                "that are equal but labelled differently are enough). Use margin='quadratic' or "
+                "margin='linear', or another kernel."
+            )
+        return error
+
+    # -- prediction -----------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the boundary, in units of the margin.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` their kernel values with the examples given.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for ``classes_[1]`` with two classes, else one column a class.
+        """
+        return self._shaped(self._decide(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each example.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        return self._labels_of(self.decision_function(X))
+
+    def leave_one_out_decision(self) -> np.ndarray:
+        """Decision values of the kept examples, each by the model without that example.
+
+        Returns
+        -------
+        values : ndarray of shape (n_kept,) or (n_kept, n_classes)
+            In the order in which the examples were given. NaN where no model is left.
+        """
+        return self._shaped(self._leave_one_out())
+
+    def leave_one_out_error(self) -> float:
+        """Share of the kept examples that the model without them gets wrong.
+
+        Returns
+        -------
+        error : float
+            Between 0 and 1. An example without which there is no model counts as wrong.
+        """
+        values = self.leave_one_out_decision()
+        truth = self._book.order()
+        truth = self.classes_[np.argsort(truth)][self._learner.target]
+        lost = np.isnan(values if values.ndim == 1 else values.sum(axis=1))
+        return float(np.mean((self._labels_of(values) != truth) | lost))
+
+    def _labels_of(self, values: np.ndarray) -> np.ndarray:
+        if len(self.classes_) == 1:
+            return np.repeat(self.classes_, len(values))
+        if values.ndim == 1:
+            return self.classes_[(values > 0).astype(int)]
+        return self.classes_[values.argmax(axis=1)]
+
+    def _shaped(self, values: np.ndarray) -> np.ndarray:
+        """Machines in the order of ``classes_``; two classes: one column, the second positive."""
+        order = self._book.order()
+        if len(order) > 2:
+            return values[:, order]
+        return -values[:, 0] if len(order) == 2 and order[1] == 0 else values[:, 0]
+
+    # -- fitted attributes ----------------------------------------------------------------
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels known so far, sorted."""
+        self._fitted("classes_")
+        return self._book.classes
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Signed coefficients, one row a machine over all support vectors."""
+        return np.atleast_2d(self._shaped(super().dual_coef_.T).T)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Bias of each machine."""
+        return np.atleast_1d(self._shaped(super().intercept_[None, :]).squeeze())
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Support vectors of each class."""
+        learner = self._fitted("n_support_")
+        labels = learner.target[learner.expansion()[0]]
+        return np.bincount(labels, minlength=len(self._book))[self._book.order()]

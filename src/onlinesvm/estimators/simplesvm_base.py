@@ -1,0 +1,289 @@
+"""What the SimpleSVM estimators share: checks, rows in double precision, learning, forgetting.
+
+Everything that can be wrong with the input is found before the model changes, and what is found
+later (data that cannot be separated, a working set that does not fit) leaves it as it was: work
+is done on a copy of the learner, which takes the place of the old one at the end.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from ..kernels import make_kernel
+from .base import KERNEL_CONSTRAINTS
+from .interrupt import Interruptible
+from .progress import CallbackSupportMixin, FitProgress
+
+SIMPLESVM_CONSTRAINTS: dict[str, list[Any]] = {
+    **KERNEL_CONSTRAINTS,
+    "tol": [Interval(Real, 0.0, None, closed="neither")],
+    "low_rank": [
+        Interval(Integral, 1, None, closed="left"),
+        Interval(Real, 0.0, 1.0, closed="neither"),
+        StrOptions({"linear"}),
+        callable,
+        None,
+    ],
+    "selection": [StrOptions({"block", "sweep", "random"})],
+    "block_size": [Interval(Integral, 2, None, closed="left")],
+    "max_sweeps": [Interval(Integral, 1, None, closed="left"), None],
+    "cache_size": [Interval(Real, 0, None, closed="neither")],
+}
+
+
+class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
+    """Base of the SimpleSVM estimators. Subclasses say what the task is."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+
+    # -- for subclasses -------------------------------------------------------------------
+
+    def _task(self) -> Any:
+        raise TypeError(f"{type(self).__name__} has no task.")  # pragma: no cover
+
+    # -- learning -------------------------------------------------------------------------
+
+    def _learn_all(self, X: Any, target: np.ndarray, weight: np.ndarray, y: Any) -> None:
+        """A data set at hand, from scratch, with progress by sweep."""
+        from ..core.simplesvm_learner import Options, SimpleSVM
+
+        self._settle(X)
+        kernel = self._kernel
+        rows = self._rows(X, np.arange(X.shape[0]) if kernel.name == "precomputed" else None)
+        features = self._features(rows)
+        options = Options(
+            tol=self.tol, cache_size=self.cache_size, selection=self.selection,
+            block_size=self.block_size, init=getattr(self, "init", "random"),
+            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
+        )  # fmt: skip
+        learner = SimpleSVM(rows, target, weight, self._task(), options, features)
+        self._learner = learner
+        progress = FitProgress(self, X, y, None)
+        with Interruptible() as interruptible:
+            for _ in progress.epoch("sweeps", learner.optimise(self.max_sweeps), None):
+                interruptible.check()
+        progress.close()
+        self._warn(learner)
+
+    def _learn_more(self, X: Any, target: np.ndarray, weight: np.ndarray) -> None:
+        """More examples, from the solution that is there."""
+        if getattr(self, "kernel", None) == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' needs all examples at once: use fit, or pass the kernel as "
+                "a function of two arrays."
+            )
+        learner = self._learner.copy()
+        learner.task = self._task()
+        with Interruptible():
+            learner.learn(self._rows(X), target, weight)
+            learner.finish(self.max_sweeps)
+            self._learner = learner
+        self._warn(learner)
+
+    def forget(self, indices: Any) -> Any:
+        """Remove examples and restore optimality over those that are left.
+
+        Parameters
+        ----------
+        indices : int or array-like of int
+            Numbers of the examples, counted from zero in the order they were given to ``fit`` and
+            then ``partial_fit``. Numbers do not change when others are forgotten.
+
+        Returns
+        -------
+        self : object
+            The estimator, as if it had never seen them.
+        """
+        check_is_fitted(self)
+        gone = self._positions(indices)
+        self._check_forget(gone)
+        learner = self._learner.copy()
+        with Interruptible():
+            learner.forget(gone)
+            learner.finish(self.max_sweeps)
+            self._learner = learner
+        self._warn(learner)
+        return self
+
+    def _positions(self, indices: Any) -> np.ndarray:
+        """A mask over the kept examples, or one clear error."""
+        asked = np.atleast_1d(np.asarray(indices))
+        if asked.ndim != 1 or (asked.size and asked.dtype.kind not in "iu"):
+            raise ValueError("indices must be an integer or a list of integers.")
+        learner = self._learner
+        unknown = asked[(asked < 0) | (asked >= learner.seen)]
+        if len(unknown):
+            raise ValueError(
+                f"Example {unknown[0]} was never seen: {learner.seen} examples were given, "
+                f"numbered 0 to {learner.seen - 1}."
+            )
+        missing = asked[~np.isin(asked, learner.number)]
+        if len(missing):
+            raise ValueError(f"Example {missing[0]} was already forgotten.")
+        if len(np.unique(asked)) < len(asked):
+            raise ValueError("indices names an example twice.")
+        return np.isin(learner.number, asked)
+
+    def _check_forget(self, gone: np.ndarray) -> None:
+        if gone.all():
+            raise ValueError("All examples would be forgotten; nothing would be left to fit.")
+
+    def _warn(self, learner: Any) -> None:
+        if not learner.converged:
+            warnings.warn(
+                f"SimpleSVM stopped before tol={self.tol} was reached; raise max_sweeps or tol, "
+                "or scale the features.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # -- checks and conversion ------------------------------------------------------------
+
+    def _check_X(self, X: Any, y: Any, reset: bool, **options: Any) -> Any:
+        checked = validate_data(
+            self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options
+        )
+        first = checked[0] if isinstance(checked, tuple) else checked
+        precomputed = getattr(self, "kernel", None) == "precomputed"
+        if reset and precomputed and first.shape[0] != first.shape[1]:
+            raise ValueError(
+                "Precomputed matrix must be a square matrix: the kernel value of every pair of "
+                f"training examples. Input is a {first.shape[0]}x{first.shape[1]} matrix."
+            )
+        return checked
+
+    def _check_weight(self, sample_weight: Any, X: Any) -> np.ndarray:
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        if not weight.any():
+            raise ValueError("All sample weights are zero: there is nothing to learn.")
+        return weight
+
+    def _settle(self, X: Any) -> None:
+        """Fix on the first examples what stays: gamma and the shift."""
+        self._kernel = make_kernel(
+            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
+            n_jobs=self.n_jobs, X=X,
+        )  # fmt: skip
+        shifts = self._kernel.ignores_shift and not sparse.issparse(X)
+        self._centre = X.mean(axis=0) if shifts else None
+
+    def _rows(self, X: Any, key: np.ndarray | None = None) -> Any:
+        from ..core.exact_kernels import ExactRows
+
+        if self._kernel.name == "precomputed" and sparse.issparse(X):
+            X = X.toarray()
+        if self._centre is not None:
+            X = (X.toarray() if sparse.issparse(X) else X) - self._centre
+        return ExactRows(X, self._kernel, key)
+
+    def _features(self, rows: Any) -> Any:
+        if self.low_rank is None:
+            return None
+        from ..core.simplesvm_learner import Features
+
+        if self.low_rank == "linear":
+            if self.kernel != "linear":
+                raise ValueError("low_rank='linear' is for kernel='linear', whose factor is X.")
+            return Features(rows, None, _as_array)
+        if callable(self.low_rank):
+            return Features(rows, None, _Shifted(self.low_rank, self._centre))
+        return Features(rows, self.low_rank, None)
+
+    # -- what was learned -----------------------------------------------------------------
+
+    def _decide(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        X = self._check_X(X, "no_validation", False)
+        return self._learner.decide(self._rows(X))
+
+    def _leave_one_out(self) -> np.ndarray:
+        """Decision values of the kept examples, each by the model without it; (n, machines)."""
+        from ..core.simplesvm_leave import leave_one_out
+
+        check_is_fitted(self)
+        return leave_one_out(self._learner)
+
+    def _fitted(self, name: str) -> Any:
+        if not hasattr(self, "_learner"):
+            raise AttributeError(f"{type(self).__name__} has no {name} yet: call fit first.")
+        return self._learner
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Numbers of the support vectors among the examples given."""
+        learner = self._fitted("support_")
+        return learner.number[learner.expansion()[0]]
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``."""
+        learner = self._fitted("support_vectors_")
+        if self._kernel.name == "precomputed":
+            return np.empty((0, 0))
+        values = learner.rows.take(learner.expansion()[0]).values
+        return values if self._centre is None else values + self._centre
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Signed coefficients, one row a machine over all support vectors."""
+        return self._fitted("dual_coef_").expansion()[1]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Bias of each machine."""
+        return self._fitted("intercept_").readings()[0]
+
+    @property
+    def n_kernel_evaluations_(self) -> int:
+        """Kernel values computed while learning."""
+        self._fitted("n_kernel_evaluations_")
+        return int(self._kernel.n_evaluations)
+
+    @property
+    def n_sweeps_(self) -> int:
+        """Sweeps made by the machines together."""
+        return sum(machine.n_sweeps for machine in self._fitted("n_sweeps_").machines)
+
+    @property
+    def kkt_violation_(self) -> float:
+        """Largest part of the KKT gap of any example, as in the paper's stopping rule."""
+        return max(m.kkt_violation() for m in self._fitted("kkt_violation_").machines)
+
+    @property
+    def dual_objective_(self) -> np.ndarray:
+        """The minimised objective of each machine."""
+        return np.array([m.objective() for m in self._fitted("dual_objective_").machines])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
+        return tags
+
+
+def _as_array(values: Any) -> np.ndarray:
+    return values.toarray() if sparse.issparse(values) else values
+
+
+class _Shifted:
+    """The user's feature map, which expects examples as the user knows them."""
+
+    def __init__(self, function: Callable[[Any], Any], centre: np.ndarray | None):
+        self.function, self.centre = function, centre
+
+    def __call__(self, values: Any) -> np.ndarray:
+        return self.function(values if self.centre is None else values + self.centre)

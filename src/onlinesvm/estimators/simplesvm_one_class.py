@@ -1,0 +1,257 @@
+"""SimpleSVM for novelty detection: see ``SimpleSVMOneClass``."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import OutlierMixin, _fit_context
+from sklearn.utils._param_validation import Interval
+
+from .progress import with_callbacks
+from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
+
+
+class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
+    """Exact one-class SVM that keeps its optimum while examples come and go.
+
+    Solves the problem of ``OneClassSVM``, the support of a distribution, by the active-set method
+    of ``SimpleSVMClassifier``.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    nu : float, default=0.5
+        At most this share of the examples lies outside, at least this share supports the edge.
+    tol : float, default=1e-5
+        Learning stops when no example's part of the KKT gap exceeds it.
+    low_rank : int, float, "linear", callable or None, default=None
+        Replace the kernel matrix by one of low rank, as in ``SimpleSVMClassifier``.
+    selection : {"block", "sweep", "random"}, default="block"
+        Violators to work on next, as in ``SimpleSVMClassifier``.
+    block_size : int, default=256
+        Violators at a time.
+    max_sweeps : int or None, default=None
+        At most so many sweeps.
+    cache_size : float, default=200
+        Memory in MB, half of it for the factor, half for kernel values.
+    n_jobs : int or None, default=None
+        Threads for kernel values; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the start and of random selection.
+
+    Attributes
+    ----------
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers among the examples given.
+    dual_coef_ : ndarray of shape (1, n_SV)
+        Coefficients.
+    intercept_ : ndarray of shape (1,)
+        Bias.
+    offset_ : float
+        ``score_samples(X) - offset_`` is the decision function.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_sweeps_ : int
+        Sweeps made.
+    kkt_violation_ : float
+        Largest part of the KKT gap of any example.
+    dual_objective_ : ndarray of shape (1,)
+        The minimised objective.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    References
+    ----------
+    S.V.N. Vishwanathan, A.J. Smola, M.N. Murty. SimpleSVM. ICML 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinesvm.estimators.simplesvm_one_class import SimpleSVMOneClass
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = SimpleSVMOneClass(nu=0.1).fit(X)
+    >>> model.predict([[0.0, 0.0], [5.0, 5.0]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SIMPLESVM_CONSTRAINTS,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        nu: float = 0.5,
+        tol: float = 1e-5,
+        low_rank: Any = None,
+        selection: str = "block",
+        block_size: int = 256,
+        max_sweeps: int | None = None,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.nu = nu
+        self.tol = tol
+        self.low_rank = low_rank
+        self.selection = selection
+        self.block_size = block_size
+        self.max_sweeps = max_sweeps
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SimpleSVMOneClass:
+        """Learn the support of a data set at hand.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+        y : Ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's bound.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. After Ctrl-C it is what was learned so far.
+        """
+        return self._learn(X, sample_weight, True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SimpleSVMOneClass:
+        """Learn more examples; afterwards the solution is that of all examples kept.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples, one or many.
+        y : Ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's bound.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        return self._learn(X, sample_weight, not hasattr(self, "_learner"))
+
+    def _learn(self, X: Any, sample_weight: Any, first: bool) -> SimpleSVMOneClass:
+        before = dict(self.__dict__)
+        try:
+            X = self._check_X(X, "no_validation", first)
+            weight = self._check_weight(sample_weight, X)
+            target = np.zeros(X.shape[0])
+            if first:
+                self._learn_all(X, target, weight, None)
+            else:
+                self._learn_more(X, target, weight)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _task(self) -> Any:
+        from ..core.simplesvm_tasks import OneClass
+
+        return OneClass(float(self.nu))
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the edge, positive inside.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Decision values.
+        """
+        return self._decide(X)[:, 0]
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The decision function without its offset.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Larger inside.
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """+1 for examples inside, -1 for outliers.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            +1 or -1.
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def leave_one_out_decision(self) -> np.ndarray:
+        """Decision values of the kept examples, each by the model without that example.
+
+        Returns
+        -------
+        values : ndarray of shape (n_kept,)
+            In the order in which the examples were given.
+        """
+        return self._leave_one_out()[:, 0]
+
+    def leave_one_out_error(self) -> float:
+        """Share of the kept examples that the model without them calls outliers.
+
+        Returns
+        -------
+        error : float
+            Between 0 and 1.
+        """
+        return float(np.mean(self.leave_one_out_decision() < 0))
+
+    @property
+    def offset_(self) -> float:
+        """Offset of ``score_samples``."""
+        return float(-self.intercept_[0])

@@ -1,0 +1,225 @@
+"""SimpleSVM for regression: see ``SimpleSVMRegressor``."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval
+
+from .progress import with_callbacks
+from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
+
+
+class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
+    """Exact support vector regression that keeps its optimum while examples come and go.
+
+    Solves the problem of ``SVR`` by the active-set method of ``SimpleSVMClassifier``: errors up
+    to ``epsilon`` cost nothing, larger ones C times what exceeds it.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of an error beyond ``epsilon``.
+    epsilon : float, default=0.1
+        Errors up to this cost nothing.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    tol : float, default=1e-5
+        Learning stops when no example's part of the KKT gap exceeds it.
+    low_rank : int, float, "linear", callable or None, default=None
+        Replace the kernel matrix by one of low rank, as in ``SimpleSVMClassifier``.
+    selection : {"block", "sweep", "random"}, default="block"
+        Violators to work on next, as in ``SimpleSVMClassifier``.
+    block_size : int, default=256
+        Violators at a time.
+    max_sweeps : int or None, default=None
+        At most so many sweeps.
+    cache_size : float, default=200
+        Memory in MB, half of it for the factor, half for kernel values.
+    n_jobs : int or None, default=None
+        Threads for kernel values; None is all cores.
+    random_state : int, RandomState instance or None, default=None
+        Seed of random selection.
+
+    Attributes
+    ----------
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers among the examples given.
+    dual_coef_ : ndarray of shape (1, n_SV)
+        Signed coefficients.
+    intercept_ : ndarray of shape (1,)
+        Bias.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_sweeps_ : int
+        Sweeps made.
+    kkt_violation_ : float
+        Largest part of the KKT gap of any example.
+    dual_objective_ : ndarray of shape (1,)
+        The minimised objective.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    References
+    ----------
+    S.V.N. Vishwanathan, A.J. Smola, M.N. Murty. SimpleSVM. ICML 2003.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from onlinesvm.estimators.simplesvm_regressor import SimpleSVMRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = SimpleSVMRegressor(C=100.0, epsilon=10.0).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.4)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SIMPLESVM_CONSTRAINTS,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        *,
+        tol: float = 1e-5,
+        low_rank: Any = None,
+        selection: str = "block",
+        block_size: int = 256,
+        max_sweeps: int | None = None,
+        cache_size: float = 200,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.low_rank = low_rank
+        self.selection = selection
+        self.block_size = block_size
+        self.max_sweeps = max_sweeps
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimpleSVMRegressor:
+        """Learn a data set at hand.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+        y : array-like of shape (n_samples,)
+            Values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor. After Ctrl-C it is what was learned so far.
+        """
+        return self._learn(X, y, sample_weight, True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimpleSVMRegressor:
+        """Learn more examples; afterwards the solution is that of all examples kept.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples, one or many.
+        y : array-like of shape (n_samples,)
+            Values.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The regressor.
+        """
+        return self._learn(X, y, sample_weight, not hasattr(self, "_learner"))
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool) -> SimpleSVMRegressor:
+        before = dict(self.__dict__)
+        try:
+            X, y = self._check_X(X, y, first, y_numeric=True)
+            weight = self._check_weight(sample_weight, X)
+            target = np.asarray(y, np.float64)
+            if first:
+                self._learn_all(X, target, weight, y)
+            else:
+                self._learn_more(X, target, weight)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            self.__dict__ = before
+            raise
+        return self
+
+    def _task(self) -> Any:
+        from ..core.simplesvm_tasks import Regression
+
+        return Regression(float(self.C), float(self.epsilon))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The value of each example.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Values.
+        """
+        return self._decide(X)[:, 0]
+
+    def leave_one_out_decision(self) -> np.ndarray:
+        """Predicted values of the kept examples, each by the model without that example.
+
+        Returns
+        -------
+        values : ndarray of shape (n_kept,)
+            In the order in which the examples were given.
+        """
+        return self._leave_one_out()[:, 0]
+
+    def leave_one_out_error(self) -> float:
+        """Mean absolute error of ``leave_one_out_decision``.
+
+        Returns
+        -------
+        error : float
+            In units of y.
+        """
+        return float(np.abs(self.leave_one_out_decision() - self._learner.target).mean())
