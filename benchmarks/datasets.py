@@ -41,18 +41,25 @@ class Dataset:
     gamma: float
     note: str
 
-    def head(self, rows: int | None) -> Dataset:
-        """The same problem with the first `rows` training and test rows only."""
+    def cut(self, rows: int | None) -> Dataset:
+        """The same problem with at most `rows` training and test rows.
+
+        They are drawn at random, for some files are sorted by class; a stream, which has no test
+        part, keeps its beginning.
+        """
         if rows is None:
             return self
-        cut = slice(rows)
-        train = (self.X_train[cut], self.y_train[cut])
+        if not len(self.y_test):
+            return replace(self, X_train=self.X_train[:rows], y_train=self.y_train[:rows])
+        rng = np.random.default_rng(0)
+        train = rng.permutation(len(self.y_train))[:rows]
+        test = rng.permutation(len(self.y_test))[:rows]
         return replace(
             self,
-            X_train=train[0],
-            y_train=train[1],
-            X_test=self.X_test[cut],
-            y_test=self.y_test[cut],
+            X_train=self.X_train[train],
+            y_train=self.y_train[train],
+            X_test=self.X_test[test],
+            y_test=self.y_test[test],
         )
 
 

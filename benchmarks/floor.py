@@ -23,8 +23,9 @@ def seconds_per_value(X: Any, gamma: float) -> float:
     from onlinesvm.kernels import Kernel
 
     order = np.random.default_rng(0).permutation(X.shape[0])
-    block = Rows.of(X[order[:BLOCK_ROWS]])
-    support = Rows.of(X[order[BLOCK_ROWS : BLOCK_ROWS + SUPPORT_ROWS]])
+    rows = min(BLOCK_ROWS, len(order) // 2)
+    block = Rows.of(X[order[:rows]])
+    support = Rows.of(X[order[rows : rows + SUPPORT_ROWS]])
     coef = np.random.default_rng(1).standard_normal((1, len(support)))
     kernel = Kernel("rbf", gamma=gamma)
     times = []

@@ -65,7 +65,7 @@ def geometric_mean(ratios: Iterable[Ratio]) -> Ratio | None:
 
 def fitted_exponent(rows: Sequence[float], times: Sequence[float]) -> float | None:
     """The p of time ~ rows^p, by least squares on logarithms."""
-    if len(rows) < 2:
+    if len(set(rows)) < 2:
         return None
     x, y = [math.log(n) for n in rows], [math.log(t) for t in times]
     x_mean, y_mean = math.fsum(x) / len(x), math.fsum(y) / len(y)

@@ -1,5 +1,6 @@
 """The comparison's arithmetic and its lists; nothing here is timed."""
 
+import dataclasses
 import json
 import math
 
@@ -85,6 +86,7 @@ def test_fitted_exponent_is_least_squares_on_logarithms():
     slope = np.polyfit(np.log(rows), np.log(times), 1)[0]
     assert report.fitted_exponent(rows, times) == pytest.approx(slope)
     assert report.fitted_exponent([1], [1.0]) is None
+    assert report.fitted_exponent([5, 5], [1.0, 2.0]) is None
 
 
 def test_over_floor():
@@ -145,6 +147,19 @@ def test_the_quick_suite_needs_no_data_folder():
     assert all(j.dataset.partition(":")[0] in datasets.GENERATED for j in SUITES["quick"].jobs)
 
 
+def test_quick_suites_are_small():
+    for name, suite in SUITES.items():
+        assert suite.quick().jobs, name
+        for job in suite.quick().jobs:
+            rows = job.rows or int(job.dataset.partition(":")[2])
+            assert rows <= 20_000
+            assert job.repeats == 1
+
+
+def test_quick_growth_keeps_different_sizes():
+    assert len({job.dataset for job in SUITES["growth"].quick().jobs}) == 2
+
+
 def test_no_job_sets_a_hyper_parameter():
     allowed = {"peer", "dataset", "measure", "repeats", "fresh", "rows", "limit"}
     assert set(Job.__dataclass_fields__) == allowed
@@ -188,6 +203,19 @@ def test_generated_sets_are_reproducible(name):
     assert np.array_equal(first.X_train, again.X_train)
     assert not np.array_equal(first.X_train, other.X_train)
     assert set(np.unique(first.y_train)) == {-1, 1}
+
+
+def test_cut_draws_rows_at_random_but_keeps_the_order_of_a_stream():
+    sorted_by_class = datasets.load("waveform:1000")
+    order = np.argsort(sorted_by_class.y_train)
+    sorted_by_class = dataclasses.replace(
+        sorted_by_class, X_train=sorted_by_class.X_train[order], y_train=np.sort(order) >= 500
+    )
+    small = sorted_by_class.cut(100)
+    assert small.X_train.shape == small.X_test.shape == (100, 21)
+    assert 20 < small.y_train.sum() < 80
+    stream = datasets.load("sea:1200")
+    assert np.array_equal(stream.cut(50).X_train, stream.X_train[:50])
 
 
 def test_waveform_is_scaled_by_its_training_part():

@@ -219,12 +219,13 @@ def test_one_against_the_rest_is_that_of_binary_machines():
 
 def test_one_pass_is_close_to_the_exact_solution():
     X, y = load_digits(return_X_y=True)
-    X = X / 16
-    for digit in (1, 8):
+    X, excess = X / 16, []
+    for digit in range(10):
         once = HullerClassifier(gamma=0.05, random_state=0).fit(X[:1200], y[:1200] == digit)
         exact = SVC(C=1e8, gamma=0.05).fit(X[:1200], y[:1200] == digit)
-        error = [1 - m.score(X[1200:], y[1200:] == digit) for m in (once, exact)]
-        assert error[0] <= error[1] + 0.01
+        excess.append(exact.score(X[1200:], y[1200:] == digit))
+        excess[-1] -= once.score(X[1200:], y[1200:] == digit)
+    assert np.mean(excess) <= 0.003
 
 
 # -- kinds of input --------------------------------------------------------------------------
@@ -374,12 +375,21 @@ def no_equivalence(estimator):
     ]
     failed = dict.fromkeys(names, reason)
     if estimator.C is None:
-        weights = ["pandas_series", "not_an_array", "list", "shape", "not_overwritten"]
-        refused = "the hard margin refuses weights"
-        failed |= {f"check_sample_weights_{name}": refused for name in weights}
+        refused = [
+            "check_all_zero_sample_weights_error",
+            "check_class_weight_classifiers",
+            "check_classifiers_one_label_sample_weights",
+            "check_sample_weights_list",
+            "check_sample_weights_not_an_array",
+            "check_sample_weights_not_overwritten",
+            "check_sample_weights_pandas_series",
+            "check_sample_weights_shape",
+        ]
+        failed |= dict.fromkeys(refused, "the hard margin refuses weights")
     return failed
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [HullerClassifier(), HullerClassifier(C=1.0)], expected_failed_checks=no_equivalence
 )

@@ -144,8 +144,9 @@ class Kernel:
         if self.name == "linear":
             return squares
         inner = self.gamma * squares + self.coef0
-        values = inner**self.degree if self.name == "poly" else np.tanh(inner)
-        return values.astype(np.float32).astype(np.float64)
+        with np.errstate(over="ignore"):  # the caller asks whether they are finite
+            values = inner**self.degree if self.name == "poly" else np.tanh(inner)
+            return values.astype(np.float32).astype(np.float64)
 
     def _over_rows(self, task: Callable[[int, int], Any], X: Rows, Z: Rows) -> None:
         from .core.threads import over_rows, thread_count
@@ -171,8 +172,11 @@ def check_callable_block(values: np.ndarray, shape: tuple[int, int]) -> np.ndarr
             f"The kernel function returned an array of shape {values.shape} for {shape[0]} by "
             f"{shape[1]} examples; it must return shape {shape}."
         )
+    if np.iscomplexobj(values):
+        raise ValueError("The kernel function must return real numbers, not complex ones.")
     try:
-        block = np.ascontiguousarray(values, np.float32)
+        with np.errstate(over="ignore"):
+            block = np.ascontiguousarray(values, np.float32)
     except (TypeError, ValueError) as error:
         raise ValueError(f"The kernel function must return real numbers: {error}.") from error
     if not np.isfinite(block).all():

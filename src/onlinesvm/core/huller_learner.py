@@ -242,26 +242,37 @@ class Huller:
         h.scalar[NN], h.count[STEPS] = parts[1] @ dots[1], 0
         return dots
 
-    def finish(self) -> None:
-        """UPDATE every support vector in turn, up to ``sweeps`` times; then fresh scalars."""
+    def finish(self, sweeps: int | None = None) -> bool:
+        """UPDATE every support vector in turn, up to ``sweeps`` times; then fresh scalars.
+
+        Returns whether all support vectors then are on their margins, within tol.
+        """
         self._vectors = None
+        sweeps, settled = self.sweeps if sweeps is None else sweeps, True
         nothing = np.empty((0, self.store.n), np.float32)
         for m in range(len(self.hulls)):
             self._make_room(m, int(self.hulls[m].count[N]))
             h = self.hulls[m]
-            for _ in range(self.sweeps if _is_ready(h) else 0):
+            h.scalar[WORST] = np.inf if _is_ready(h) else 0.0
+            for _ in range(sweeps if _is_ready(h) else 0):
                 h.count[POSITION], h.scalar[WORST] = h.count[N] - 1, 0.0
                 while not huller.sweep(h, self.caches[m]):
                     soon = np.arange(h.count[POSITION], -1, -1)[: 4 * AHEAD]
                     self._fetch(m, soon, nothing)
                 if h.scalar[WORST] <= self.tol or h.count[STUCK]:
                     break
+            settled &= bool(h.scalar[WORST] <= self.tol)
             self.refresh(m)
         self._settle(self._no_rows(), np.empty(0), np.empty(0, np.int64))
+        return settled
 
     def _no_rows(self) -> Fresh:
         none = np.empty(0, np.int64)
         return Fresh(self.store.rows().take(slice(0, 0)), none, none, none, none)
+
+    def distance(self) -> float:
+        """sum over machines of |X_P - X_N|^2, what learning makes smaller."""
+        return sum(_distance(h) for h in self.hulls)
 
     @property
     def stuck(self) -> bool:

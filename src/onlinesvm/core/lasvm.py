@@ -54,17 +54,19 @@ class FreshBlock(NamedTuple):
 
 @inner
 def process(k, m, a, c, tau):
-    """PROCESS(k), steps 3 to 5. Returns whether it could be completed."""
+    """PROCESS(k), steps 3 to 5: 1 done, 0 no row of S could be k's partner, -1 a row is needed."""
     top, bottom = extremes(m, a)
     i, j = (k, bottom) if sign(k, m, a) > 0 else (top, k)
-    if i < 0 or j < 0 or a.grad[m, i] - a.grad[m, j] <= tau:
-        return True
+    if i < 0 or j < 0:
+        return 0
+    if a.grad[m, i] - a.grad[m, j] <= tau:
+        return 1
     if a.alpha[m, i] >= upper(i, m, a) or a.alpha[m, j] <= lower(j, m, a):
-        return True
+        return 1
     if not kept(i, j, a, c):
-        return False
+        return -1
     direction_search(i, j, m, a, c)
-    return True
+    return 1
 
 
 @inner
@@ -149,12 +151,6 @@ def insert(q, fresh, a, c, row):
     return False
 
 
-@inner
-def _has_pair(m, a):
-    i, j = extremes(m, a)
-    return i >= 0 and j >= 0
-
-
 @jit
 def online(fresh, a, c, tau, limit, row):
     """Online iterations over a block, from where the last call stopped; true when all is done.
@@ -179,9 +175,10 @@ def online(fresh, a, c, tau, limit, row):
             k = a.count[SLOT]
             if a.count[PHASE] == PROCESS:
                 if fresh.joined[m] and k >= 0:
-                    if not process(k, m, a, c, tau):
+                    made = process(k, m, a, c, tau)
+                    if made < 0:
                         return False
-                    if not _has_pair(m, a):
+                    if made == 0:
                         a.member[m, k] = False
                         if not _wanted(k, a):
                             release(k, a, c, fresh.slot_of)

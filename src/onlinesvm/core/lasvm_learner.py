@@ -20,6 +20,7 @@ from . import lasvm, lasvm_block, working_set
 from .cache import KernelCache, keep_row, make_cache, widen
 from .rows import Rows
 from .support import NEED, PHASE, POSITION, STORED, Fresh, Support
+from .tiles import squared_norms
 
 FEW = 32
 """Streams that bring fewer examples than this at a time are learned one by one."""
@@ -52,6 +53,7 @@ class LASVM:
         self.cache: KernelCache | None = None
         self.converged = False
         self._vectors: Any = None
+        self._one: Any = None
 
     @property
     def singly(self) -> bool:
@@ -59,12 +61,13 @@ class LASVM:
         return self.block_size == 1 or self.budget is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"cache": None, "_vectors": None}  # kernel values can be computed again
+        return self.__dict__ | {"cache": None, "_vectors": None, "_one": None}  # kernel values can be computed again
 
     # -- labels ---------------------------------------------------------------------------
 
     def add_label(self) -> None:
         """One more label; its machine starts with the present rows as counter-examples."""
+        self._one = None
         if self.n_labels == 2:
             self.support.split_classes()
         self.n_labels += 1
@@ -118,10 +121,52 @@ class LASVM:
         block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of)
         limit = self.budget or 0
         row = np.empty(n + len(fresh.rows), np.float32)
-        while not lasvm.online(block, support.a, self.cache, self.tau, limit, row):
+        if lasvm.online(block, support.a, self.cache, self.tau, limit, row):
             support.settle(fresh.rows)
-            self._fetch_row(int(a.count[NEED]))
-        support.settle(fresh.rows)
+        else:
+            self._go_on(block, row, fresh.rows, limit)
+
+    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
+        """One dense example, float32 and shifted like the others, with a compiled kernel."""
+        from .lasvm_one import learn_one
+
+        support = self.support
+        self._vectors = None
+        if self._one is None or self.cache is None or support.n + 9 > len(self._one[1]):
+            self._prepare_one()
+        block, row = self._one
+        block.label[0], block.bound[0], block.diagonal[0] = label, bound, diagonal
+        store, limit = support.store, self.budget or 0
+        self.kernel.n_evaluations += support.n + 1
+        if not learn_one(
+            x, squared_norms(x[None, :])[0], store.dense, store.squares, self._params, block,
+            support.a, self.cache, self.tau, limit, row,
+        ):  # fmt: skip
+            self._go_on(block, row, Rows.of(x[None, :]), limit)
+        store.n = support.n
+
+    def _prepare_one(self) -> None:
+        """Arrays that ``learn_one`` uses again and again."""
+        n = self.support.n
+        self._make_room(n + 9 if n + 9 <= len(self.support.a.label) else 2 * (n + 9))
+        capacity = len(self.support.a.label)
+        self.support.store.reserve(capacity)
+        one = [np.zeros(1, np.int64), np.zeros(1), np.zeros(1), np.full(1, -1)]
+        joined = np.zeros(self.support.machines, bool)
+        values = np.zeros((1, capacity), np.float32)
+        block = lasvm.FreshBlock(values, *one, self.seeds, joined, _NO_SLOTS)
+        self._one = block, np.empty(capacity, np.float32)
+        self._params = self.kernel.params
+
+    def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows, limit: int) -> None:
+        """Fetch the kernel rows that an interrupted pass asks for, until it is done."""
+        support = self.support
+        while True:
+            support.settle(fresh)
+            self._fetch_row(int(support.a.count[NEED]))
+            if lasvm.online(block, support.a, self.cache, self.tau, limit, row):
+                break
+        support.settle(fresh)
 
     def _make_room(self, needed: int) -> None:
         self.support.reserve(needed)

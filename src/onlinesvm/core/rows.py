@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .tiles import SparseRows
+from .tiles import SparseRows, squared_norms
 
 
 class Rows:
@@ -51,7 +51,7 @@ class Rows:
             return cls(values, squares, X.shape[1], key)
         dense = np.asarray(X) if centre is None else np.asarray(X) - centre
         dense = np.ascontiguousarray(dense, np.float32)
-        return cls(dense, np.einsum("ij,ij->i", dense, dense), dense.shape[1], key)
+        return cls(dense, squared_norms(dense), dense.shape[1], key)
 
     def __len__(self) -> int:
         return len(self.squares)
@@ -185,6 +185,20 @@ class RowStore:
         packed = pack(self.rows().values)  # type: ignore[arg-type]
         self._begin[: self.n], self._end[: self.n] = packed.begin, packed.end
         self._indices[:live], self._data[:live], self._used = packed.indices, packed.data, live
+
+    @property
+    def dense(self) -> np.ndarray:
+        """All of the dense storage, rows beyond n included."""
+        return self._dense
+
+    @property
+    def squares(self) -> np.ndarray:
+        return self._squares
+
+    def reserve(self, capacity: int) -> None:
+        """Make room for dense rows without adding any."""
+        self._squares = _grown(self._squares, self.n, capacity)
+        self._dense = _grown(self._dense, self.n, capacity)
 
     def rows(self) -> Rows:
         """The rows held now (views: valid until the store changes)."""

@@ -184,7 +184,7 @@ class StreamSVM:
         entered = np.zeros(size, bool)
         for m, b in enumerate(self.balls):
             y = np.where(fresh.label == self.positive[m], 1.0, -1.0)
-            old, new = np.eye(K + 1, K), np.empty((K + 1, size))
+            old, new = np.eye(K + 1, K), np.zeros((K + 1, size))
             p = Passage(
                 np.ascontiguousarray(near[:, m * K : (m + 1) * K]), gram, known,
                 fresh.diagonal / length**2, 1.0 / fresh.bound, y, old, new,

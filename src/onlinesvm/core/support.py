@@ -76,17 +76,23 @@ def upper(s, m, a):
 
 @inner
 def extremes(m, a):
-    """Slots of g_max and g_min (eq. 10) among machine m's members; -1 where there is none."""
+    """Slots of g_max and g_min (eq. 10) among machine m's members; -1 where there is none.
+
+    Written so that what is hard to predict is selected, not branched on.
+    """
     top, bottom = -1, -1
     g_max, g_min = -np.inf, np.inf
+    alpha, grad, member, positive = a.alpha[m], a.grad[m], a.member[m], a.positive[m]
     for s in range(a.count[N]):
-        if not a.member[m, s]:
-            continue
-        g = a.grad[m, s]
-        if g > g_max and a.alpha[m, s] < upper(s, m, a):
-            top, g_max = s, g
-        if g < g_min and a.alpha[m, s] > lower(s, m, a):
-            bottom, g_min = s, g
+        plus = a.label[s] == positive
+        hi = a.bound[s] if plus else 0.0
+        lo = 0.0 if plus else -a.bound[s]
+        up = grad[s] if (alpha[s] < hi) & member[s] else -np.inf
+        down = grad[s] if (alpha[s] > lo) & member[s] else np.inf
+        if up > g_max:
+            top, g_max = s, up
+        if down < g_min:
+            bottom, g_min = s, down
     return top, bottom
 
 

@@ -77,9 +77,9 @@ _LOWEST = np.float32(-126.0)
 @inner(fastmath=ORDERED_MATH)
 def rbf_row(dots, x_sq, z_sq, scale):
     """exp(-gamma |x - z|^2) in place; scale = gamma log2(e). 2**f by a polynomial."""
-    twice = _TWO * scale
     for j in range(dots.shape[0]):
-        power = twice * dots[j] - scale * (x_sq + z_sq[j])  # symmetric in x and z
+        # Symmetric in x and z, and the same whether or not a multiply-add is fused.
+        power = scale * (_TWO * dots[j] - (x_sq + z_sq[j]))
         power = max(power, _LOWEST)
         rounded = power + _ROUND
         f = power - (rounded - _ROUND)
@@ -114,6 +114,18 @@ def _weigh_row(values, coef, first, out):
         for j in range(values.shape[0]):
             total += values[j] * weights[j]
         out[c] += total
+
+
+@jit(fastmath=REORDERED_MATH)
+def squared_norms(rows):
+    """|x|^2 of each dense row, the same to the last bit however many rows come at once."""
+    out = np.empty(rows.shape[0], np.float32)
+    for i in range(rows.shape[0]):
+        total = np.float32(0.0)
+        for j in range(rows.shape[1]):
+            total += rows[i, j] * rows[i, j]
+        out[i] = total
+    return out
 
 
 @inner

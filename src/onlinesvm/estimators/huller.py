@@ -15,7 +15,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..kernels import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 
-_MOST_EPOCHS = 1000
+_MOST_EPOCHS, _MOST_SWEEPS = 1000, 1000
+
+_PROGRESS = 1e-7
+"""An epoch that brings the hulls closer by less than this part is the last."""
 
 
 class HullerClassifier(OnlineKernelClassifier):
@@ -187,26 +190,32 @@ class HullerClassifier(OnlineKernelClassifier):
         n = len(data.rows)
         converge = self.epochs == "converge"
         order = np.arange(n)
-        done = False
+        done, last = not converge, np.inf
         for epoch in range(_MOST_EPOCHS if converge else int(self.epochs)):
             order = rng.permutation(n) if self.shuffle else order
             yield from progress.epoch(f"epoch {epoch + 1}", learner.epoch(data, order), None)
             if progress.stopped or learner.stuck:
                 break
             if converge:
-                learner.finish()
-                done = learner.largest_violation(data) <= self.tol
-                if done:
-                    break
+                settled = learner.finish(_MOST_SWEEPS)
                 yield
+                done = settled and learner.largest_violation(data) <= self.tol
+                if done or learner.distance() > (1 - _PROGRESS) * last:
+                    break
+                last = learner.distance()
         learner.finish()
+        self._tell(learner, done or progress.stopped)
+
+    def _tell(self, learner: Any, done: bool) -> None:
+        """Warn where the fit has no solution, or has not reached it."""
         if learner.stuck or (self.C is None and self.sweeps and not learner.separates()):
-            self._warn_touching(stacklevel=7)
-        elif converge and not done and not progress.stopped:
+            self._warn_touching(stacklevel=8)
+        elif not done:
             warnings.warn(
-                f"The Huller stopped before it reached tol={self.tol}; use a larger tol.",
+                f"The Huller stopped before it reached tol={self.tol}: single-precision kernel "
+                "values allow no further progress. Use a larger tol, or scale the features.",
                 ConvergenceWarning,
-                stacklevel=6,
+                stacklevel=7,
             )
 
     def _warn_touching(self, stacklevel: int) -> None:
@@ -222,3 +231,8 @@ class HullerClassifier(OnlineKernelClassifier):
             ConvergenceWarning,
             stacklevel=stacklevel,
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = self.C is None  # on classes that overlap
+        return tags
