@@ -48,6 +48,15 @@ def _save(figure: Any, path: Path) -> None:
     figure.savefig(path, dpi=130, bbox_inches="tight")
 
 
+def _plain_log(axis: Any) -> None:
+    """Ticks at 1 and 3 of each decade, written as plain numbers."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
 def error_against_time(measured: Measured, path: Path) -> None:
     """A panel for each data set, a point for each model."""
     from matplotlib.figure import Figure
@@ -64,13 +73,18 @@ def error_against_time(measured: Measured, path: Path) -> None:
             if result["status"] == "ok" and took:
                 seen[peer] = axis.scatter(took, error(result), s=45, **_style(peer, peers))
         axis.set(xscale="log", title=name)
+        _plain_log(axis.xaxis)
         axis.grid(alpha=0.3)
     for axis in axes[len(results) :]:
         axis.axis("off")
     stream = measured["shape"] == "stream"
-    figure.supxlabel("seconds an example" if stream else "seconds of a warm fit")
+    for axis in axes[: len(results)]:
+        axis.set_xlabel("seconds an example" if stream else "seconds of a warm fit")
     figure.supylabel("error, %" if stream else "test error, %")
-    figure.legend(seen.values(), seen.keys(), loc="outside lower center", ncols=4, frameon=False)
+    columns = min(len(seen), 2 * columns)
+    figure.legend(
+        seen.values(), seen.keys(), loc="outside lower center", ncols=columns, frameon=False
+    )
     _save(figure, path)
 
 
@@ -86,6 +100,10 @@ def time_against_rows(measured: Measured, path: Path) -> None:
         label = peer if exponent is None else f"{peer}: rows^{exponent:.2f}"
         axis.plot(rows, times, label=label, **_style(peer, _peers(measured)))
     axis.set(xscale="log", yscale="log", xlabel="training rows", ylabel="seconds of a warm fit")
+    _plain_log(axis.yaxis)
+    axis.xaxis.set_major_formatter("{x:,.0f}")
+    axis.set_xticks(sorted({n for points in growth_curves(measured).values() for n, _ in points}))
+    axis.minorticks_off()
     axis.grid(alpha=0.3, which="both")
     axis.legend(frameon=False)
     _save(figure, path)
@@ -101,7 +119,7 @@ def memory(measured: Measured, path: Path) -> None:
     ]
     if not known:
         return
-    figure = Figure(figsize=(1.5 + 1.4 * len(results), 3.6), layout="constrained")
+    figure = Figure(figsize=(3.5 + 1.2 * len(results), 3.6), layout="constrained")
     axis = figure.subplots()
     width = 0.8 / len(known)
     for k, peer in enumerate(known):
@@ -110,7 +128,8 @@ def memory(measured: Measured, path: Path) -> None:
         axis.bar(places, heights, width, label=peer, color=_style(peer, known)["color"])
     axis.set_xticks(range(len(results)), list(results), rotation=20)
     axis.set(ylabel="peak memory of a fit, MB", yscale="log")
-    axis.legend(frameon=False, fontsize="small")
+    _plain_log(axis.yaxis)
+    figure.legend(loc="outside right upper", frameon=False, fontsize="small")
     _save(figure, path)
 
 

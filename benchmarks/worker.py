@@ -12,8 +12,8 @@ fit
 fresh
     Start of the process to the end of the first fit, imports and all, less the reading of the data.
 stream
-    Test-then-train: each row is predicted, then learned; the first 1,000 only learned. Another model
-    has learned a few rows before the clock starts.
+    Test-then-train: each row is predicted, then learned; the first 1,000 only learned. Another
+    model has learned a few rows before the clock starts.
 floor
     A fit, and what its kernel values alone would take (see :mod:`benchmarks.floor`).
 

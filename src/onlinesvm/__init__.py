@@ -2,8 +2,33 @@
 
 from __future__ import annotations
 
+from .estimators.huller import HullerClassifier
 from .estimators.lasvm import LASVMClassifier
+from .estimators.perceptron import (
+    AveragedPerceptronClassifier,
+    BudgetPerceptronClassifier,
+    KernelPerceptronClassifier,
+)
+from .estimators.sgd import NORMAClassifier, OLSVMClassifier, PegazClassifier
+from .estimators.simplesvm import SimpleSVMClassifier
+from .estimators.simplesvm_one_class import SimpleSVMOneClass
+from .estimators.simplesvm_regressor import SimpleSVMRegressor
+from .estimators.streamsvm import StreamSVMClassifier
 
-__all__ = ["LASVMClassifier", "__version__"]
+__all__ = [
+    "AveragedPerceptronClassifier",
+    "BudgetPerceptronClassifier",
+    "HullerClassifier",
+    "KernelPerceptronClassifier",
+    "LASVMClassifier",
+    "NORMAClassifier",
+    "OLSVMClassifier",
+    "PegazClassifier",
+    "SimpleSVMClassifier",
+    "SimpleSVMOneClass",
+    "SimpleSVMRegressor",
+    "StreamSVMClassifier",
+    "__version__",
+]
 
 __version__ = "0.1.0"

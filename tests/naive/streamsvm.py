@@ -41,6 +41,9 @@ def touching(centres, radii):
     The difference of two such equations is linear in c and R: c = c_0 + E (u + v R). What is
     left is one quadratic equation in R.
     """
+    if len(radii) == 1:
+        yield centres[0], radii[0]
+        return
     E = (centres[1:] - centres[0]).T
     right = (E**2).sum(axis=0) + radii[0] ** 2 - radii[1:] ** 2
     u, v = (np.linalg.lstsq(2 * E.T @ E, b)[0] for b in (right, 2 * (radii[1:] - radii[0])))
