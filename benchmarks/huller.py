@@ -52,7 +52,7 @@ def mnist(rows: int | None, seeds: int, sweeps: int) -> dict[str, dict[str, Any]
     from onlinesvm.estimators.huller import HullerClassifier
 
     data = load("mnist" if rows is None else f"mnist:{rows}", seed=0)
-    options = dict(gamma=data.gamma, cache_size=500)
+    options: dict[str, Any] = {"gamma": data.gamma, "cache_size": 500}
     exact = LASVMClassifier(C=1e6, epochs="converge", random_state=0, **options)
     found = {"exact": measured(exact, data)}
     show("exact", found["exact"])

@@ -53,7 +53,7 @@ def take(fresh, which):
 
 def assert_same(learner, twin):
     h = learner.hulls[0]
-    used = slice(h.count[N])
+    used = slice(h.state[N])
     assert h.key[used].tolist() == twin.S
     np.testing.assert_allclose(h.beta[used], (twin.y * twin.alpha)[twin.S], atol=2e-5)
     scalars = [twin.XPXP, twin.XNXP, twin.XNXN]
@@ -68,7 +68,7 @@ def test_every_step_equals_the_twin(kernel, C, cache_size):
     data = as_fresh(X, y, kernel, C)
     K = kernel.block(data.rows, data.rows)
     twin = NaiveHuller(K, y, np.full(60, 1 / C if C else 0.0), tol=1e-3)
-    options = dict(slack=C is not None, cache_size=cache_size, seed=7)
+    options = {"slack": C is not None, "cache_size": cache_size, "seed": 7}
     learner = Huller(kernel, data.rows, 2, sweeps=1, **options)
     rng = np.random.default_rng(7)
     inserted = removed = 0
@@ -118,7 +118,7 @@ def test_invariants(seed, n_labels, C):
     K = learner.kernel.block(learner.store.rows(), learner.store.rows()).astype(float)
     held = np.zeros(learner.store.n, bool)
     for h in learner.hulls:
-        n = h.count[N]
+        n = h.state[N]
         beta, handle = h.beta[:n], h.handle[:n]
         held[handle] = True
         assert len(set(handle.tolist())) == n
@@ -159,7 +159,7 @@ def test_scalars_do_not_drift():
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
 def test_hard_margin_is_that_of_svc(kernel):
     X, y = separable(300, 2)
-    options = dict(kernel=kernel, gamma=0.3, coef0=1.0, degree=2)
+    options = {"kernel": kernel, "gamma": 0.3, "coef0": 1.0, "degree": 2}
     model = HullerClassifier(epochs="converge", random_state=0, **options).fit(X, y)
     exact = SVC(C=1e8, **options).fit(X, y)
     T = separable(500, 9)[0]
@@ -202,9 +202,7 @@ def test_weights_scale_the_slack():
     twice = HullerClassifier(C=2.0, gamma=0.5, epochs="converge", random_state=1).fit(
         X, y, sample_weight=np.where(y > 0, 2.0, 1.0)
     )
-    np.testing.assert_allclose(
-        doubled.decision_function(X), twice.decision_function(X), atol=0.01
-    )
+    np.testing.assert_allclose(doubled.decision_function(X), twice.decision_function(X), atol=0.01)
 
 
 def test_one_against_the_rest_is_that_of_binary_machines():

@@ -57,6 +57,7 @@ class Kernel:
 
     @property
     def params(self) -> KernelParams:
+        """The kernel as compiled loops take it."""
         from .core.tiles import KernelCode, KernelParams
 
         return KernelParams(
@@ -134,7 +135,7 @@ class Kernel:
         if self.name == "rbf":
             return np.ones(len(X))
         if self.name == "precomputed":
-            return X.values[np.arange(len(X)), X.key].astype(np.float64)  # type: ignore[index, call-overload]
+            return X.values[np.arange(len(X)), X.key].astype(np.float64)  # type: ignore[call-overload]
         if self.name == "callable":
             return np.array(
                 [self._python_block(r, r)[0, 0] for r in (X.take([i]) for i in range(len(X)))],  # type: ignore[arg-type]
@@ -156,7 +157,7 @@ class Kernel:
 
     def _python_block(self, X: Rows, Z: Rows) -> np.ndarray:
         if self.name == "precomputed":
-            return np.ascontiguousarray(X.values[:, Z.key])  # type: ignore[index, call-overload]
+            return np.ascontiguousarray(X.values[:, Z.key])  # type: ignore[call-overload]
         assert self.function is not None
         left = X.to_array() if X.is_sparse else X.values
         right = Z.to_array() if Z.is_sparse else Z.values

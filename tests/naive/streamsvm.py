@@ -1,8 +1,8 @@
 """StreamSVM with every axis written out: slow, obvious, one machine.
 
-An example is the vector z_n = (y_n phi(x_n), e_n / sqrt(C)) with one axis e_n for each n, a ball is a
-centre and a radius. Nothing is kept in closed form: distances are distances between vectors, and the
-smallest ball around balls is left to a general solver.
+An example is the vector z_n = (y_n phi(x_n), e_n / sqrt(C)) with one axis e_n for each n, a ball is
+a centre and a radius. Nothing is kept in closed form: distances are distances between vectors, and
+the smallest ball around a few balls is found by trying every subset that may touch it.
 """
 
 from itertools import combinations
@@ -22,15 +22,14 @@ def lift(phi, y, C):
 
 
 def smallest_ball(centres, radii):
-    """min_c max_i |c - c_i| + r_i: of all balls that touch some of the given from outside, the
-    smallest that encloses all. Every subset is tried."""
+    """min_c max_i |c - c_i| + r_i: the smallest that encloses all and touches some of them."""
     centres, radii = np.asarray(centres), np.asarray(radii)
     best = None, np.inf
     for size in range(1, len(radii) + 1):
         for chosen in combinations(range(len(radii)), size):
             for c, R in touching(centres[list(chosen)], radii[list(chosen)]):
                 reach = (np.linalg.norm(centres - c, axis=1) + radii).max()
-                if reach <= R * (1 + 1e-9) and R < best[1]:
+                if reach <= R * (1 + 1e-9) and best[1] > R:
                     best = c, R
     return best
 

@@ -25,7 +25,7 @@ class KernelCache(NamedTuple):
     pages: np.ndarray  # (capacity,) pages that row s holds; 0: not kept
     stamp: np.ndarray  # (capacity,) when last used
     free: np.ndarray  # a stack of page numbers
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]
 
 
 def make_cache(megabytes: float, capacity: int) -> KernelCache:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .numerics import REORDERED_MATH, jit
 from .rows import Rows, pack
 from .support import Fresh
 from .tiles import SparseRows
@@ -51,12 +52,33 @@ def first_equal(rows: Rows, label: np.ndarray) -> np.ndarray:
 def _projection(rows: Rows) -> np.ndarray:
     """One number a row, the same for equal rows and, but for chance, for no others."""
     direction = np.random.default_rng(0).standard_normal(rows.n_features)
-    if not isinstance(rows.values, SparseRows):
-        return rows.values.astype(np.float64) @ direction if rows.n_features else rows.squares
-    packed = pack(rows.values)
-    terms = np.append(packed.data * direction[packed.indices], 0.0)
-    sums = np.add.reduceat(terms, packed.begin)
-    return np.where(packed.end > packed.begin, sums, 0.0)
+    if isinstance(rows.values, SparseRows):
+        return project_sparse(rows.values, direction)
+    return project_dense(rows.values, direction)
+
+
+@jit(fastmath=REORDERED_MATH)
+def project_dense(rows, direction):
+    """rows @ direction in float64, without a copy of the rows."""
+    out = np.empty(rows.shape[0])
+    for i in range(rows.shape[0]):
+        total = 0.0
+        for j in range(rows.shape[1]):
+            total += rows[i, j] * direction[j]
+        out[i] = total
+    return out
+
+
+@jit
+def project_sparse(rows, direction):
+    """As ``project_dense``, for sparse rows."""
+    out = np.empty(rows.begin.shape[0])
+    for i in range(rows.begin.shape[0]):
+        total = 0.0
+        for p in range(rows.begin[i], rows.end[i]):
+            total += rows.data[p] * direction[rows.indices[p]]
+        out[i] = total
+    return out
 
 
 def _equal(left: Rows, right: Rows) -> np.ndarray:

@@ -6,7 +6,7 @@
 Given: a block of fresh examples whose kernel values against the stored rows and among
 themselves are computed already (``Block.values``). The loops see one machine and never evaluate
 a kernel: when they need a row of values that is not kept, they stop and say which
-(``count[NEED]``), and go on from the same place when called again.
+(``state[NEED]``), and go on from the same place when called again.
 
 Symbols: h the two hulls of one machine; c its kernel cache; p = X_P x and n = X_N x for the
 example x at hand; lam the lambda of eq. (6); beta = y alpha, signed.
@@ -45,20 +45,20 @@ FLAT = 1e-9
 
 # Places in Hulls.scalar: X_P X_P, X_N X_P, X_N X_N; the worst |1 - y f| a sweep has met.
 PP, NP, NN, WORST = range(4)
-# Places in Hulls.count. SEEDED_N and SEEDED_P count the examples averaged at the start.
+# Places in Hulls.state. SEEDED_N and SEEDED_P count the examples averaged at the start.
 N, SEEDED_N, SEEDED_P, POSITION, PHASE, NEED, STEPS, INSERTED, STUCK = range(9)
 INSERT, REMOVE = range(2)
 
 
 class Hulls(NamedTuple):
-    """X_P and X_N of one machine. Arrays are longer than the ``count[N]`` in use."""
+    """X_P and X_N of one machine. Arrays are longer than the ``state[N]`` in use."""
 
     beta: np.ndarray  # y alpha
     handle: np.ndarray  # column of the row's values in Block.values
     key: np.ndarray  # the row's number in the data set, or -1
     ridge: np.ndarray  # 1 / C of the row; 0: hard margin
     scalar: np.ndarray
-    count: np.ndarray
+    state: np.ndarray
 
 
 class Block(NamedTuple):
@@ -82,14 +82,14 @@ def distance(h):
 @inner
 def has_both(h):
     """Whether both hulls have a point."""
-    return h.count[SEEDED_P] > 0 and h.count[SEEDED_N] > 0
+    return h.state[SEEDED_P] > 0 and h.state[SEEDED_N] > 0
 
 
 @inner(fastmath=REORDERED_MATH)
 def _project_fresh(values, h):
     """X_P x and X_N x of a fresh example, from its kernel values."""
     total, size = 0.0, 0.0
-    for s in range(h.count[N]):
+    for s in range(h.state[N]):
         b, v = h.beta[s], values[h.handle[s]]
         total += b * v
         size += abs(b) * v
@@ -109,7 +109,7 @@ def _page_sums(beta, first, page, n):
 @inner
 def _project_kept(s, h, c):
     """X_P x and X_N x of support vector s, from its kept row; its own axis included."""
-    n, width = h.count[N], c.pool.shape[1]
+    n, width = h.state[N], c.pool.shape[1]
     total, size = h.beta[s] * h.ridge[s], abs(h.beta[s]) * h.ridge[s]
     for page in range((n + width - 1) // width):
         first = page * width
@@ -149,35 +149,35 @@ def move(h, y, p, n, square, lam):
     other = h.scalar[NN] if y > 0 else h.scalar[PP]
     own = rest * rest * own + 2.0 * lam * rest * along + lam * lam * square
     if has_both(h) and own - 2.0 * mixed + other <= TOUCHING * (own + other):
-        h.count[STUCK] = 1
+        h.state[STUCK] = 1
         return False
     h.scalar[NP] = mixed
     h.scalar[PP if y > 0 else NN] = own
-    for s in range(h.count[N]):
+    for s in range(h.state[N]):
         if h.beta[s] * y > 0:
             h.beta[s] *= rest
-    h.count[STEPS] += 1
+    h.state[STEPS] += 1
     return True
 
 
 @inner
 def release(s, h, c):
     """Support vector s leaves; the last takes its slot."""
-    last = h.count[N] - 1
+    last = h.state[N] - 1
     if s != last:
         move_slot(c, last, s, last)
         h.beta[s], h.handle[s] = h.beta[last], h.handle[last]
         h.key[s], h.ridge[s] = h.key[last], h.ridge[last]
     else:
         drop_row(c, s)
-    h.count[N] = last
+    h.state[N] = last
     trim_rows(c, last)
 
 
 @inner
 def _release_zeros(h, c):
     """lambda = 1 leaves x_k alone in its class."""
-    for s in range(h.count[N] - 1, -1, -1):
+    for s in range(h.state[N] - 1, -1, -1):
         if h.beta[s] == 0.0:
             release(s, h, c)
 
@@ -185,7 +185,7 @@ def _release_zeros(h, c):
 @inner
 def _known(key, h):
     if key >= 0:
-        for s in range(h.count[N]):
+        for s in range(h.state[N]):
             if h.key[s] == key:
                 return True
     return False
@@ -200,9 +200,9 @@ def insert(q, h, c, b, tol, row):
     seeded = SEEDED_P if y > 0 else SEEDED_N
     p, n = _project_fresh(b.values[q], h)
     square = b.diagonal[q] + b.ridge[q]
-    if h.count[seeded] < SEEDS:
-        lam = 1.0 / (h.count[seeded] + 1)
-        h.count[seeded] += 1
+    if h.state[seeded] < SEEDS:
+        lam = 1.0 / (h.state[seeded] + 1)
+        h.state[seeded] += 1
     elif not has_both(h) or 2.0 * violation(h, y, p, n) <= tol * distance(h):
         return
     else:
@@ -211,13 +211,13 @@ def insert(q, h, c, b, tol, row):
         return
     if lam >= 1.0:
         _release_zeros(h, c)
-    k = h.count[N]
+    k = h.state[N]
     for s in range(k):
         row[s] = b.values[q, h.handle[s]]
     row[k] = b.diagonal[q]
     h.beta[k], h.handle[k], h.key[k], h.ridge[k] = y * lam, b.handle[q], b.key[q], b.ridge[q]
-    h.count[N] = k + 1
-    h.count[INSERTED] += 1
+    h.state[N] = k + 1
+    h.state[INSERTED] += 1
     extend_rows(c, row, k)
     keep_row(c, k, row, k + 1, -1)
 
@@ -233,7 +233,7 @@ def _diagonal(s, c):
 def update(s, h, c):
     """UPDATE(r) of Fig. 4 for support vector s; false where its row is needed first."""
     if c.pages[s] == 0:
-        h.count[NEED] = s
+        h.state[NEED] = s
         return False
     touch(c, s)
     y, alpha = (1.0 if h.beta[s] > 0 else -1.0), abs(h.beta[s])
@@ -256,36 +256,36 @@ def update(s, h, c):
 @jit
 def online(h, c, b, tol, row):
     """Fig. 4 over a block, from where the last call stopped; true when all is done."""
-    while h.count[POSITION] < b.y.shape[0] and h.count[STUCK] == 0:
-        q = h.count[POSITION]
-        if h.count[PHASE] == INSERT:
+    while h.state[POSITION] < b.y.shape[0] and h.state[STUCK] == 0:
+        q = h.state[POSITION]
+        if h.state[PHASE] == INSERT:
             insert(q, h, c, b, tol, row)
-            h.count[PHASE] = REMOVE
-        if has_both(h) and h.count[STUCK] == 0:
-            s = int(b.pick[q] * h.count[N])
+            h.state[PHASE] = REMOVE
+        if has_both(h) and h.state[STUCK] == 0:
+            s = int(b.pick[q] * h.state[N])
             if not update(s, h, c):
                 return False
-        h.count[PHASE] = INSERT
-        h.count[POSITION] += 1
+        h.state[PHASE] = INSERT
+        h.state[POSITION] += 1
     return True
 
 
 @jit
 def sweep(h, c):
-    """UPDATE every support vector once, from slot ``count[POSITION]`` down."""
-    while h.count[POSITION] >= 0 and h.count[STUCK] == 0:
-        s = h.count[POSITION]
-        if s < h.count[N]:
+    """UPDATE every support vector once, from slot ``state[POSITION]`` down."""
+    while h.state[POSITION] >= 0 and h.state[STUCK] == 0:
+        s = h.state[POSITION]
+        if s < h.state[N]:
             if not update(s, h, c):
                 return False
-        h.count[POSITION] -= 1
+        h.state[POSITION] -= 1
     return True
 
 
 @jit
 def project_all(h, c, out):
     """X_P x and X_N x of all support vectors into ``out``; false where a row is not kept."""
-    for s in range(h.count[N]):
+    for s in range(h.state[N]):
         if c.pages[s] == 0:
             return False
         out[0, s], out[1, s] = _project_kept(s, h, c)

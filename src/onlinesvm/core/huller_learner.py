@@ -20,6 +20,7 @@ from .cache import KernelCache, keep_row, make_cache, widen
 from .huller import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N
 from .rows import Rows, RowStore
 from .support import Fresh
+from .threads import over_rows, thread_count
 
 LARGEST_BLOCK = 256
 _BLOCK_VALUES = 8_000_000
@@ -29,6 +30,12 @@ REFRESH = 16
 
 AHEAD = 16
 """When a kernel row is missing, the rows of so many updates to come are computed with it."""
+
+SETTLED = 0.25
+"""Sweeps end when none of their steps was due to more than this part of tol.
+
+Less than 1: a later step of the same sweep moves what an earlier one has put right.
+"""
 
 _PER_ROW = ("beta", "handle", "key", "ridge")
 
@@ -40,7 +47,7 @@ def make_hulls(capacity: int) -> Hulls:
         key=np.full(capacity, -1, np.int64),
         ridge=np.zeros(capacity),
         scalar=np.zeros(4),
-        count=np.zeros(9, np.int64),
+        state=np.zeros(9, np.int64),
     )
 
 
@@ -95,7 +102,7 @@ class Huller:
         if n:
             h.beta[:n], h.handle[:n] = -1.0 / n, np.arange(n)
             h.key[:n], h.ridge[:n] = self.key, self.ridge
-            h.count[N], h.count[huller.SEEDED_N] = n, huller.SEEDS
+            h.state[N], h.state[huller.SEEDED_N] = n, huller.SEEDS
         return h
 
     # -- learning -------------------------------------------------------------------------
@@ -117,7 +124,8 @@ class Huller:
             n = self.store.n
             largest = min(LARGEST_BLOCK, max(16, _BLOCK_VALUES // (n + 1)))
             which = order[first : first + int(np.clip(n // 16, 1, largest))]
-            self._learn_block(Fresh(fresh.rows.take(which), *(a[which] for a in fresh[1:])), slot_of)
+            part = Fresh(fresh.rows.take(which), *(array[which] for array in fresh[1:]))
+            self._learn_block(part, slot_of)
             first += len(which)
             yield first
 
@@ -132,26 +140,38 @@ class Huller:
             known = slot_of[fresh.key]
             handle = np.where(known >= 0, known, handle)
         ridge = 1.0 / fresh.bound if self.slack else np.zeros(size)
-        picks = self.rng.random((size, self.n_labels if self.n_labels > 2 else 1))
+        picks = self.rng.random((size, len(self.hulls)))
+        blocks = []
         for m in range(len(self.hulls)):
             y = np.where(fresh.label == self.positive[m], 1.0, -1.0)
             pick = np.ascontiguousarray(picks[:, m])
-            self._run(m, Block(values, handle, fresh.key, ridge, fresh.diagonal, y, pick))
+            blocks.append(Block(values, handle, fresh.key, ridge, fresh.diagonal, y, pick))
+        self._run(blocks)
         self._settle(fresh, ridge, slot_of)
         for m, h in enumerate(self.hulls):
-            if h.count[STEPS] > REFRESH * (h.count[N] + 100):
+            if h.state[STEPS] > REFRESH * (h.state[N] + 100):
                 self.refresh(m)
 
-    def _run(self, m: int, block: Block) -> None:
-        """Fig. 4 over a block, for one machine."""
-        size = len(block.y)
-        self._make_room(m, int(self.hulls[m].count[N]) + size)
-        h, cache = self.hulls[m], self.caches[m]
-        h.count[POSITION], h.count[PHASE] = 0, huller.INSERT
-        row = np.empty(len(h.beta), np.float32)
-        while not huller.online(h, cache, block, self.tol, row):
-            n, position = int(h.count[N]), int(h.count[POSITION])
-            self._fetch(m, (block.pick[position:] * n).astype(np.int64), block.values)
+    def _run(self, blocks: list[Block]) -> None:
+        """Fig. 4 over a block, for every machine; they know nothing of each other."""
+        for m, block in enumerate(blocks):
+            self._make_room(m, int(self.hulls[m].state[N]) + len(block.y))
+            self.hulls[m].state[[POSITION, PHASE]] = 0, huller.INSERT
+        done = [False] * len(blocks)
+
+        def go_on(first: int, last: int) -> None:
+            for m in range(first, last):
+                h = self.hulls[m]
+                row = np.empty(len(h.beta), np.float32)
+                done[m] = huller.online(h, self.caches[m], blocks[m], self.tol, row)
+
+        over_rows(go_on, len(blocks), thread_count(self.kernel.n_jobs))
+        for m, block in enumerate(blocks):
+            while not done[m]:
+                h = self.hulls[m]
+                soon = block.pick[h.state[POSITION] :] * h.state[N]
+                self._fetch(m, soon.astype(np.int64), block.values)
+                go_on(m, m + 1)
 
     def _make_room(self, m: int, needed: int) -> None:
         h = self.hulls[m]
@@ -171,7 +191,7 @@ class Huller:
         """Kernel rows of the support vector that is needed and of those that will be soon."""
         h, cache = self.hulls[m], self.caches[m]
         assert cache is not None
-        n, need = int(h.count[N]), int(h.count[NEED])
+        n, need = int(h.state[N]), int(h.state[NEED])
         fits = len(cache.pool) // (2 * cache.table.shape[1])
         _, where = np.unique(soon, return_index=True)
         soon = soon[np.sort(where)]
@@ -183,7 +203,7 @@ class Huller:
     def _kernel_rows(self, h: Hulls, slots: np.ndarray, values: np.ndarray) -> np.ndarray:
         """K of support vectors ``slots`` against all of the machine's; fresh ones have theirs."""
         stored, rows = self.store.n, self.store.rows()
-        handle = h.handle[: h.count[N]]
+        handle = h.handle[: h.state[N]]
         own, old = handle[slots], handle < stored
         out = np.empty((len(slots), len(handle)), np.float32)
         for i, column in enumerate(own):
@@ -202,7 +222,7 @@ class Huller:
         stored = self.store.n
         used = np.zeros(stored + len(fresh.rows), bool)
         for h in self.hulls:
-            used[h.handle[: h.count[N]]] = True
+            used[h.handle[: h.state[N]]] = True
         if used[:stored].all() and not used[stored:].any():
             return
         total = int(used.sum())
@@ -213,7 +233,7 @@ class Huller:
         place = np.zeros(len(used), np.int64)
         place[order] = np.arange(total)
         for h in self.hulls:
-            h.handle[: h.count[N]] = place[h.handle[: h.count[N]]]
+            h.handle[: h.state[N]] = place[h.handle[: h.state[N]]]
         if len(slot_of):
             slot_of[self.key] = -1
         self.store.rearrange(order, fresh.rows)
@@ -226,10 +246,10 @@ class Huller:
     # -- drift, and the finishing step ----------------------------------------------------
 
     def refresh(self, m: int) -> np.ndarray:
-        """The scalars anew from the coefficients; returns X_P x and X_N x of the support vectors."""
-        self._make_room(m, int(self.hulls[m].count[N]))
+        """The scalars anew from the coefficients; returns every support vector's X_P x, X_N x."""
+        self._make_room(m, int(self.hulls[m].state[N]))
         h = self.hulls[m]
-        n = int(h.count[N])
+        n = int(h.state[N])
         beta = h.beta[:n]
         for side in (beta > 0, beta < 0):
             beta[side] /= abs(beta[side].sum()) if side.any() else 1.0
@@ -239,29 +259,29 @@ class Huller:
             rows = self.store.rows().take(h.handle[:n])
             dots = self.kernel.product(rows, rows, parts).T + parts * h.ridge[:n]
         h.scalar[PP], h.scalar[NP] = parts[0] @ dots[0], parts[0] @ dots[1]
-        h.scalar[NN], h.count[STEPS] = parts[1] @ dots[1], 0
+        h.scalar[NN], h.state[STEPS] = parts[1] @ dots[1], 0
         return dots
 
     def finish(self, sweeps: int | None = None) -> bool:
         """UPDATE every support vector in turn, up to ``sweeps`` times; then fresh scalars.
 
-        Returns whether all support vectors then are on their margins, within tol.
+        Returns whether all support vectors are then on their margins, well within tol.
         """
         self._vectors = None
         sweeps, settled = self.sweeps if sweeps is None else sweeps, True
         nothing = np.empty((0, self.store.n), np.float32)
         for m in range(len(self.hulls)):
-            self._make_room(m, int(self.hulls[m].count[N]))
+            self._make_room(m, int(self.hulls[m].state[N]))
             h = self.hulls[m]
             h.scalar[WORST] = np.inf if _is_ready(h) else 0.0
             for _ in range(sweeps if _is_ready(h) else 0):
-                h.count[POSITION], h.scalar[WORST] = h.count[N] - 1, 0.0
+                h.state[POSITION], h.scalar[WORST] = h.state[N] - 1, 0.0
                 while not huller.sweep(h, self.caches[m]):
-                    soon = np.arange(h.count[POSITION], -1, -1)[: 4 * AHEAD]
+                    soon = np.arange(h.state[POSITION], -1, -1)[: 4 * AHEAD]
                     self._fetch(m, soon, nothing)
-                if h.scalar[WORST] <= self.tol or h.count[STUCK]:
+                if h.scalar[WORST] <= SETTLED * self.tol or h.state[STUCK]:
                     break
-            settled &= bool(h.scalar[WORST] <= self.tol)
+            settled &= bool(h.scalar[WORST] <= SETTLED * self.tol)
             self.refresh(m)
         self._settle(self._no_rows(), np.empty(0), np.empty(0, np.int64))
         return settled
@@ -277,16 +297,16 @@ class Huller:
     @property
     def stuck(self) -> bool:
         """Whether the hulls of some machine have met: it learns no more."""
-        return any(h.count[STUCK] for h in self.hulls)
+        return any(h.state[STUCK] for h in self.hulls)
 
     def separates(self) -> bool:
         """Whether every machine's hyperplane has its own support vectors on their sides."""
         for m, h in enumerate(self.hulls):
-            if h.count[STUCK]:
+            if h.state[STUCK]:
                 return False
             if not _is_ready(h):
                 continue
-            beta, dots = h.beta[: h.count[N]], self.refresh(m)
+            beta, dots = h.beta[: h.state[N]], self.refresh(m)
             side = dots[0] - dots[1] + (h.scalar[NN] - h.scalar[PP]) / 2
             if (side * np.sign(beta) <= 0).any():
                 return False
@@ -296,7 +316,7 @@ class Huller:
         """max (1 - y f(x)) over a data set and all machines; 0 at the exact solution."""
         values = self.decide(data.rows, training=True)
         for m, h in enumerate(self.hulls):  # a training point has its own axis
-            n = h.count[N]
+            n = h.state[N]
             scale = 2.0 / _distance(h)
             values[h.key[:n], m] += scale * h.beta[:n] * h.ridge[:n]
         y = np.where(data.label[:, None] == np.array(self.positive), 1.0, -1.0)
@@ -310,10 +330,10 @@ class Huller:
             coef = np.zeros((len(self.hulls), self.store.n))
             bias = np.zeros(len(self.hulls))
             for m, h in enumerate(self.hulls):
-                beta = h.beta[: h.count[N]]
+                beta = h.beta[: h.state[N]]
                 if _is_ready(h):
                     scale = 2.0 / _distance(h)
-                    coef[m, h.handle[: h.count[N]]] = scale * beta
+                    coef[m, h.handle[: h.state[N]]] = scale * beta
                     bias[m] = scale * (h.scalar[NN] - h.scalar[PP]) / 2
                 else:  # one class seen: that class
                     bias[m] = 1.0 if (beta > 0).any() else -1.0
@@ -335,7 +355,7 @@ class Huller:
 
 def _is_ready(h: Hulls) -> bool:
     """Whether both classes have a support vector."""
-    beta = h.beta[: h.count[N]]
+    beta = h.beta[: h.state[N]]
     return bool((beta > 0).any() and (beta < 0).any())
 
 
@@ -348,5 +368,5 @@ def _mirrored(h: Hulls) -> Hulls:
     copy = Hulls(*(array.copy() for array in h))
     copy.beta[:] = -h.beta
     copy.scalar[[PP, NN]] = h.scalar[[NN, PP]]
-    copy.count[[huller.SEEDED_N, huller.SEEDED_P]] = h.count[[huller.SEEDED_P, huller.SEEDED_N]]
+    copy.state[[huller.SEEDED_N, huller.SEEDED_P]] = h.state[[huller.SEEDED_P, huller.SEEDED_N]]
     return copy

@@ -36,6 +36,9 @@ from .support import MACHINE, PHASE, POSITION, SLOT, STORED, N, extremes, lower,
 SEEDS = 5
 """Examples of each class that start the support set."""
 
+MOST_REPROCESS = 100_000
+"""Times that REPROCESS is repeated to bring delta below delta_max; never reached but by rounding."""
+
 INSERT, PROCESS, REPROCESS = range(3)
 
 
@@ -50,6 +53,7 @@ class FreshBlock(NamedTuple):
     seeds: np.ndarray  # (labels,) how many more seeds each label may give
     joined: np.ndarray  # (machines,) whether the example at hand is new to the machine
     slot_of: np.ndarray  # key -> slot, -1 outside the support set; empty on a stream
+    delta_max: float = np.inf  # REPROCESS is repeated until delta is below (section 3.5)
 
 
 @inner
@@ -183,8 +187,12 @@ def online(fresh, a, c, tau, limit, row):
                         if not _wanted(k, a):
                             release(k, a, c, fresh.slot_of)
                 a.count[PHASE] = REPROCESS
-            if reprocess(m, a, c, tau, fresh.slot_of) < 0:
-                return False
+            for _ in range(MOST_REPROCESS):
+                made = reprocess(m, a, c, tau, fresh.slot_of)
+                if made < 0:
+                    return False
+                if made == 0 or a.delta[m] < fresh.delta_max:
+                    break
             a.count[MACHINE] += 1
             a.count[PHASE] = PROCESS
         if limit > 0 and not shed(a, c, limit, fresh.slot_of):

@@ -72,7 +72,7 @@ def judge(
 
 
 def learn_block(support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray) -> np.ndarray:
-    """One block step. Returns the slacks of what did not join. ``slot``: of examples in S, or -1."""
+    """One block step; ``slot`` is -1 for examples not in S. The slacks of what did not join."""
     if support.n == 0:
         grad = support.signs(fresh.label)
         joins, slack = np.ones(grad.shape, bool), np.full(grad.shape, -np.inf)
@@ -171,5 +171,5 @@ def evict(support: Support) -> tuple[np.ndarray, np.ndarray]:
     keys = support.a.key[gone]
     slacks = np.where(leaves[:, gone], slack[:, gone], -np.inf).max(axis=0)
     member[leaves] = False
-    support.keep(member.any(axis=0))
+    support.keep(np.asarray(member.any(axis=0)))
     return keys, slacks

@@ -44,9 +44,10 @@ class LASVM:
         cache_size: float = 200.0,
         block_size: int = 2048,
         budget: int | None = None,
+        delta_max: float = np.inf,
     ):
         self.kernel, self.tau, self.cache_size = kernel, tau, cache_size
-        self.block_size, self.budget = block_size, budget
+        self.block_size, self.budget, self.delta_max = block_size, budget, delta_max
         self.n_labels = n_labels
         self.seeds = np.full(n_labels, lasvm.SEEDS)
         self.support = Support(like, [1] if n_labels <= 2 else list(range(n_labels)))
@@ -61,7 +62,11 @@ class LASVM:
         return self.block_size == 1 or self.budget is not None
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"cache": None, "_vectors": None, "_one": None}  # kernel values can be computed again
+        return self.__dict__ | {
+            "cache": None,
+            "_vectors": None,
+            "_one": None,
+        }  # kernel values can be computed again
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -93,10 +98,16 @@ class LASVM:
 
     def _learn_block(self, fresh: Fresh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
-        self.cache = None
+        self.cache = self._vectors = None
         slot = self.support.slots(fresh.key)
         slack = lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
+        self._reduce_delta()
         return slack, *lasvm_block.evict(self.support)
+
+    def _reduce_delta(self) -> None:
+        """Section 3.5, for many examples at a time: optimise until delta < delta_max."""
+        if (self.support.a.delta >= self.delta_max).any():
+            self.finish(max(self.tau, 0.9 * self.delta_max))
 
     def learn_singly(self, fresh: Fresh, slot_of: np.ndarray) -> None:
         """PROCESS and REPROCESS for each example in turn."""
@@ -118,7 +129,7 @@ class LASVM:
         a.column[:n] = a.handle[:n] = np.arange(n)
         a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
         joined = np.zeros(support.machines, bool)
-        block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of)
+        block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, self.delta_max)
         limit = self.budget or 0
         row = np.empty(n + len(fresh.rows), np.float32)
         if lasvm.online(block, support.a, self.cache, self.tau, limit, row):
@@ -151,10 +162,17 @@ class LASVM:
         self._make_room(n + 9 if n + 9 <= len(self.support.a.label) else 2 * (n + 9))
         capacity = len(self.support.a.label)
         self.support.store.reserve(capacity)
-        one = [np.zeros(1, np.int64), np.zeros(1), np.zeros(1), np.full(1, -1)]
-        joined = np.zeros(self.support.machines, bool)
-        values = np.zeros((1, capacity), np.float32)
-        block = lasvm.FreshBlock(values, *one, self.seeds, joined, _NO_SLOTS)
+        block = lasvm.FreshBlock(
+            values=np.zeros((1, capacity), np.float32),
+            label=np.zeros(1, np.int64),
+            bound=np.zeros(1),
+            diagonal=np.zeros(1),
+            key=np.full(1, -1),
+            seeds=self.seeds,
+            joined=np.zeros(self.support.machines, bool),
+            slot_of=_NO_SLOTS,
+            delta_max=self.delta_max,
+        )
         self._one = block, np.empty(capacity, np.float32)
         self._params = self.kernel.params
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .tiles import SparseRows, squared_norms
+from . import tiles
+from .tiles import SparseRows
 
 
 class Rows:
@@ -31,9 +32,7 @@ class Rows:
         self.key = key
 
     @classmethod
-    def of(
-        cls, X: Any, centre: np.ndarray | None = None, key: np.ndarray | None = None
-    ) -> Rows:
+    def of(cls, X: Any, centre: np.ndarray | None = None, key: np.ndarray | None = None) -> Rows:
         """Rows of an array or CSR matrix, less ``centre`` (before digits are lost to float32)."""
         if sparse.issparse(X):
             X = X.tocsr()
@@ -51,7 +50,13 @@ class Rows:
             return cls(values, squares, X.shape[1], key)
         dense = np.asarray(X) if centre is None else np.asarray(X) - centre
         dense = np.ascontiguousarray(dense, np.float32)
-        return cls(dense, squared_norms(dense), dense.shape[1], key)
+        return cls(dense, tiles.squared_norms(dense), dense.shape[1], key)
+
+    @classmethod
+    def packed(cls, X: np.ndarray, key: np.ndarray | None = None) -> Rows:
+        """A dense array's rows, kept sparse."""
+        begin, indices, data, squares = tiles.compress(np.ascontiguousarray(X))
+        return cls(SparseRows(begin[:-1], begin[1:], indices, data), squares, X.shape[1], key)
 
     def __len__(self) -> int:
         return len(self.squares)
@@ -78,7 +83,7 @@ class Rows:
 
     def to_sparse(self) -> Rows:
         """The same rows, sparse."""
-        return self if self.is_sparse else Rows.of(sparse.csr_matrix(self.values), key=self.key)
+        return self if isinstance(self.values, SparseRows) else Rows.packed(self.values, self.key)
 
     def to_array(self, centre: np.ndarray | None = None) -> np.ndarray | sparse.csr_matrix:
         """The rows as users know them: float64, moved back by ``centre``."""
@@ -93,6 +98,10 @@ class Rows:
 
 def pack(values: SparseRows) -> SparseRows:
     """The same sparse rows, one after the other without gaps."""
+    n = len(values.begin)
+    if not n or (values.begin[0] == 0 and (values.begin[1:] == values.end[:-1]).all()):
+        used = int(values.end[-1]) if n else 0
+        return SparseRows(*values[:2], values.indices[:used], values.data[:used])
     lengths = values.end - values.begin
     end = np.cumsum(lengths)
     begin = end - lengths

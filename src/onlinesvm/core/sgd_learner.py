@@ -2,9 +2,9 @@
 
 ``learn`` takes examples as a stream does: their outputs come from the expansion,
 
-    o(B) = K(B, S) a          one fused product for a block B of fresh examples
+    o(X) = K(X, S) a          one fused product for all fresh examples X that came together
 
-and ``core.sgd.online`` goes through the block with K(B, B). ``epoch`` passes over a data set at
+and ``core.sgd.online`` goes through blocks B of them with K(B, B). ``epoch`` passes over a data set at
 hand; with ``cached`` outputs it keeps o for all examples (olsvm-2016, Lists 3) and after each block
 adds the block's kernel columns, o += K(:, B) (change of a_B). With ``every_column`` the columns of
 all examples of the block are computed, violators or not: time then depends on the number of
@@ -29,6 +29,9 @@ NEGLIGIBLE = 2.0**-60
 
 BLOCK = 512
 """Examples of a data set at hand that are learned between two updates of the outputs."""
+
+FEW = 256
+"""The same for a stream: K(B, B) costs an example 256 kernel values, a block its calls."""
 
 EXPENSIVE = 128
 """From so many features on, keeping kernel columns for the next epoch beats computing them."""
@@ -103,15 +106,21 @@ class ExpansionLearner:
     # -- learning -------------------------------------------------------------------------
 
     def learn(self, fresh: Fresh) -> None:
-        """Examples of a stream, in order."""
+        """Examples of a stream, in order.
+
+        Their outputs by the rows held so far come at once; what joins on the way is added for
+        those still to come.
+        """
         self._hand = self._vectors = None
-        first = 0
-        while first < len(fresh.rows):
-            size = int(np.clip(self.support.n // 8, 64, 1024))
-            part = select(fresh, slice(first, first + size))
-            self._learn_block(part, self._from_expansion(part), np.full(len(part.rows), -1))
-            self.support.sweep(NEGLIGIBLE)
-            first += size
+        n = len(fresh.rows)
+        batch = AtHand(fresh, np.arange(n), self._from_expansion(fresh))
+        for first in range(0, n, FEW):
+            part = select(fresh, slice(first, first + FEW))
+            out = batch.outputs[:, first : first + FEW].copy()
+            change = self._learn_block(part, out, np.full(len(part.rows), -1))
+            if first + FEW < n:
+                self._add_columns(batch, first, part, change, last=True, every=False)
+        self.support.sweep(NEGLIGIBLE)
 
     def _from_expansion(self, part: Fresh) -> np.ndarray:
         support = self.support
@@ -154,7 +163,7 @@ class ExpansionLearner:
             if self.cached:
                 out = self._hand.outputs[:, first : first + BLOCK].copy()
                 change = self._learn_block(part, out, slots)
-                self._add_columns(self._hand, first, part, change, last)
+                self._add_columns(self._hand, first, part, change, last, self.every_column)
             else:
                 self._learn_block(part, self._from_expansion(part), slots)
             self.support.sweep(NEGLIGIBLE)
@@ -167,9 +176,12 @@ class ExpansionLearner:
         return slots
 
     def _add_columns(
-        self, hand: AtHand, first: int, part: Fresh, change: np.ndarray, last: bool
+        self, hand: AtHand, first: int, part: Fresh, change: np.ndarray, last: bool, every: bool
     ) -> None:
-        """o += K(:, B) change, after what the block did to all coefficients."""
+        """o += K(:, B) change, after what the block did to all coefficients.
+
+        ``last``: only for examples after the block. ``every``: with all columns, changed or not.
+        """
         begin = first + len(part.rows) if last else 0
         out = hand.outputs[:, begin:]
         out *= self.machines.factor[:, None]
@@ -181,7 +193,7 @@ class ExpansionLearner:
             sgd.weigh(kept[begin:], change, out)
             return
         block = part.rows
-        if not self.every_column:
+        if not every:
             moved = np.flatnonzero(change.any(axis=0))
             block, change = block.take(moved), change[:, moved]
         out += self.kernel.product(rows, block, change).T

@@ -6,9 +6,9 @@ Every variable is in one of three sets: S_0 (a = 0), S_C (a = C), and the workin
 whose gradient g_i = [Ha + c]_i + [A' beta]_i is zero (simplesvm-2003, section 2.1). ``add``
 brings a violator of the optimality conditions in: the working set is solved for together with
 it, the solution is approached until a variable meets its bound, that variable is dropped, and so
-on until the violator's own gradient is zero or it has reached its bound. ``sweep`` does that for
-the violators among the variables at hand, ``settle`` makes a working set optimal whose
-coefficients were set from outside.
+on until the violator's own gradient is zero or it has reached its bound. ``work`` does that for
+the violators among the variables at hand, after ``settle`` has solved the working set from whatever
+its coefficients are.
 
 Given ``Local``, the variables at hand with H among them (``Q``) or a factor of it (``Z``, with
 H = ZZ' + ridge), and ``Work``, the working set with its factor. Both are changed in place.
@@ -46,11 +46,17 @@ ZERO, FULL = -1, -2
 SINGULAR = 1e-12
 """A pivot below this share of the diagonal counts as zero."""
 
+ROUNDING = 1e-13
+"""Residuals below this share of their terms are left alone."""
+
 M, ADDED, DROPPED, BOUND, REFUSED = range(5)
 """Places in ``Work.count``: size, violators added, variables dropped, refused at their bound."""
 
 DONE, FULL_HOUSE, UNBOUNDED, MORE = range(4)
-"""What ``sweep`` says: all fits, no room in the factor, no solution, passes used up."""
+"""What ``work`` says: all fits, no room in the factor, no solution, passes used up."""
+
+IN_TURN, WORST_FIRST, ENROLL = range(3)
+"""What ``work`` does."""
 
 
 class Local(NamedTuple):
@@ -297,49 +303,6 @@ def _worst(order, at, w):
     return where, slope
 
 
-@jit
-def sweep(at, w, order, passes, limit, worst_first):
-    """Add violators among ``order`` until there is none, for so many passes or additions.
-
-    In turn, or (``worst_first``) always the worst.
-    """
-    if worst_first:
-        for _ in range(limit):
-            i, g = _worst(order, at, w)
-            if i < 0:
-                return DONE
-            outcome = add(i, g, at, w)
-            if outcome != DONE:
-                return outcome
-        return MORE
-    for _ in range(passes):
-        before = w.count[ADDED]
-        for i in order:
-            if at.place[i] >= 0:
-                continue
-            g = gradient(i, at, w) + at.sign[i] * w.beta[at.group[i]]
-            if violation(i, g, at) > at.tol[i]:
-                outcome = add(i, g, at, w)
-                if outcome != DONE:
-                    return outcome
-                if w.count[ADDED] - before >= limit:
-                    return MORE
-        if w.count[ADDED] == before:
-            return DONE
-    return MORE
-
-
-@jit
-def residual(at, w):
-    """Largest |g| in the working set: how far it is from being solved."""
-    worst = 0.0
-    for p in range(w.count[M]):
-        i = w.member[p]
-        g = gradient(i, at, w) + at.sign[i] * w.beta[at.group[i]]
-        worst = max(worst, abs(g))
-    return worst
-
-
 @inner(fastmath=REORDERED_MATH)
 def _target(gap, at, w):
     """``step`` := the move that solves the working set, ``system``: its multipliers."""
@@ -356,14 +319,30 @@ def _target(gap, at, w):
     backward(w.U, m, w.step)
 
 
-@jit
+@inner
+def _is_solved(gap, at, w):
+    """Whether only rounding is left of the working set's gradient and of b - Aa."""
+    worst, size, largest, missing = 0.0, 0.0, 0.0, 0.0
+    for p in range(w.count[M]):
+        i = w.member[p]
+        plain, part = gradient(i, at, w), at.sign[i] * w.beta[at.group[i]]
+        worst = max(worst, abs(plain + part))
+        size = max(size, abs(plain))
+        largest = max(largest, at.alpha[i])
+    for q in range(gap.shape[0]):
+        missing = max(missing, abs(gap[q]))
+    return worst <= ROUNDING * size and missing <= ROUNDING * largest
+
+
+@inner
 def settle(at, w, gap):
     """Solve the working set from any feasible coefficients: walk, drop, until it is optimal.
 
-    ``gap`` is b - Aa, which rounding may have left; the first full step closes it.
+    ``gap`` is b - Aa, which rounding may have left; the first full step closes it. What is solved
+    already is left alone: a step that is all rounding would drop variables that rest at a bound.
     """
     d = w.beta.shape[0]
-    while w.count[M] > 0:
+    while w.count[M] > 0 and not _is_solved(gap, at, w):
         if w.R.shape[0] > 0:
             lowrank.target(gap, at, w)
         else:
@@ -382,15 +361,47 @@ def settle(at, w, gap):
         drop(p, at, w)
 
 
-@jit
-def enroll(at, w, order):
-    """The variables ``order``, wherever their coefficients are, join the working set in turn.
-
-    One that the working set cannot hold beside the others (a duplicate) is moved to a bound
-    along the direction in which nothing changes.
-    """
+@inner
+def _in_turn(at, w, order, limit):
+    """Add the violators among ``order`` as they come, at most ``limit`` of them."""
+    before = w.count[ADDED]
     for i in order:
-        outcome = add(i, -1e-300, at, w)
-        if outcome != DONE:
+        if at.place[i] < 0:
+            g = gradient(i, at, w) + at.sign[i] * w.beta[at.group[i]]
+            if violation(i, g, at) > at.tol[i]:
+                outcome = add(i, g, at, w)
+                if outcome != DONE:
+                    return outcome
+                if w.count[ADDED] - before >= limit:
+                    return MORE
+    return DONE if w.count[ADDED] == before else MORE
+
+
+@jit
+def work(at, w, gap, order, mode, passes, limit):
+    """Solve the working set, then change it: the engine's one way in.
+
+    ``IN_TURN``      add violators among ``order`` until there is none, for so many passes
+    ``WORST_FIRST``  add the worst violator among ``order``, ``limit`` times or until there is none
+    ``ENROLL``       the variables ``order``, wherever their coefficients are, join the working
+                     set; one that it cannot hold beside the others (a duplicate) is moved to a
+                     bound along the direction in which nothing changes
+    """
+    if mode == ENROLL:
+        for i in order:
+            outcome = add(i, -1e-300, at, w)
+            if outcome != DONE:
+                return outcome
+        return DONE
+    settle(at, w, gap)
+    for _ in range(passes):
+        if mode == IN_TURN:
+            outcome = _in_turn(at, w, order, limit)
+        else:
+            i, g = _worst(order, at, w)
+            outcome = DONE if i < 0 else add(i, g, at, w)
+            if i >= 0 and outcome == DONE:
+                outcome = MORE
+        if outcome != MORE:
             return outcome
-    return DONE
+    return MORE

@@ -108,9 +108,12 @@ def leave_each(at, w, at_0, w_0, first, second, order, out):
         if able and k >= 0:
             able = expel(k, at, w)
         if able:
-            outcome = core.sweep(at, w, order, 1000, 2**62, False)
-            if outcome == FULL_HOUSE:
-                return FULL_HOUSE
+            for _ in range(1000):
+                outcome = core._in_turn(at, w, order, 2**62)
+                if outcome == FULL_HOUSE:
+                    return FULL_HOUSE
+                if outcome == DONE:
+                    break
         out[e, 0] = core.gradient(i, at, w) if able else np.nan
         out[e, 1] = w.beta[at.group[i]]
         _put_back(at, w, at_0, w_0)
@@ -139,7 +142,7 @@ def everything(machine: Machine, room: int) -> tuple[Local, Work]:
         Q, Z, base, moved, p.ridge, p.upper, p.entry, p.group, machine.tolerances(),
         machine.alpha.copy(), machine.place(),
     )  # fmt: skip
-    core.settle(at, w, machine.gap())
+    core.work(at, w, machine.gap(), np.empty(0, np.int64), core.IN_TURN, 1, 0)
     return at, w
 
 

@@ -240,11 +240,11 @@ class Machine:
         w = self.w
         w.member[: len(self.held)] = np.arange(len(self.held))
         before = at.alpha.copy()
-        core.settle(at, w, self.gap())
         order = np.arange(len(self.held), len(ids))
-        outcome = core.sweep(
-            at, w, order, passes, 8 * len(ids), self.selection == "random"
-        )
+        mode, limit = core.IN_TURN, 8 * len(ids)
+        if self.selection == "random":
+            mode, passes = core.WORST_FIRST, limit
+        outcome = core.work(at, w, self.gap(), order, mode, passes, limit)
         self._write_back(ids, at, before)
         self._check(outcome)
 
@@ -307,12 +307,11 @@ class Machine:
         w = self.w
         w.fall[:] = self.alpha @ self._signed
         w.member[: len(self.held)] = self.held
-        core.settle(at, w, self.gap())
         order = np.arange(n)
         if len(self.first):
             order = np.concatenate([self.first, np.delete(order, self.first)])
             self.first = np.empty(0, np.int64)
-        outcome = core.sweep(at, w, order, 1, 2**62, False)
+        outcome = core.work(at, w, self.gap(), order, core.IN_TURN, 1, 2**62)
         self.held = w.member[: w.count[M]].copy()
         self.n_added += int(w.count[core.ADDED])
         self.n_dropped += int(w.count[core.DROPPED])
@@ -401,7 +400,7 @@ class Machine:
         self.held = np.empty(0, np.int64)
         at = self._members_local(ids)
         before = at.alpha.copy()
-        outcome = core.enroll(at, self.w, np.arange(len(ids)))
+        outcome = core.work(at, self.w, self.gap(), np.arange(len(ids)), core.ENROLL, 1, 0)
         if self.primal:
             self.alpha[ids] = at.alpha
             self.held = ids[self.w.member[: self.w.count[M]]]

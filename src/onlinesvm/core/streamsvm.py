@@ -9,7 +9,7 @@ of two balls are orthogonal and never need be stored.
 
 Given: a block of fresh examples; ``near[q, k]``, the inner product of example q with centre k at
 the block's start; ``gram[q]``, those of example q with the whole block, on demand: the loop
-stops and names the example (``count[NEED]``). Returned: every centre as a combination of the
+stops and names the example (``state[NEED]``). Returned: every centre as a combination of the
 centres at the start (``old``) and of the examples taken (``new``).
 
 Notes
@@ -32,7 +32,7 @@ import numpy as np
 from .enclose import enclose, enclose_pair, pair_radius
 from .numerics import inner, jit
 
-# Places in Balls.count
+# Places in Balls.state
 N, POSITION, NEED, TAKEN, MERGES = range(5)
 
 
@@ -42,7 +42,7 @@ class Balls(NamedTuple):
     gram: np.ndarray  # (K + 1, K + 1) inner products of the centres, their own axes left out
     slack: np.ndarray  # (K + 1,) squared length of each centre on its own axes
     radius: np.ndarray  # (K + 1,)
-    count: np.ndarray
+    state: np.ndarray
 
 
 class Passage(NamedTuple):
@@ -65,7 +65,7 @@ def _along(q, j, b, p):
     total = 0.0
     for k in range(p.near.shape[1]):
         total += p.old[j, k] * p.near[q, k]
-    for t in range(b.count[TAKEN]):
+    for t in range(b.state[TAKEN]):
         if p.new[j, t] != 0.0:
             total += p.new[j, t] * p.gram[p.taken[t], q]
     return p.y[q] * total
@@ -74,7 +74,7 @@ def _along(q, j, b, p):
 @inner
 def _is_inside(q, b, p):
     """Whether a ball has z_q inside: d < R. Balls of radius zero have nothing inside."""
-    for j in range(b.count[N]):
+    for j in range(b.state[N]):
         if b.radius[j] > 0.0:
             d = b.gram[j, j] - 2.0 * _along(q, j, b, p) + p.square[q] + b.slack[j] + p.slack[q]
             if d < b.radius[j] * b.radius[j]:
@@ -85,7 +85,7 @@ def _is_inside(q, b, p):
 @inner
 def take(q, b, p):
     """z_q becomes a ball of radius zero."""
-    n, t = b.count[N], b.count[TAKEN]
+    n, t = b.state[N], b.state[TAKEN]
     for j in range(n):
         b.gram[n, j] = b.gram[j, n] = _along(q, j, b, p)
     b.gram[n, n], b.slack[n], b.radius[n] = p.square[q], p.slack[q], 0.0
@@ -96,7 +96,7 @@ def take(q, b, p):
     for j in range(n):
         p.new[j, t] = 0.0
     p.new[n, t], p.taken[t] = p.y[q], q
-    b.count[N], b.count[TAKEN] = n + 1, t + 1
+    b.state[N], b.state[TAKEN] = n + 1, t + 1
 
 
 @inner
@@ -112,10 +112,10 @@ def _combine(matrix, width, weight, n, target):
 @inner
 def _replace(target, R, b, p, weight):
     """Ball ``target`` becomes the one whose centre has the given weights."""
-    n = b.count[N]
+    n = b.state[N]
     slack, square = 0.0, 0.0
     _combine(p.old, p.old.shape[1], weight, n, target)
-    _combine(p.new, b.count[TAKEN], weight, n, target)
+    _combine(p.new, b.state[TAKEN], weight, n, target)
     for j in range(n):
         slack += weight[j] * weight[j] * b.slack[j]
         for k in range(n):
@@ -124,16 +124,16 @@ def _replace(target, R, b, p, weight):
     for k in range(n):
         b.gram[k, target] = b.gram[target, k]
     b.gram[target, target], b.slack[target], b.radius[target] = square, slack, R
-    b.count[MERGES] += 1
+    b.state[MERGES] += 1
 
 
 @inner
 def _move(source, target, b, p):
     """Ball ``source``, the last, takes the place ``target``."""
-    n = b.count[N]
+    n = b.state[N]
     for k in range(p.old.shape[1]):
         p.old[target, k] = p.old[source, k]
-    for t in range(b.count[TAKEN]):
+    for t in range(b.state[TAKEN]):
         p.new[target, t] = p.new[source, t]
     for k in range(n):
         b.gram[target, k] = b.gram[source, k]
@@ -146,43 +146,43 @@ def _move(source, target, b, p):
 @inner
 def merge_all(b, p, weight):
     """Look-ahead: the ball and all that waits outside it become one ball."""
-    R = enclose(b.gram, b.slack, b.radius, b.count[N], weight)
+    R = enclose(b.gram, b.slack, b.radius, b.state[N], weight)
     _replace(0, R, b, p, weight)
-    b.count[N] = 1
+    b.state[N] = 1
 
 
 @inner
 def merge_pair(b, p, weight):
     """The two balls merge whose common ball is the smallest."""
-    n = b.count[N]
+    n = b.state[N]
     first, second, least = 0, 1, np.inf
     for i in range(n):
         weight[i] = 0.0
         for j in range(i):
             R = pair_radius(j, i, b.gram, b.slack, b.radius)
-            if R < least:
+            if least > R:
                 first, second, least = j, i, R
     R = enclose_pair(first, second, b.gram, b.slack, b.radius, weight)
     _replace(first, R, b, p, weight)
     if second != n - 1:
         _move(n - 1, second, b, p)
-    b.count[N] = n - 1
+    b.state[N] = n - 1
 
 
 @jit
 def online(b, p, n_balls, together, weight):
     """Go through a block, from where the last call stopped; true when all is done."""
-    while b.count[POSITION] < p.y.shape[0]:
-        q = b.count[POSITION]
+    while b.state[POSITION] < p.y.shape[0]:
+        q = b.state[POSITION]
         if not _is_inside(q, b, p):
             if not p.known[q]:
-                b.count[NEED] = q
+                b.state[NEED] = q
                 return False
             take(q, b, p)
-            if b.count[N] > n_balls:
+            if b.state[N] > n_balls:
                 if together:
                     merge_all(b, p, weight)
                 else:
                     merge_pair(b, p, weight)
-        b.count[POSITION] += 1
+        b.state[POSITION] += 1
     return True

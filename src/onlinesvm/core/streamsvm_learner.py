@@ -100,7 +100,8 @@ class Expansions:
         if not kept.all():
             order = np.flatnonzero(kept)
             self.store.rearrange(order, self.store.rows())
-            self.coef, self.key, self.label = self.coef[:, order], self.key[order], self.label[order]
+            self.coef = self.coef[:, order]
+            self.key, self.label = self.key[order], self.label[order]
 
     def keys(self, n: int) -> np.ndarray:
         return self.key
@@ -190,10 +191,10 @@ class StreamSVM:
                 fresh.diagonal / length**2, 1.0 / fresh.bound, y, old, new,
                 np.empty(size, np.int64),
             )  # fmt: skip
-            b.count[POSITION] = b.count[TAKEN] = 0
+            b.state[POSITION] = b.state[TAKEN] = 0
             weight = np.zeros(K + 1)
             while not online(b, p, K, self.together, weight):
-                q = int(b.count[NEED])
+                q = int(b.state[NEED])
                 row = self.kernel.block(fresh.rows.take(slice(q, q + 1)), fresh.rows)[0]
                 gram[q], known[q] = row / (length * length[q]), True
             entered[self._keep(m, p, fresh, length)] = True
@@ -204,10 +205,10 @@ class StreamSVM:
     def _keep(self, m: int, p: Passage, fresh: Fresh, length: np.ndarray) -> np.ndarray:
         """Move machine m's centres to where the passage took them."""
         b, K = self.balls[m], self.n_balls
-        taken = p.taken[: b.count[TAKEN]]
+        taken = p.taken[: b.state[TAKEN]]
         if len(taken):
             old, new = p.old[:K].copy(), p.new[:K, : len(taken)] / length[taken]
-            old[b.count[N] :], new[b.count[N] :] = 0.0, 0.0
+            old[b.state[N] :], new[b.state[N] :] = 0.0, 0.0
             about = Fresh(fresh.rows.take(taken), *(array[taken] for array in fresh[1:]))
             self.centres.mix(m * K, old, new, about.rows, about)
         return taken
@@ -224,7 +225,7 @@ class StreamSVM:
             weights = np.zeros((len(self.balls), len(self.balls) * K))
             square, radius = np.ones(len(self.balls)), np.zeros(len(self.balls))
             for m, b in enumerate(self.balls):
-                n = int(b.count[N])
+                n = int(b.state[N])
                 if n:
                     weight = np.zeros(K + 1)
                     radius[m] = enclose(b.gram, b.slack, b.radius, n, weight)

@@ -39,7 +39,7 @@ class SupportArrays(NamedTuple):
     positive: np.ndarray  # (machines,)
     bias: np.ndarray  # (machines,)
     delta: np.ndarray  # (machines,)
-    count: np.ndarray  # n and the place where an interrupted pass goes on
+    count: np.ndarray  # type: ignore[assignment]  # n, and where an interrupted pass goes on
 
 
 class Fresh(NamedTuple):
@@ -167,9 +167,7 @@ class Support:
             return
         more = max(needed, 2 * capacity) - capacity
         grown = {name: np.pad(getattr(self.a, name), (0, more)) for name in _PER_ROW}
-        grown |= {
-            name: np.pad(getattr(self.a, name), ((0, 0), (0, more))) for name in _PER_MACHINE
-        }
+        grown |= {name: np.pad(getattr(self.a, name), ((0, 0), (0, more))) for name in _PER_MACHINE}
         self.a = self.a._replace(**grown)
 
     def settle(self, fresh: Rows) -> None:

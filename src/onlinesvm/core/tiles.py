@@ -128,6 +128,32 @@ def squared_norms(rows):
     return out
 
 
+@jit
+def compress(rows):
+    """Dense rows as sparse ones: where each begins, columns, values, squared norms."""
+    n, width = rows.shape
+    begin = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        count = 0
+        for j in range(width):
+            count += rows[i, j] != 0
+        begin[i + 1] = begin[i] + count
+    indices = np.empty(begin[n], np.int32)
+    data = np.empty(begin[n], np.float32)
+    squares = np.empty(n, np.float32)
+    for i in range(n):
+        p, total = begin[i], 0.0
+        for j in range(width):
+            value = rows[i, j]
+            if value != 0:
+                indices[p], data[p] = j, value
+                kept = np.float64(data[p])
+                total += kept * kept
+                p += 1
+        squares[i] = total
+    return begin, indices, data, squares
+
+
 @inner
 def _aligned(rows):
     """A zeroed (rows, 64) array that starts on a cache line, so that no load straddles two."""

@@ -228,7 +228,11 @@ def _active(up: np.ndarray, down: np.ndarray, gap: float) -> np.ndarray:
     g_max, g_min = up.max(), down.min()
     bias = np.clip(up[free].mean(), g_min, g_max) if free.any() else (g_max + g_min) / 2
     reach = NEARLY * min(gap, 1.0)
-    keep = free | (up > min(bias - reach, g_max - gap / 4)) | (down < max(bias + reach, g_min + gap / 4))
+    keep = (
+        free
+        | (up > min(bias - reach, g_max - gap / 4))
+        | (down < max(bias + reach, g_min + gap / 4))
+    )
     return np.flatnonzero(keep)
 
 

@@ -50,6 +50,8 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _kernel: Kernel
+    _book: LabelBook
     _weighted = True  # whether the algorithm has a cost that weights can scale
 
     # -- for subclasses -------------------------------------------------------------------
@@ -271,7 +273,7 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         from ..core.rows import Rows
 
         if self._packs and not sparse.issparse(X):
-            X = sparse.csr_matrix(X)
+            return Rows.packed(X, key)
         if sparse.issparse(X) and self._centre is not None:
             X = X.toarray()  # the model is dense and shifted; a block at a time, it fits
         return Rows.of(X, self._centre, key)
@@ -283,7 +285,10 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         number = np.arange(n)
         rows = self._rows(X, number if self._kernel.name == "precomputed" else None)
         diagonal = self._kernel.diagonal(rows)
-        if not np.isfinite(rows.squares).all() or not np.isfinite(diagonal.astype(np.float32)).all():
+        if (
+            not np.isfinite(rows.squares).all()
+            or not np.isfinite(diagonal.astype(np.float32)).all()
+        ):
             raise ValueError(
                 "The values are too large for kernel values in single precision; scale the "
                 "features (for example with StandardScaler)."
@@ -309,9 +314,7 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             Positive for ``classes_[1]`` with two classes, else one column a class.
         """
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-        )
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
         values = self._to_classes(self._learner.decide(self._rows(X)).T)
         return values[0] if len(values) == 1 else values.T
 

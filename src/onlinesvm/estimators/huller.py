@@ -1,4 +1,4 @@
-"""The Huller for scikit-learn: see ``HullerClassifier``. The algorithm is in ``core/huller*.py``."""
+"""The Huller for scikit-learn: see ``HullerClassifier``; the algorithm: ``core/huller*.py``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 
 _MOST_EPOCHS, _MOST_SWEEPS = 1000, 1000
 
-_PROGRESS = 1e-7
+_PROGRESS = 1e-9
 """An epoch that brings the hulls closer by less than this part is the last."""
 
 
@@ -92,7 +92,7 @@ class HullerClassifier(OnlineKernelClassifier):
 
     Notes
     -----
-    The decision function is eq. (3) times 2 / \\|X_P - X_N\\|^2, which makes the margins +1 and
+    The decision function is eq. (3) times ``2 / |X_P - X_N|^2``, which makes the margins +1 and
     -1. With ``C``, training points meet their own coefficient through k + 1/C while learning;
     ``decision_function`` never adds the 1/C. Without ``C``, data that cannot be separated has
     no solution: the two points meet, learning stops with a ``ConvergenceWarning``, and the

@@ -51,6 +51,7 @@ class LabelBook:
             )
 
     def add(self, labels: np.ndarray) -> None:
+        """New labels get the next numbers."""
         for label in labels.tolist():
             self.numbers.setdefault(label, len(self.numbers))
         known = self.classes if not len(labels) else np.concatenate([self.classes, labels])

@@ -11,8 +11,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..core.criteria import SELECTIONS
 from ..kernels import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+from .stopping import RULES, EarlyStopping, hold_out
 
 
 class LASVMClassifier(OnlineKernelClassifier):
@@ -53,6 +55,27 @@ class LASVMClassifier(OnlineKernelClassifier):
     budget : int or None, default=None
         At most so many support vectors; beyond it the least harmful joins its nearest
         neighbour of the same class. Implies learning one by one.
+    selection : {"random", "gradient", "active", "autoactive"}, default="random"
+        Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
+        misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
+        boundary, without a look at its label; ``"autoactive"`` the same, of a sample that ends
+        with its fifth example within 1 + delta / 2 of the boundary, or its hundredth. In
+        ``partial_fit``, examples farther from the boundary than that are skipped.
+    sample_size : int, default=50
+        Random examples among which ``"gradient"`` and ``"active"`` choose.
+    max_iter : int or None, default=None
+        At most so many examples are learned in ``fit``, copies counting as one; None: all.
+    early_stopping : {"margin", "support", "score"} or None, default=None
+        When ``fit`` stops before: when no unseen example lies inside the margin, when the number
+        of support vectors stalls, or when the accuracy on held-out examples does.
+    validation_fraction : float, default=0.1
+        Share of the examples held out for ``early_stopping="score"``.
+    n_iter_no_change : int, default=5
+        Checks in a row without improvement before ``fit`` stops. Each comes after a tenth more
+        iterations.
+    delta_max : float or None, default=None
+        REPROCESS is repeated until delta, the uncertainty of the threshold, is below (section
+        3.5). None: REPROCESS is run once, as listed.
     class_weight : dict, "balanced" or None, default=None
         Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
     cache_size : float, default=200
@@ -80,6 +103,10 @@ class LASVMClassifier(OnlineKernelClassifier):
         Support vectors of each class.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
+    n_iter_ : int
+        Examples learned by ``fit``, copies counting as one.
+    n_looked_at_, n_learned_ : int
+        With a ``selection`` other than ``"random"``: examples judged, and examples learned.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -122,6 +149,13 @@ class LASVMClassifier(OnlineKernelClassifier):
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
         "block_size": [Interval(Integral, 1, None, closed="left")],
         "budget": [Interval(Integral, 2, None, closed="left"), None],
+        "selection": [StrOptions(set(SELECTIONS))],
+        "sample_size": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "early_stopping": [StrOptions(set(RULES)), None],
+        "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "delta_max": [Interval(Real, 0.0, None, closed="neither"), None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "shuffle": ["boolean"],
@@ -139,6 +173,13 @@ class LASVMClassifier(OnlineKernelClassifier):
         epochs: int | str = 1,
         block_size: int = 2048,
         budget: int | None = None,
+        selection: str = "random",
+        sample_size: int = 50,
+        max_iter: int | None = None,
+        early_stopping: str | None = None,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        delta_max: float | None = None,
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
@@ -154,6 +195,13 @@ class LASVMClassifier(OnlineKernelClassifier):
         self.epochs = epochs
         self.block_size = block_size
         self.budget = budget
+        self.selection = selection
+        self.sample_size = sample_size
+        self.max_iter = max_iter
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.delta_max = delta_max
         self.class_weight = class_weight
         self.cache_size = cache_size
         self.shuffle = shuffle
@@ -161,11 +209,22 @@ class LASVMClassifier(OnlineKernelClassifier):
         self.random_state = random_state
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        from ..core.lasvm_learner import LASVM
+        settings: dict[str, Any] = {
+            "tau": self.tol,
+            "cache_size": self.cache_size,
+            "block_size": self.block_size,
+            "budget": self.budget,
+            "delta_max": np.inf if self.delta_max is None else float(self.delta_max),
+        }
+        if self.selection == "random":
+            from ..core.lasvm_learner import LASVM
 
-        return LASVM(
-            kernel, rows, n_labels, tau=self.tol, cache_size=self.cache_size,
-            block_size=self.block_size, budget=self.budget,
+            return LASVM(kernel, rows, n_labels, **settings)
+        from ..core.lasvm_selection import SelectiveLASVM
+
+        return SelectiveLASVM(
+            kernel, rows, n_labels, selection=self.selection, sample_size=self.sample_size,
+            **settings,
         )  # fmt: skip
 
     def _check_labels(self, n_labels: int) -> None:
@@ -197,7 +256,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         """
         learner = getattr(self, "_learner", None)
         label = None if learner is None else self._book.numbers.get(y)
-        if label is None or not self._fast or isinstance(self.class_weight, dict):
+        if learner is None or label is None or not self._fast or isinstance(self.class_weight, dict):
             return self.partial_fit(np.asarray(x)[None, :], [y], sample_weight=[sample_weight])
         shifted = np.asarray(x) - self._centre if self._centre is not None else np.asarray(x)
         row = np.ascontiguousarray(shifted, np.float32)
@@ -224,22 +283,26 @@ class LASVMClassifier(OnlineKernelClassifier):
         self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
     ) -> Iterator[Any]:
         """Section 3.2: epochs of online iterations, then the finishing step."""
+        self._check_together()
         converge = self.epochs == "converge"
-        if converge and self.budget is not None:
-            raise ValueError(
-                "epochs='converge' needs all support vectors of the exact SVM; it cannot be "
-                f"combined with budget={self.budget}."
-            )
-        n = len(data.rows)
-        slacks = np.full(n, np.inf)  # not judged yet
+        held = np.empty(0, np.int64)
+        if self.early_stopping == "score":
+            held = hold_out(data.label, self.validation_fraction, rng)
+        enough = EarlyStopping(self.early_stopping, self.n_iter_no_change, data, held)
+        slacks = np.full(len(data.rows), np.inf)  # not judged yet
+        self.n_iter_ = 0
         for epoch in range(1 if converge else int(self.epochs)):
-            order = rng.permutation(n) if self.shuffle else np.arange(n)
-            steps = learner.epoch(data, order, slacks)
-            yield from progress.epoch(f"epoch {epoch + 1}", steps, learner.n_steps(n))
+            steps, count = self._epoch(learner, data, rng, slacks, enough)
+            yield from progress.epoch(f"epoch {epoch + 1}", steps, count)
             if progress.stopped:
                 return
-        learner.second_look(data, slacks)
-        yield
+            if enough.stopped or self._left() < 1:
+                slacks[np.isposinf(slacks)] = -np.inf  # not asked for: never to be learned
+                break
+        slacks[held] = -np.inf
+        if self.selection == "random":
+            learner.second_look(data, slacks)
+            yield
         done = learner.finish()
         yield
         if converge:
@@ -252,3 +315,80 @@ class LASVMClassifier(OnlineKernelClassifier):
                 ConvergenceWarning,
                 stacklevel=4,
             )
+
+    def _check_together(self) -> None:
+        """Refuse settings that contradict each other."""
+        if self.epochs != "converge":
+            return
+        for name in ("budget", "max_iter", "early_stopping"):
+            if getattr(self, name) is not None:
+                raise ValueError(
+                    "epochs='converge' goes on to the exact SVM; it cannot be combined with "
+                    f"{name}={getattr(self, name)!r}."
+                )
+
+    def _left(self) -> float:
+        return (self.max_iter or np.inf) - self.n_iter_
+
+    def _epoch(
+        self,
+        learner: Any,
+        data: Any,
+        rng: np.random.RandomState,
+        slacks: np.ndarray,
+        enough: EarlyStopping,
+    ) -> tuple[Iterator[Any], int | None]:
+        """One pass over what may be learned, and in how many steps, if that is known."""
+        if self.selection != "random":
+            return self._chosen(learner, data, rng, enough), None
+        n = len(data.rows)
+        order = rng.permutation(n) if self.shuffle else np.arange(n)
+        if len(enough.held):
+            order = order[~np.isin(order, enough.held)]
+        order = order[: int(min(self._left(), n))]
+        steps = self._in_order(learner, data, order, slacks, enough)
+        return steps, learner.n_steps(len(order)) if self.early_stopping is None else None
+
+    def _in_order(
+        self, learner: Any, data: Any, order: np.ndarray, slacks: np.ndarray, enough: EarlyStopping
+    ) -> Iterator[Any]:
+        """Examples as they come (section 3.2)."""
+        before = self.n_iter_
+        for done in learner.epoch(data, order, slacks):
+            self.n_iter_ = before + done
+            yield done
+            if enough(learner, self.n_iter_, order[done:]):
+                return
+
+    def _chosen(
+        self, learner: Any, data: Any, rng: np.random.RandomState, enough: EarlyStopping
+    ) -> Iterator[Any]:
+        """Examples as the criterion wants them (section 4.3)."""
+        from ..core.lasvm_selection import Urn
+
+        weight = data.bound.copy()
+        weight[enough.held] = 0.0
+        urn = Urn(weight, self._left())
+        for chosen in learner.choose(data, rng, urn):
+            self.n_iter_ += len(chosen)
+            yield len(chosen)
+            if enough(learner, self.n_iter_, np.flatnonzero(urn.weight)):
+                return
+
+    # -- fitted attributes ----------------------------------------------------------------
+
+    @property
+    def n_looked_at_(self) -> int:
+        """Examples judged by the criterion of ``selection``."""
+        return self._counted("n_looked_at_").n_looked_at
+
+    @property
+    def n_learned_(self) -> int:
+        """Examples learned of those looked at."""
+        return self._counted("n_learned_").n_learned
+
+    def _counted(self, name: str) -> Any:
+        learner = self._fitted(name)
+        if not hasattr(learner, "n_learned"):
+            raise AttributeError(f"{name} is counted with a selection other than 'random'.")
+        return learner

@@ -326,7 +326,9 @@ class BudgetPerceptronClassifier(PerceptronBase):
     Notes
     -----
     t numbers the iterations: an example that is picked again in a later epoch may join once more
-    as a support vector of its own. Of several that are equally safe the oldest leaves. ``sample_weight`` and ``class_weight`` are refused: there is no cost they could scale.
+    as a support vector of its own. On noisy labels the rule keeps the wrong ones, which are never
+    safe: unless the budget leaves room for many more than those, the model fails, where the
+    averaged perceptron or LASVM with a budget does not. Of several that are equally safe the oldest leaves. ``sample_weight`` and ``class_weight`` are refused: there is no cost they could scale.
 
     References
     ----------

@@ -7,6 +7,7 @@ callbacks are attached with ``estimator.set_callbacks(...)``. A callback may ask
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from typing import Any
 
 try:
@@ -17,6 +18,7 @@ except ImportError:  # scikit-learn before 1.9
         """Nothing to support."""
 
     def with_callbacks(method: Any) -> Any:
+        """The method as it is."""
         return method
 
 
@@ -39,20 +41,21 @@ class FitProgress:
         if self.root is None:
             yield from blocks
             return
-        task = self.root.subcontext(task_name=name, max_subtasks=n_blocks)
-        self._begin(task)
-        part = self._begin(task.subcontext(task_name="block"))
-        for made, item in enumerate(blocks, 1):
-            yield item
-            stop = self._end(part)
-            if stop:
-                self.stopped = True
+        task = self._begin(self.root.subcontext(task_name=name, max_subtasks=n_blocks))
+        blocks, made, more = iter(blocks), 0, True
+        while more and not self.stopped and made != n_blocks:
+            part = self._begin(task.subcontext(task_name="block"))
+            for item in blocks:
+                made += 1
+                yield item
                 break
-            if n_blocks is None or made < n_blocks:
-                part = self._begin(task.subcontext(task_name="block"))
+            else:
+                more = False
+            self.stopped |= self._end(part)
         self.stopped |= self._end(task)
 
     def close(self) -> None:
+        """The fit is done."""
         if self.root is not None:
             self._end(self.root)
 
@@ -60,12 +63,15 @@ class FitProgress:
         return task.call_on_fit_task_begin(estimator=self.estimator, X=self.X, y=self.y)
 
     def _end(self, task: Any) -> bool:
-        state = {"_learner": getattr(self.estimator, "_learner", None)}
+        # A callback may keep the model it is shown; a copy is made only if one asks for it.
         return bool(
             task.call_on_fit_task_end(
-                estimator=self.estimator, X=self.X, y=self.y, reconstruction_attributes=state
+                estimator=self.estimator, X=self.X, y=self.y,
+                reconstruction_attributes=lambda: {
+                    "_learner": deepcopy(getattr(self.estimator, "_learner", None))
+                },
             )
-        )
+        )  # fmt: skip
 
 
 def _listens(estimator: Any) -> bool:

@@ -1,4 +1,4 @@
-"""StreamSVM for scikit-learn: see ``StreamSVMClassifier``; the algorithm: ``core/streamsvm*.py``."""
+"""StreamSVM for scikit-learn: ``StreamSVMClassifier``; the algorithm: ``core/streamsvm*.py``."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class StreamSVMClassifier(OnlineKernelClassifier):
         Constant of ``poly`` and ``sigmoid``.
     merge : {"all", "pair"}, default="all"
         Which balls merge when there are more than ``n_balls``. ``"all"``: look-ahead. All but
-        one ball are examples that wait outside it; when ``n_balls`` of them wait, they and the
-        ball become one, the smallest that encloses them. ``"pair"``: balls of any radius; those
+        one ball are examples that wait outside it; when there are ``n_balls`` of them, they and
+        the ball become one, the smallest that encloses them. ``"pair"``: balls of any radius; those
         two merge whose common ball is smallest.
     normalize : bool, default=True
         Whether phi(x) is divided by its length sqrt(k(x, x)), as the algorithm assumes. With

@@ -1,0 +1,171 @@
+"""How much a label is worth: test error and support vectors against labels used.
+
+Given a pool whose labels are known, a test part and some strategies, lets an ``ActiveLearner`` ask
+its questions, answers them, and measures now and then (lasvm-2005, Figure 16).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from .active import ActiveLearner
+from .selection import Strategy
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """One strategy. Arrays of shape (n_runs, n_points), except ``labels`` of shape (n_points,)."""
+
+    strategy: str
+    labels: np.ndarray
+    error: np.ndarray
+    n_support: np.ndarray
+    seconds: np.ndarray
+
+
+class LearningCurves(list[LearningCurve]):
+    """A list of curves that can be drawn."""
+
+    def plot(self, axes: Any = None) -> Any:
+        """Test error on the left, support vectors on the right, against labels used.
+
+        Parameters
+        ----------
+        axes : sequence of two matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+            The figure drawn on. Runs are averaged; the band is one standard error wide.
+        """
+        from matplotlib.figure import Figure
+
+        if axes is None:
+            axes = Figure(figsize=(9, 3.6), layout="constrained").subplots(1, 2)
+        for curve in self:
+            for axis, values in zip(axes, (curve.error, curve.n_support), strict=True):
+                _draw(axis, curve.labels, values, curve.strategy)
+        axes[0].set(xlabel="labels", ylabel="test error")
+        axes[1].set(xlabel="labels", ylabel="support vectors")
+        axes[0].legend(frameon=False)
+        return axes[0].figure
+
+
+def _draw(axis: Any, labels: np.ndarray, values: np.ndarray, name: str) -> None:
+    mean = values.mean(axis=0)
+    (line,) = axis.plot(labels, mean, label=name)
+    if len(values) > 1:
+        spread = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        axis.fill_between(labels, mean - spread, mean + spread, color=line.get_color(), alpha=0.2)
+    axis.grid(alpha=0.3)
+
+
+def learning_curve(
+    estimator: Any,
+    X_pool: Any,
+    y_pool: Any,
+    X_test: Any,
+    y_test: Any,
+    strategies: Sequence[str | Strategy] = ("active", "random"),
+    n_labels: int = 200,
+    sample_size: int | None = 50,
+    n_points: int = 20,
+    n_runs: int = 1,
+    random_state: Any = None,
+) -> LearningCurves:
+    """Test error and support vectors against labels used, for several strategies.
+
+    Parameters
+    ----------
+    estimator : classifier
+        As ``ActiveLearner`` takes it. Every run starts from a copy.
+    X_pool : {array-like, CSR matrix} of shape (n_pool, n_features)
+        Examples to ask about.
+    y_pool : array-like of shape (n_pool,)
+        The answers.
+    X_test : {array-like, CSR matrix} of shape (n_test, n_features)
+        Examples to measure with.
+    y_test : array-like of shape (n_test,)
+        Their labels.
+    strategies : sequence of {"active", "random"} or callable, default=("active", "random")
+        Strategies to compare; all see the same seeds.
+    n_labels : int, default=200
+        Labels to ask for, at most the size of the pool.
+    sample_size : int or None, default=50
+        As in ``ActiveLearner``.
+    n_points : int, default=20
+        Points of a curve, evenly spread.
+    n_runs : int, default=1
+        Runs of each strategy, with different seeds.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the runs.
+
+    Returns
+    -------
+    curves : LearningCurves
+        A list with one ``LearningCurve`` a strategy, and a method ``plot``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import LASVMClassifier, learning_curve
+    >>> X, y = load_digits(n_class=4, return_X_y=True)
+    >>> model = LASVMClassifier(C=10)
+    >>> active, random = learning_curve(
+    ...     model, X[:500], y[:500], X[500:], y[500:], n_labels=60, n_points=3, random_state=0)
+    >>> active.labels
+    array([20, 40, 60])
+    >>> bool(active.error[0, -1] < 0.05)
+    True
+    """
+    y_pool, y_test = np.asarray(y_pool), np.asarray(y_test)
+    n_labels = min(n_labels, len(y_pool))
+    points = np.unique(np.linspace(0, n_labels, n_points + 1)[1:].astype(int))
+    points = points[points > 0]
+    seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs)
+    curves = LearningCurves()
+    for strategy in strategies:
+        runs = []
+        for seed in seeds:
+            learner = ActiveLearner(estimator, X_pool, strategy, sample_size, int(seed))
+            runs.append(_run(learner, y_pool, X_test, y_test, points))
+        error, support, seconds = np.array(runs).transpose(1, 0, 2)
+        name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", "callable")
+        curves.append(LearningCurve(name, points, error, support, seconds))
+    return curves
+
+
+def _run(
+    learner: ActiveLearner, y_pool: np.ndarray, X_test: Any, y_test: np.ndarray, points: np.ndarray
+) -> np.ndarray:
+    """Error, support vectors and seconds of asking and teaching, at each of the points."""
+    found, spent, asked = [], 0.0, 0
+    for goal in points:
+        start = time.perf_counter()
+        while asked < goal:
+            question = learner.query()
+            learner.teach(question, y_pool[question])
+            asked += 1
+        spent += time.perf_counter() - start
+        found.append((_error(learner, X_test, y_test), _n_support(learner.estimator), spent))
+    return np.array(found, np.float64).T
+
+
+def _error(learner: ActiveLearner, X: Any, y: np.ndarray) -> float:
+    """Share of wrong answers; of a model that knows one class or none, that class is the answer."""
+    known = learner.labels
+    if len(set(known)) < 2:
+        return float(np.mean(y != known[0]))
+    return float(np.mean(learner.estimator.predict(X) != y))
+
+
+def _n_support(model: Any) -> float:
+    support = getattr(model, "n_support_", None)
+    return float("nan") if support is None else float(np.sum(support))

@@ -1,0 +1,84 @@
+"""When enough has been learned: the early stopping rules of ``fit``.
+
+``"margin"``   no example that was not learned yet lies inside the margin (lasvm-2005, 4.4)
+``"support"``  the number of support vectors has stopped growing
+``"score"``    the accuracy on examples held out has stopped growing
+
+A rule is asked now and then: after a tenth more iterations than at the time before. The last two
+stop when ``patience`` answers in a row brought nothing better.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.criteria import distance
+
+RULES = ("margin", "support", "score")
+
+GROWTH, FEWEST = 1.1, 64
+"""Iterations between two checks: a tenth of those made, but at least so many."""
+
+STALLED = 1.005
+"""A support set that has not grown by half a per cent has not grown."""
+
+_CHUNK = 2048
+
+
+class EarlyStopping:
+    """One rule during one fit."""
+
+    def __init__(self, rule: str | None, patience: int, data: Any, held: np.ndarray):
+        self.rule, self.patience, self.data, self.held = rule, patience, data, held
+        self.best, self.waited, self.next_check = -np.inf, 0, FEWEST
+        self.stopped = False
+
+    def __call__(self, learner: Any, n_iter: int, unseen: np.ndarray) -> bool:
+        """Whether to stop, after ``n_iter`` iterations that left the examples ``unseen``."""
+        if self.rule is None or n_iter < self.next_check:
+            return False
+        self.next_check = max(n_iter + FEWEST, int(GROWTH * n_iter))
+        if self.rule == "margin":
+            self.stopped = not _any_within_margin(learner, self.data, unseen)
+        elif self.rule == "support":
+            self.stopped = self._no_better(learner.expansion()[1].shape[1], STALLED)
+        else:
+            self.stopped = self._no_better(self._accuracy(learner), 1.0)
+        return self.stopped
+
+    def _no_better(self, value: float, factor: float) -> bool:
+        if value > self.best * factor or self.best < 0:
+            self.best, self.waited = value, 0
+        else:
+            self.waited += 1
+        return self.waited >= self.patience
+
+    def _accuracy(self, learner: Any) -> float:
+        values = learner.decide(self.data.rows.take(self.held))
+        found = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
+        right = found == self.data.label[self.held]
+        return float(np.average(right, weights=self.data.bound[self.held]))
+
+
+def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
+    """Whether an example not learned yet lies inside the margin, whatever its label."""
+    for first in range(0, len(unseen), _CHUNK):
+        values = learner.decide(data.rows.take(unseen[first : first + _CHUNK]))
+        if (distance(values) < 1.0).any():
+            return True
+    return False
+
+
+def hold_out(label: np.ndarray, fraction: float, rng: np.random.RandomState) -> np.ndarray:
+    """A share of the examples of every class; each class keeps at least one to learn from."""
+    order = rng.permutation(len(label))
+    parts = []
+    for c in np.unique(label):
+        mine = order[label[order] == c]
+        parts.append(mine[: min(int(np.ceil(fraction * len(mine))), len(mine) - 1)])
+    held = np.sort(np.concatenate(parts))
+    if not len(held):
+        raise ValueError("early_stopping='score' needs a class of at least two examples.")
+    return held

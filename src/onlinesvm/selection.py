@@ -1,0 +1,84 @@
+"""Which example to ask about next: strategies over a pool, for any classifier.
+
+A strategy is a function of a classifier and candidates that returns their utilities, one number
+each, the highest being the one to ask about:
+
+    active   - |f(x)|, the closest to the boundary (lasvm-2005, eq. 13); with several classes, the
+             smallest margin between the two best
+
+It needs nothing but the classifier's ``decision_function``. ``diverse`` stands in while there is no
+boundary yet, ``best_of_samples`` is the randomised search of section 4.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .core.criteria import distance
+
+Strategy = Callable[[Any, Any], np.ndarray]
+
+
+def active(estimator: Any, X: Any) -> np.ndarray:
+    """Utility of each row of X: minus its distance from the classifier's boundary.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Fitted, with a ``decision_function``.
+    X : {array-like, CSR matrix} of shape (n_samples, n_features)
+        Candidates.
+
+    Returns
+    -------
+    utilities : ndarray of shape (n_samples,)
+        At most zero; zero on the boundary.
+    """
+    return -distance(np.asarray(estimator.decision_function(X), np.float64))
+
+
+STRATEGIES = ("active", "random")
+"""Strategies that have a name; the second asks about anything, in random order."""
+
+
+def check_utilities(utilities: Any, n: int) -> np.ndarray:
+    """A strategy's answer for n candidates, or one clear error."""
+    found = np.asarray(utilities, np.float64)
+    if found.shape != (n,):
+        raise ValueError(
+            f"The strategy returned an array of shape {found.shape} for {n} candidates; it must "
+            "return one utility each."
+        )
+    if np.isnan(found).any():
+        raise ValueError("The strategy returned NaN.")
+    return found
+
+
+def best_of_samples(utilities: np.ndarray, n: int) -> np.ndarray:
+    """Places of n candidates: the best of each of n parts, the candidates being in random order."""
+    bounds = np.linspace(0, len(utilities), n + 1).astype(int)
+    return np.array([a + utilities[a:b].argmax() for a, b in zip(bounds[:-1], bounds[1:])])
+
+
+def best(utilities: np.ndarray, n: int) -> np.ndarray:
+    """Places of the n best candidates, the best first; of equal ones, the first."""
+    return np.argsort(-utilities, kind="stable")[:n]
+
+
+def diverse(n_candidates: int, n: int, distances: Callable[[int | None], np.ndarray]) -> np.ndarray:
+    """Farthest first: each choice lies as far as can be from all that are known.
+
+    ``distances(None)`` is each candidate's distance from what is known already (all infinite if
+    that is nothing), ``distances(k)`` from candidate k.
+    """
+    nearest = distances(None).astype(np.float64)
+    chosen: list[int] = []
+    for _ in range(min(n, n_candidates)):
+        k = int(nearest.argmax())
+        chosen.append(k)
+        nearest = np.minimum(nearest, distances(k))
+        nearest[chosen] = -np.inf
+    return np.array(chosen, np.int64)
