@@ -247,16 +247,19 @@ def test_fit_begins_anew(kind, stream):
 
 
 @every_online
-def test_sparse_equals_dense_closely(kind, stream):
+def test_sparse_equals_dense(kind, stream):
+    """To the last digits for the linear kernel; for RBF, dense rows are shifted before rounding."""
     X, y = stream
     X = np.where(np.abs(X) > 0.3, X, 0.0)
-    models = [one_by_one(kind).partial_fit(A, y) for A in (X, sparse.csr_matrix(X))]
-    dense, csr = (decide(model, X) for model in models)
-    np.testing.assert_allclose(csr, dense, atol=1e-3)
-    np.testing.assert_allclose(decide(models[1], sparse.csr_matrix(X)), csr, atol=1e-5)
-    np.testing.assert_allclose(decide(models[0], sparse.csr_matrix(X)), dense, atol=1e-5)
-    models[0].partial_fit(sparse.csr_matrix(X[:5]), y[:5])
-    models[1].partial_fit(X[:5], y[:5])
+    S = sparse.csr_matrix(X)
+    for kernel, close in (("linear", 1e-6), ("rbf", 0.1)):
+        dense, csr = (one_by_one(kind, kernel=kernel).partial_fit(A, y) for A in (X, S))
+        np.testing.assert_allclose(decide(csr, S), decide(dense, X), atol=close, rtol=close)
+        assert (csr.predict(X) == dense.predict(X)).mean() > 0.98
+        for model in (dense, csr):
+            np.testing.assert_allclose(decide(model, S), decide(model, X), atol=1e-4)
+        dense.partial_fit(S[:5], y[:5])
+        csr.partial_fit(X[:5], y[:5])
 
 
 # -- bad input changes nothing --------------------------------------------------------------------
@@ -275,7 +278,7 @@ def spoilt(X, y):
         "continuous": (X[:3], np.array([0.1, 0.2, 0.35])),
         "mixed": (X[:3], np.array([1, "a", 2], dtype=object)),
         "other kind": (X[:3], np.array(["a", "b", "a"])),
-        "too large": (np.full((3, 4), 1e30), y[:3]),
+        "too large": (np.outer([1, -1, 1], [1e30] * 4), y[:3]),
         "text": (np.full((3, 4), "word"), y[:3]),
     }
 
@@ -354,9 +357,10 @@ def test_ctrl_c_leaves_a_usable_model(kind, stream):
     calls = [0]
 
     def kernel(A, B):
-        calls[0] += 1
-        if calls[0] == 40:
+        calls[0] += len(A) != len(B)  # equal numbers: k(x, x) is asked for before learning
+        if calls[0] == 20:
             os.kill(os.getpid(), signal.SIGINT)
+            calls[0] += 1
         return rbf_kernel(A, B, gamma=0.3)
 
     before = signal.getsignal(signal.SIGINT)
@@ -370,7 +374,7 @@ def test_ctrl_c_leaves_a_usable_model(kind, stream):
 
 
 INTERRUPTED = """
-import sys, threading, time
+import time
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 from onlinesvm import LASVMClassifier
@@ -380,10 +384,10 @@ X = rng.normal(size=(20000, 3))
 y = (X[:, 0] + rng.normal(size=20000) > 0).astype(int)
 
 def kernel(A, B):
-    if not kernel.told:
+    if len(A) != len(B) and not kernel.told:
         kernel.told = True
         print("learning", flush=True)
-    time.sleep(0.01)
+    time.sleep(0.001)
     return rbf_kernel(A, B, gamma=0.5)
 
 kernel.told = False

@@ -157,7 +157,7 @@ class ActiveLearner:
         return candidates[chosen], found
 
     def _check_query(self, n: int, left: int) -> None:
-        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+        if not _is_count(n):
             raise ValueError(f"n must be an integer of at least 1; got {n!r}.")
         if left == 0:
             raise ValueError(
@@ -313,10 +313,12 @@ def _check_settings(estimator: Any, strategy: Any, sample_size: Any) -> None:
             f"strategy={strategy!r} does not exist; choose one of {', '.join(STRATEGIES)}, or pass "
             "a function of a model and candidates."
         )
-    if sample_size is None:
-        return
-    if not isinstance(sample_size, Integral) or isinstance(sample_size, bool) or sample_size < 1:
+    if sample_size is not None and not _is_count(sample_size):
         raise ValueError(f"sample_size must be None or at least 1; got {sample_size!r}.")
+
+
+def _is_count(n: Any) -> bool:
+    return isinstance(n, Integral) and n is not True and int(n) >= 1
 
 
 def _has_learned(model: Any) -> bool:
@@ -333,6 +335,5 @@ def _has_learned(model: Any) -> bool:
 def _as_list(labels: Any) -> list[Any]:
     """Labels as plain Python values; one alone, text included, is a list of one."""
     if labels is None or isinstance(labels, str | bytes) or np.ndim(labels) == 0:
-        labels = [labels]
-    return [v.item() if isinstance(v, np.generic) or np.ndim(v) == 0 and hasattr(v, "item") else v
-            for v in list(labels)]  # fmt: skip
+        labels = [labels.item() if isinstance(labels, np.ndarray) else labels]
+    return [label.item() if isinstance(label, np.generic) else label for label in labels]

@@ -29,6 +29,9 @@ KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 _INLINE_VALUES = 20_000
 """Below this many values, threads cost more than they bring."""
 
+_FEW = 16
+"""Rows whose k(x, x) a callable is asked for at once: few calls, few values in vain."""
+
 _CHUNK_ROWS = 1024
 """Rows at a time where a block must be stored to make a product."""
 
@@ -72,6 +75,8 @@ class Kernel:
         self.n_evaluations += len(X) * len(Z)
         if out is None:
             out = np.empty((len(X), len(Z)), np.float32)
+        if not len(X) or not len(Z):
+            return out
         if not self.is_compiled:
             out[:, : len(Z)] = self._python_block(X, Z)
             return out
@@ -137,10 +142,9 @@ class Kernel:
         if self.name == "precomputed":
             return X.values[np.arange(len(X)), X.key].astype(np.float64)  # type: ignore[call-overload]
         if self.name == "callable":
-            return np.array(
-                [self._python_block(r, r)[0, 0] for r in (X.take([i]) for i in range(len(X)))],  # type: ignore[arg-type]
-                np.float64,
-            )
+            parts = [X.take(slice(a, a + _FEW)) for a in range(0, len(X), _FEW)]
+            values = [self._python_block(part, part).diagonal() for part in parts]
+            return np.concatenate([np.empty(0), *values])
         squares = X.squares.astype(np.float64)
         if self.name == "linear":
             return squares

@@ -80,6 +80,7 @@ class KernelPool:
             model._check_labels(len(model._book) + len(model._book.missing(labels)))
 
     def learn(self, model: Any, i: int, label: Any) -> None:
+        """One iteration with the label of example i."""
         from .core.lasvm_learner import select
 
         y = np.array([label])
@@ -89,21 +90,24 @@ class KernelPool:
             cost = model._cost(y, None, None)
             data = data._replace(bound=data.bound * cost)
         learner = getattr(model, "_learner", None)
-        if hasattr(learner, "everything"):  # what was asked for is learned, near or far
-            learner.everything = True
+        if learner is not None and hasattr(learner, "everything"):
+            learner.everything = True  # what was asked for is learned, near or far
         model._learn(data, y, np.ones(1), labels)
 
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
+        """Decision values, (n,) or (n, classes)."""
         values = model._to_classes(model._learner.decide(self._fresh.rows.take(which)).T)
         return values[0] if len(values) == 1 else values.T
 
     def distances(self, which: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Squared distances, (which, known)."""
         kernel = replace(self._model._kernel)  # does not count as training
         values = kernel.block(self._fresh.rows.take(which), self._fresh.rows.take(known))
         diagonal = self._fresh.diagonal
         return diagonal[which][:, None] + diagonal[known][None, :] - 2.0 * values
 
     def extend(self, model: Any, X: Any) -> int:
+        """More examples; returns how many."""
         X = validate_data(model, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
         before = self.X, self._fresh
         try:
@@ -128,12 +132,14 @@ class ArrayPool:
         self.classes = classes
 
     def settle(self, model: Any) -> None:
-        model._waiting = []
+        """Nothing is fixed by the pool; labels that wait are kept with the model."""
+        model._waiting = None if hasattr(model, "classes_") else []
 
     def check(self, model: Any, labels: np.ndarray) -> None:
         """Anything goes; the model will say."""
 
     def learn(self, model: Any, i: int, label: Any) -> None:
+        """One iteration with the label of example i."""
         if model._waiting is None:
             model.partial_fit(self.X[i : i + 1], np.array([label]))
             return
@@ -148,14 +154,17 @@ class ArrayPool:
         model._waiting = None
 
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
+        """Decision values, (n,) or (n, classes)."""
         return np.asarray(model.decision_function(self.X[which]), np.float64)
 
     def distances(self, which: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Squared distances, (which, known)."""
         from sklearn.metrics.pairwise import euclidean_distances
 
         return euclidean_distances(self.X[which], self.X[known], squared=True)
 
     def extend(self, model: Any, X: Any) -> int:
+        """More examples; returns how many."""
         X = check_array(X, accept_sparse="csr", dtype=_DTYPES)
         if X.shape[1] != self.X.shape[1]:
             raise ValueError(

@@ -56,7 +56,8 @@ def sets_until_enough(values: np.ndarray, reach: float, n_sets: int) -> list[tup
     candidates do not suffice for is left out, unless it is the only one.
     """
     near = np.append(0, np.cumsum(values < reach))
-    sets, first = [], 0
+    sets: list[tuple[int, int]] = []
+    first = 0
     while first < len(values) and len(sets) < n_sets:
         last = min(int(np.searchsorted(near, near[first] + ENOUGH)), first + MOST)
         if last > len(values) and sets:

@@ -37,7 +37,7 @@ SEEDS = 5
 """Examples of each class that start the support set."""
 
 MOST_REPROCESS = 100_000
-"""Times that REPROCESS is repeated to bring delta below delta_max; never reached but by rounding."""
+"""At most so many REPROCESS after one PROCESS; never reached but where rounding stalls them."""
 
 INSERT, PROCESS, REPROCESS = range(3)
 

@@ -30,6 +30,9 @@ RANDOM_POINTS = 59
 COARSE = 0.1
 """Sweeps leave violations alone that are smaller than this share of the largest."""
 
+RESIDUAL = 1e-9
+"""A working set whose gradient exceeds this share of its terms has a factor that has drifted."""
+
 _EPS = np.finfo(float).eps
 _PATIENCE = 50
 
@@ -151,7 +154,7 @@ class Machine:
         """Sweep until no variable violates; yields the violators found before each sweep."""
         best, stale, made = np.inf, 0, 0
         while True:
-            gradient = self.gradient()
+            gradient = self._checked_gradient()
             self._free_multipliers(gradient)
             violation = self.violations(gradient)
             tol = self.tolerances()
@@ -166,6 +169,21 @@ class Machine:
             now = self.objective()
             stale = 0 if now < best - 1e-15 * abs(best) else stale + 1
             best = min(best, now)
+
+    def _checked_gradient(self) -> np.ndarray:
+        """The gradient; where the working set turns out not to be solved, its factor is made anew."""
+        p = self.problem
+        for _ in range(2):
+            gradient = self.gradient()
+            g = gradient + p.entry * self.beta[p.group]
+            allowed = RESIDUAL * (1.0 + np.abs(gradient[self.held]).max(initial=0.0))
+            if np.abs(g[self.held]).max(initial=0.0) <= allowed:
+                break
+            self.rebuild()
+            if not isinstance(self.source, LowRankSource):
+                nobody = np.empty(0, np.int64)
+                self._work(nobody, self.gradient(), np.ones(len(p)), passes=1)
+        return gradient
 
     def _free_multipliers(self, gradient: np.ndarray) -> None:
         """A multiplier that no member of the working set fixes: the middle of what is allowed."""
@@ -295,10 +313,10 @@ class Machine:
     def _sweep_all(self, tol: np.ndarray) -> None:
         """Every variable in turn, gradients from Z."""
         p, Z = self.problem, self.source.Z  # type: ignore[union-attr]
-        if self._signed is None:
-            self._signed = np.ascontiguousarray(Z[p.row] * p.sign[:, None])
         n = len(p)
         self._reserve(min(n, Z.shape[1] + len(self.beta) + 1))
+        if self._signed is None:
+            self._signed = np.ascontiguousarray(Z[p.row] * p.sign[:, None])
         place = self.place()
         at = Local(
             np.empty((0, 0)), self._signed, p.linear, self.alpha.copy(), p.ridge, p.upper,

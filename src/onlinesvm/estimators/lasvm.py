@@ -256,7 +256,8 @@ class LASVMClassifier(OnlineKernelClassifier):
         """
         learner = getattr(self, "_learner", None)
         label = None if learner is None else self._book.numbers.get(y)
-        if learner is None or label is None or not self._fast or isinstance(self.class_weight, dict):
+        weighs = isinstance(self.class_weight, dict)
+        if learner is None or label is None or weighs or not self._fast:
             return self.partial_fit(np.asarray(x)[None, :], [y], sample_weight=[sample_weight])
         shifted = np.asarray(x) - self._centre if self._centre is not None else np.asarray(x)
         row = np.ascontiguousarray(shifted, np.float32)
