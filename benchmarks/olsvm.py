@@ -9,9 +9,9 @@ the paper's solver had by default, a million. Times are the best of several fits
     python -m benchmarks.olsvm --folds 1 --sets two_normals:15000
     python -m benchmarks.olsvm --sets none           # Figures 5 to 8 alone
 
-σ of exp(-|x - z|²/(2σ²)) is the paper's 0.1, 1, 10, 100 on standardised features. "σ is different for
-each dataset", it says without saying how: on the chess board, whose squares have side 0.5, it is
-0.03 to 0.24, since wider kernels cannot see the squares.
+σ of exp(-|x - z|²/(2σ²)) is the paper's 0.1, 1, 10, 100 on standardised features. "σ is different
+for each dataset", it says without saying how: on the chess board, whose squares have side 0.5, it
+is 0.03 to 0.24, since wider kernels cannot see the squares.
 """
 
 from __future__ import annotations
@@ -182,8 +182,8 @@ def draw(found: dict[str, Any], path: Path) -> None:
 
 
 def figure_text(found: dict[str, Any]) -> str:
-    lines = ["", "Chess board, 4,992 rows, 36 runs:", "", "| list | mean error, % | median fit, ms |"]
-    lines.append("|---|---|---|")
+    lines = ["", "Chess board, 4,992 rows, 36 runs:", ""]
+    lines += ["| list | mean error, % | median fit, ms |", "|---|---|---|"]
     for key, v in found.items():
         error, ms = np.mean(v["error"]), 1e3 * np.median(v["seconds"])
         lines.append(f"| {key} | {error:.2f} | {ms:.1f} |")

@@ -17,15 +17,45 @@ ESTIMATORS = [
 
 _SEQUENTIAL = (
     "an example of weight 2 is not two examples to an algorithm that visits them one after "
-    "another and stops short of the optimum; LASVM with epochs='converge' is tested for it"
+    "another and stops short of the optimum; LASVM with epochs='converge' is tested for it below"
+)
+_SCALE = "gamma='scale' depends on the rows as given; with a gamma of its own it is tested below"
+_HARD = "the hard margin has no cost that a weight could scale: weights are refused without C"
+_NO_COST = "there is no cost that a weight could scale: weights are refused"
+_ZERO = "a row of zeros has no direction and cannot be scaled to unit norm: it is refused"
+
+_EQUIVALENCE = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+_WEIGHTS = (
+    *_EQUIVALENCE,
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_list",
+    "check_sample_weights_shape",
+    "check_sample_weights_not_overwritten",
+    "check_all_zero_sample_weights_error",
+    "check_classifiers_one_label_sample_weights",
+)
+_SPARSE = (
+    "check_estimators_dtypes",
+    "check_estimator_sparse_tag",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
 )
 
 # For each estimator, the checks it cannot pass, with the reason.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
-    "LASVMClassifier": {
-        "check_sample_weight_equivalence_on_dense_data": _SEQUENTIAL,
-        "check_sample_weight_equivalence_on_sparse_data": _SEQUENTIAL,
-    },
+    "LASVMClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
+    "NORMAClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
+    "OLSVMClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
+    "PegazClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
+    "SimpleSVMClassifier": dict.fromkeys(_EQUIVALENCE, _SCALE),
+    "SimpleSVMOneClass": dict.fromkeys(_EQUIVALENCE, _SCALE),
+    "SimpleSVMRegressor": dict.fromkeys(_EQUIVALENCE, _SCALE),
+    "HullerClassifier": dict.fromkeys((*_WEIGHTS, "check_class_weight_classifiers"), _HARD),
+    "StreamSVMClassifier": dict.fromkeys(_WEIGHTS, _NO_COST) | dict.fromkeys(_SPARSE, _ZERO),
 }
 
 
@@ -46,17 +76,26 @@ def test_every_expected_failure_is_of_a_public_estimator_and_has_a_reason(name):
     assert all(len(reason) > 20 for reason in EXPECTED_FAILURES[name].values())
 
 
-@pytest.mark.parametrize("block_size", [16, 2048])
-def test_weights_are_repetitions_at_convergence(block_size):
-    """What the expected failures above are about, where the algorithm does reach the optimum."""
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("LASVMClassifier", {"epochs": "converge", "tol": 1e-4, "block_size": 16}),
+        ("LASVMClassifier", {"epochs": "converge", "tol": 1e-4, "block_size": 2048}),
+        ("SimpleSVMClassifier", {}),
+        ("SimpleSVMRegressor", {}),
+        ("SimpleSVMOneClass", {}),
+    ],
+)
+def test_weights_are_repetitions_where_the_optimum_is_reached(name, settings):
+    """What the expected failures above are about, with gamma the same for both."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = (X[:, 0] + 0.5 * rng.normal(size=60) > 0).astype(int)
     weight = rng.integers(0, 4, size=60)
-    settings = {"epochs": "converge", "tol": 1e-4, "block_size": block_size, "random_state": 0}
-    weighted = onlinesvm.LASVMClassifier(gamma=0.5, **settings).fit(X, y, sample_weight=weight)
-    repeated = onlinesvm.LASVMClassifier(gamma=0.5, **settings)
+    weighted, repeated = (getattr(onlinesvm, name)(gamma=0.5, **settings) for _ in range(2))
+    weighted.fit(X, y, sample_weight=weight)
     repeated.fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    output = "predict" if name.endswith("Regressor") else "decision_function"
     np.testing.assert_allclose(
-        weighted.decision_function(X), repeated.decision_function(X), atol=2e-3
+        getattr(weighted, output)(X), getattr(repeated, output)(X), atol=2e-3
     )

@@ -230,7 +230,10 @@ def test_dense_and_sparse_rows_agree(cls):
     dense = cls(gamma=0.001, shuffle=False).fit(X, y)
     csr = cls(gamma=0.001, shuffle=False).fit(sparse.csr_matrix(X), y)
     np.testing.assert_allclose(
-        dense.decision_function(X), csr.decision_function(sparse.csr_matrix(X)), rtol=1e-3, atol=1e-3
+        dense.decision_function(X),
+        csr.decision_function(sparse.csr_matrix(X)),
+        rtol=1e-3,
+        atol=1e-3,
     )
 
 

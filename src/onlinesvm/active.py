@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from copy import deepcopy
 from numbers import Integral
 from typing import Any
@@ -104,6 +105,7 @@ class ActiveLearner:
         self._classes_before = len(self._start.classes_) if _has_learned(self._start) else 0
         self._answers: dict[int, Any] = {}
         self._aside: set[int] = set()
+        self._familiar: set[Any] = set()  # labels found to be in order
         self._open = np.ones(len(self), bool)
         self._turn = 0  # how often the state has changed
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
@@ -287,11 +289,15 @@ class ActiveLearner:
             twice = [int(i) for i, count in zip(*np.unique(where, return_counts=True)) if count > 1]
             raise ValueError(f"Taught twice in one call: {twice}.")
         known = [label for label in given if label is not None]
-        if known:
-            self._check_labels(unique_labels(np.array(known)))
+        if not all(isinstance(label, Hashable) and label in self._familiar for label in known):
+            self._check_labels(known)
         return list(zip(where.tolist(), given))
 
-    def _check_labels(self, labels: np.ndarray) -> None:
+    def _check_labels(self, given: list[Any]) -> None:
+        texts = sum(isinstance(label, str) for label in given)
+        if texts not in (0, len(given)):
+            raise ValueError("Mix of label input types: labels must all be numbers or all strings.")
+        labels = unique_labels(np.array(given))
         if self.classes is not None:
             unknown = np.setdiff1d(labels, self.classes)
             if len(unknown):
@@ -299,6 +305,7 @@ class ActiveLearner:
                     f"Unknown label {unknown[0]!r}: the classes are {self.classes.tolist()}."
                 )
         self._pool.check(self.estimator, labels)
+        self._familiar.update(labels.tolist())
 
 
 def _check_settings(estimator: Any, strategy: Any, sample_size: Any) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .numerics import ORDERED_MATH, inner, jit
+from .numerics import ORDERED_MATH, REORDERED_MATH, inner, jit
 from .threads import over_rows, thread_count
 from .vector64 import WIDTH, dense_panel_dot, sparse_panel_dot
 
@@ -83,6 +83,17 @@ def _dense_dots(values, panel, out, top, first, last):
         for q in range(count):
             dense_panel_dot(values[i + q], panel, sums[q])
         _turn(sums, out, top, i, count)
+
+
+@jit(fastmath=REORDERED_MATH)
+def weigh(slots, which, coef, out, first, last):
+    """out[j] += sum_p coef[p] slots[which[p], j] for the columns first .. last."""
+    for start in range(first, last, 2048):
+        stop = min(start + 2048, last)
+        for p in range(which.shape[0]):
+            row, factor = slots[which[p]], coef[p]
+            for j in range(start, stop):
+                out[j] += factor * row[j]
 
 
 class ExactRows:
@@ -220,10 +231,19 @@ def _dense(values: Any) -> np.ndarray:
 
 
 def product(left: ExactRows, right: ExactRows, coef: np.ndarray) -> np.ndarray:
-    """sum_j k(x_p, z_j) coef[j, c] in chunks, (len(left), machines) float64."""
-    out = np.zeros((len(left), coef.shape[1]))
-    size = max(1, _CHUNK_VALUES // max(1, len(right)))
-    for first in range(0, len(left) if len(right) else 0, size):
-        part = np.arange(first, min(first + size, len(left)))
-        out[part] = left.take(part).block(right) @ coef
-    return out
+    """sum_j k(x_p, z_j) coef[j, c], (len(left), machines) float64.
+
+    Sums run over j in order: an example's value does not depend on which others are asked for.
+    """
+    out = np.zeros((coef.shape[1], len(left)))
+    size = max(1, _CHUNK_VALUES // max(1, len(left)))
+    for first in range(0, len(right) if len(left) else 0, size):
+        part = np.arange(first, min(first + size, len(right)))
+        some, every = right.take(part), np.arange(len(part))
+        # Precomputed values stand with the examples that are asked for.
+        given = left.kernel.name == "precomputed"
+        values = np.ascontiguousarray(left.block(some).T) if given else some.block(left)
+        for machine in range(coef.shape[1]):
+            weights = np.ascontiguousarray(coef[part, machine])
+            weigh(values, every, weights, out[machine], 0, len(left))
+    return out.T

@@ -21,11 +21,16 @@ _PER_MACHINE = ("coef", "past")
 def make_machines(positive: list[int]) -> Machines:
     """Machines that have learned nothing."""
     n = len(positive)
-    zeros = (np.zeros(n) for _ in range(3))
     return Machines(
-        np.array(positive, np.int64), np.zeros(n, np.int64), np.ones(n), *zeros, np.ones(n),
-        np.zeros(n),
-    )  # fmt: skip
+        positive=np.array(positive, np.int64),
+        step=np.zeros(n, np.int64),
+        scale=np.ones(n),
+        total=np.zeros(n),
+        bias=np.zeros(n),
+        bias_past=np.zeros(n),
+        factor=np.ones(n),
+        carried=np.zeros(n),
+    )
 
 
 def join_machines(k: Machines, other: Machines) -> Machines:
@@ -52,9 +57,9 @@ class Expansion:
 
     def examples(self, which: slice) -> Fresh:
         """Some of the rows, as the examples they once were."""
-        parts = (getattr(self, name)[: self.n][which] for name in ("label", "bound"))
         rows = self.rows().take(which)
-        return Fresh(rows, *parts, np.zeros(len(rows)), self.key[: self.n][which])
+        label, bound, key = (getattr(self, name)[: self.n][which] for name in _PER_ROW)
+        return Fresh(rows, label, bound, np.zeros(len(rows)), key)
 
     def gather(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and past sums at ``slots``; zero where a slot is -1."""

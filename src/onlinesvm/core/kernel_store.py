@@ -11,23 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from .exact_kernels import ExactRows
-from .numerics import REORDERED_MATH, jit
+from .exact_kernels import ExactRows, weigh
+from .numerics import jit
 from .threads import over_rows, thread_count
 
 _CHUNK_VALUES = 1 << 21
 _INLINE_VALUES = 100_000
-
-
-@jit(fastmath=REORDERED_MATH)
-def _weigh(slots, which, coef, out, first, last):
-    """out[j] += sum_p coef[p] slots[which[p], j] for the columns first .. last."""
-    for start in range(first, last, 2048):
-        stop = min(start + 2048, last)
-        for p in range(which.shape[0]):
-            row, factor = slots[which[p]], coef[p]
-            for j in range(start, stop):
-                out[j] += factor * row[j]
 
 
 @jit
@@ -150,7 +139,7 @@ class KernelStore:
         small = len(places) * len(self) < _INLINE_VALUES
         threads = 1 if small else thread_count(self.rows.kernel.n_jobs)
         over_rows(
-            lambda a, b: _weigh(self.slots, places, weights, out, a, b), len(self), threads
+            lambda a, b: weigh(self.slots, places, weights, out, a, b), len(self), threads
         )
         rest, weights = which[~stored], coef[~stored]
         size = max(1, _CHUNK_VALUES // max(1, len(self)))

@@ -29,7 +29,7 @@ from .rows import Rows, RowStore
 from .sgd_learner import select
 from .support import Fresh
 
-# Places in BudgetArrays.count
+# Places in BudgetArrays.state
 N, POSITION, VICTIM, HOLE, CLOCK = range(5)
 
 TIE = 1e-9
@@ -51,14 +51,14 @@ class BudgetArrays(NamedTuple):
     handle: np.ndarray  # where the row is: in the store, or (beyond it) in the block
     positive: np.ndarray  # (machines,)
     gram: np.ndarray  # (slots, slots) float32, or empty
-    count: np.ndarray
+    state: np.ndarray  # integers, see above
 
 
 @inner(fastmath=REORDERED_MATH)
 def _output(values, m, a):
     """Step 3."""
     total = 0.0
-    for s in range(a.count[N]):
+    for s in range(a.state[N]):
         total += a.alpha[m, s] * values[a.column[s]]
     return total
 
@@ -68,17 +68,17 @@ def _join(q, k, values, label, diagonal, key, stored, a, row):
     """Slot k takes example q, as yet without a coefficient; ``row`` gets its kernel values."""
     a.label[k], a.diagonal[k], a.key[k] = label[q], diagonal[q], key[q]
     a.column[k], a.handle[k] = values.shape[1] - values.shape[0] + q, stored + q
-    a.count[CLOCK] += 1
-    a.stamp[k] = a.count[CLOCK]
+    a.state[CLOCK] += 1
+    a.stamp[k] = a.state[CLOCK]
     for m in range(a.alpha.shape[0]):
         a.alpha[m, k] = 0.0
-    if k == a.count[N]:
-        a.count[N] += 1
-    for s in range(a.count[N]):
+    if k == a.state[N]:
+        a.state[N] += 1
+    for s in range(a.state[N]):
         row[s] = values[q, a.column[s]]
     row[k] = diagonal[q]  # a computed value may be off by one bit, which would break ties
     if a.gram.shape[0] > 0:
-        for s in range(a.count[N]):
+        for s in range(a.state[N]):
             a.gram[s, k] = a.gram[k, s] = row[s]
 
 
@@ -86,7 +86,7 @@ def _join(q, k, values, label, diagonal, key, stored, a, row):
 def safest(a):
     """Step 4b: whom S can best do without."""
     best, where = -np.inf, 0
-    for s in range(a.count[N]):
+    for s in range(a.state[N]):
         safety = np.inf
         for m in range(a.alpha.shape[0]):
             alpha = a.alpha[m, s]
@@ -102,7 +102,7 @@ def safest(a):
 @inner
 def _shift(m, change, row, a):
     """alpha of the row changes by ``change``: all outputs follow."""
-    for s in range(a.count[N]):
+    for s in range(a.state[N]):
         a.out[m, s] += change * row[s]
 
 
@@ -112,31 +112,31 @@ def _leave(v, row, a):
         if a.alpha[m, v] != 0.0:
             _shift(m, -a.alpha[m, v], row, a)
             a.alpha[m, v] = 0.0
-    a.count[VICTIM], a.count[HOLE] = -1, v
+    a.state[VICTIM], a.state[HOLE] = -1, v
 
 
 @jit
 def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
     """Go through a block from where the last call stopped; true when all is done.
 
-    Without ``gram`` it returns false when slot ``count[VICTIM]`` is to leave; the next call brings
+    Without ``gram`` it returns false when slot ``state[VICTIM]`` is to leave; the next call brings
     that slot's kernel ``row`` (``given``).
     """
     machines = a.alpha.shape[0]
     outputs = np.empty(machines)
     if given:
-        _leave(a.count[VICTIM], row, a)
-        a.count[POSITION] += 1
-    while a.count[POSITION] < label.shape[0]:
-        q = a.count[POSITION]
+        _leave(a.state[VICTIM], row, a)
+        a.state[POSITION] += 1
+    while a.state[POSITION] < label.shape[0]:
+        q = a.state[POSITION]
         joins = False
         for m in range(machines):
             y = 1.0 if label[q] == a.positive[m] else -1.0
             outputs[m] = _output(values[q], m, a)
             joins = joins or y * outputs[m] <= beta
         if joins:
-            k = a.count[HOLE] if a.count[HOLE] >= 0 else a.count[N]
-            a.count[HOLE] = -1
+            k = a.state[HOLE] if a.state[HOLE] >= 0 else a.state[N]
+            a.state[HOLE] = -1
             _join(q, k, values, label, diagonal, key, stored, a, row)
             for m in range(machines):
                 y = 1.0 if label[q] == a.positive[m] else -1.0
@@ -144,13 +144,13 @@ def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
                 if y * outputs[m] <= beta:
                     a.alpha[m, k] = y
                     _shift(m, y, row, a)
-            if a.count[N] > budget:
+            if a.state[N] > budget:
                 v = safest(a)
-                a.count[VICTIM] = v
+                a.state[VICTIM] = v
                 if a.gram.shape[0] == 0:
                     return False
                 _leave(v, a.gram[v], a)
-        a.count[POSITION] += 1
+        a.state[POSITION] += 1
     return True
 
 
@@ -197,9 +197,9 @@ class BudgetPerceptron:
 
     def _replay(self, a: BudgetArrays) -> None:
         """The newest machine goes through the rows, all of them its counter-examples."""
-        n, rows = int(a.count[N]), self.store.rows()
+        n, rows = int(a.state[N]), self.store.rows()
         for s in range(n):
-            if s != a.count[HOLE] and a.out[-1, s] >= -self.margin:
+            if s != a.state[HOLE] and a.out[-1, s] >= -self.margin:
                 a.alpha[-1, s] = -1.0
                 a.out[-1, :n] -= self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
 
@@ -219,7 +219,7 @@ class BudgetPerceptron:
             values[:, :n] = self.kernel.block(fresh.rows, self.store.rows())
         values[:, n:] = self.kernel.block(fresh.rows, fresh.rows)
         a, stored, given = self.a, n, False
-        a.count[POSITION] = 0
+        a.state[POSITION] = 0
         a.column[:n] = a.handle[:n] = np.arange(n)
         row = np.empty(len(a.label), np.float32)
         while not online(
@@ -228,14 +228,14 @@ class BudgetPerceptron:
         ):  # fmt: skip
             self._settle(fresh.rows, stored)
             stored, given = self.store.n, True
-            victim, rows = int(a.count[VICTIM]), self.store.rows()
+            victim, rows = int(a.state[VICTIM]), self.store.rows()
             row[: len(rows)] = self.kernel.block(rows.take(slice(victim, victim + 1)), rows)[0]
             row[victim] = a.diagonal[victim]
         self._settle(fresh.rows, stored)
 
     def _settle(self, fresh: Rows, stored: int) -> None:
         """Bring the store in line with ``handle``."""
-        n = int(self.a.count[N])
+        n = int(self.a.state[N])
         self.store.rearrange(self.a.handle[:n], fresh)
         self.a.handle[:n] = np.arange(n)
 
@@ -244,7 +244,7 @@ class BudgetPerceptron:
         a, old = self.a, len(self.a.label)
         if needed <= old:
             return
-        larger = _arrays(min(max(needed, 2 * old), self.budget + 1), a.positive, a.count)
+        larger = _arrays(min(max(needed, 2 * old), self.budget + 1), a.positive, a.state)
         for name in ("alpha", "out"):
             getattr(larger, name)[:, :old] = getattr(a, name)
         for name in ("label", "diagonal", "key", "stamp", "column", "handle"):
@@ -289,7 +289,7 @@ class BudgetPerceptron:
         return replace(self.kernel).product(rows, vectors, alpha) + bias
 
 
-def _arrays(slots: int, positive: np.ndarray, count: np.ndarray | None = None) -> BudgetArrays:
+def _arrays(slots: int, positive: np.ndarray, state: np.ndarray | None = None) -> BudgetArrays:
     """Empty slots."""
     machines = len(positive)
     whole = (np.zeros(slots, np.int64) for _ in range(5))
@@ -297,5 +297,5 @@ def _arrays(slots: int, positive: np.ndarray, count: np.ndarray | None = None) -
     return BudgetArrays(
         np.zeros((machines, slots)), np.zeros((machines, slots)), label, np.zeros(slots), key,
         stamp, column, handle, positive, np.zeros((slots, slots), np.float32),
-        np.array([0, 0, -1, -1, 0]) if count is None else count,
+        np.array([0, 0, -1, -1, 0]) if state is None else state,
     )  # fmt: skip

@@ -4,11 +4,11 @@
 
     o(X) = K(X, S) a          one fused product for all fresh examples X that came together
 
-and ``core.sgd.online`` goes through blocks B of them with K(B, B). ``epoch`` passes over a data set at
-hand; with ``cached`` outputs it keeps o for all examples (olsvm-2016, Lists 3) and after each block
-adds the block's kernel columns, o += K(:, B) (change of a_B). With ``every_column`` the columns of
-all examples of the block are computed, violators or not: time then depends on the number of
-examples and epochs alone.
+and ``core.sgd.online`` goes through blocks B of them with K(B, B). ``epoch`` passes over a data set
+at hand; with ``cached`` outputs it keeps o for all examples (olsvm-2016, Lists 3) and after each
+block adds the block's kernel columns, o += K(:, B) (change of a_B). With ``every_column`` the
+columns of all examples of the block are computed, violators or not: time then depends on the
+number of examples and epochs alone.
 """
 
 from __future__ import annotations

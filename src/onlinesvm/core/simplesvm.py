@@ -193,6 +193,15 @@ def _first_bound(at, w, sigma):
 
 
 @inner
+def _alone(i, at, w):
+    """Whether no member of the working set shares the violator's equality row."""
+    for p in range(w.count[M]):
+        if at.group[w.member[p]] == at.group[i]:
+            return False
+    return True
+
+
+@inner
 def drop(p, at, w):
     """The variable at position p of the working set goes to the bound that it has met."""
     i = w.member[p]
@@ -210,9 +219,13 @@ def remove(p, at, w):
         lowrank.leave(w.member[p], at, w)
     else:
         leave(w.U, w.V, m, p)
+    i = w.member[p]
     for q in range(p, m - 1):
         w.member[q] = w.member[q + 1]
         at.place[w.member[q]] = q
+    if w.R.shape[0] == 0 and _alone(i, at, w):  # its border row is empty: not nearly, exactly
+        for q in range(m):
+            w.V[at.group[i], q] = 0.0
 
 
 @inner
@@ -230,15 +243,6 @@ def enter(i, at, w):
     w.member[m] = i
     at.place[i] = m
     w.count[M] = m + 1
-    return True
-
-
-@inner
-def _alone(i, at, w):
-    """Whether no member of the working set shares the violator's equality row."""
-    for p in range(w.count[M]):
-        if at.group[w.member[p]] == at.group[i]:
-            return False
     return True
 
 

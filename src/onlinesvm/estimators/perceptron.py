@@ -48,7 +48,7 @@ class PerceptronBase(OnlineKernelClassifier):
     # No ``sample_weight`` in the signatures, so that tools which look there do not offer one;
     # who passes it all the same is told why not.
 
-    def fit(self, X: Any, y: Any, **refused: Any) -> Any:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, **refused: Any) -> Any:
         """Learn a data set at hand.
 
         Parameters
@@ -67,7 +67,7 @@ class PerceptronBase(OnlineKernelClassifier):
         """
         return super().fit(X, y, **refused)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:  # type: ignore[override]
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:
         """Learn examples of a stream, one row or many, in the order given.
 
         A call with bad input changes nothing. Labels never seen before are welcome.
@@ -115,9 +115,11 @@ class KernelPerceptronClassifier(PerceptronBase):
     Looks for any o(x) = sum_i a_i k(x, x_i) with y_i o(x_i) > 0 for all examples. For each example
     in turn: if y_t o(x_t) <= 0, it joins the support vectors with a_t = y_t (steps 3 and 4 of
     the listing in section 2.2 of Bordes et al. 2005). It stops changing if a solution exists; on
-    noisy data support vectors pile up. Several classes: one machine a class against the rest, all on the same kernel values. A label
+    noisy data support vectors pile up.
+
+    Several classes: one machine a class against the rest, all on the same kernel values. A label
     that appears in mid-stream gets a machine that first learns the present support vectors as
-    counter-examples, with steps of its own.
+    counter-examples.
 
     Parameters
     ----------
@@ -190,9 +192,11 @@ class AveragedPerceptronClassifier(PerceptronBase):
         o(x) = 1/T sum_t o_t(x),    o_t the perceptron after example t
 
     so a state counts as often as it survived. The average is kept as one running sum for each
-    coefficient, not as copies of the states. Several classes: one machine a class against the rest, all on the same kernel values. A label
+    coefficient, not as copies of the states.
+
+    Several classes: one machine a class against the rest, all on the same kernel values. A label
     that appears in mid-stream gets a machine that first learns the present support vectors as
-    counter-examples, with steps of its own.
+    counter-examples.
 
     Parameters
     ----------
@@ -328,7 +332,9 @@ class BudgetPerceptronClassifier(PerceptronBase):
     t numbers the iterations: an example that is picked again in a later epoch may join once more
     as a support vector of its own. On noisy labels the rule keeps the wrong ones, which are never
     safe: unless the budget leaves room for many more than those, the model fails, where the
-    averaged perceptron or LASVM with a budget does not. Of several that are equally safe the oldest leaves. ``sample_weight`` and ``class_weight`` are refused: there is no cost they could scale.
+    averaged perceptron does not. Of several that are equally
+    safe the oldest leaves. ``sample_weight`` and ``class_weight`` are refused: there is no cost
+    they could scale.
 
     References
     ----------

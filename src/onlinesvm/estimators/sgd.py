@@ -93,6 +93,7 @@ class NORMAClassifier(StochasticGradientClassifier):
     by List 1 of Kecman and Melki (2016). Step t, with eta = C sqrt(2 / t), shrinks every
     coefficient but the example's own, a_j <- (1 - eta / C) a_j, and sets a_i <- eta y_i if
     y_i o(x_i) <= 1. The oldest examples fade away, so NORMA follows a stream that changes.
+
     Several classes: one machine a class against the rest, all on the same kernel values. A label
     that appears in mid-stream gets a machine that first learns the present support vectors as
     counter-examples, with steps of its own.
@@ -189,7 +190,10 @@ class PegazClassifier(StochasticGradientClassifier):
 
     by List 2 of Kecman and Melki (2016): at step t the coefficients are a = eta beta with
     eta = C sqrt(2 / t); if y_i o(x_i) <= 1, beta_i <- beta_i + y_i. It is Pegasos without the
-    projection. Several classes: one machine a class against the rest, all on the same kernel values. A label
+    projection.
+
+
+    Several classes: one machine a class against the rest, all on the same kernel values. A label
     that appears in mid-stream gets a machine that first learns the present support vectors as
     counter-examples, with steps of its own.
 
@@ -286,6 +290,7 @@ class OLSVMClassifier(StochasticGradientClassifier):
     cached output o_i of the next example. If y_i o_i < 1, a_i <- a_i + eta y_i and all outputs
     move by the kernel column, o <- o + eta y_i k(:, x_i). The regularised loss shrinks the
     example's own coefficient besides, a_i <- (1 - eta / C) a_i, unless y_i o_i = 1.
+
     Several classes: one machine a class against the rest, all on the same kernel values. A label
     that appears in mid-stream gets a machine that first learns the present support vectors as
     counter-examples, with steps of its own.

@@ -289,7 +289,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         lost = np.setdiff1d(learner.target, left)
         if len(lost):
             label = self._book.classes[np.flatnonzero(self._book.order() == lost[0])[0]]
-            raise ValueError(f"All examples of class {label!r} would be forgotten; keep one.")
+            raise ValueError(f"All examples of class {label} would be forgotten; keep one.")
         self._check_nu(left, weight)
 
     def _costs(self, y: np.ndarray, labels: Any, weight: np.ndarray) -> np.ndarray:

@@ -1,0 +1,250 @@
+"""Bad input to LASVMClassifier: one clear error, the model as it was. Odd input: just works."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+
+from onlinesvm import LASVMClassifier
+
+X, y = make_blobs(120, centers=2, n_features=3, cluster_std=1.0, random_state=0)
+ONES = np.ones(120)
+
+
+def changed(array, where, value):
+    array = np.array(array, dtype=np.result_type(array, type(value)))
+    array[where] = value
+    return array
+
+
+def wrong_shape(A, B):
+    return np.ones((len(A), len(B) + 1))
+
+
+def not_finite(A, B):
+    return np.full((len(A), len(B)), np.inf)
+
+
+# what is wrong: arguments of fit, parameters, part of the message
+BAD_FIT = {
+    "nan": ((changed(X, (3, 1), np.nan), y), {}, "Input X contains NaN"),
+    "infinity": ((changed(X, (3, 1), -np.inf), y), {}, "Input X contains infinity"),
+    "nan sparse": (
+        (sparse.csr_matrix(changed(X, (3, 1), np.nan)), y), {}, "Input X contains NaN",
+    ),
+    "nan label": ((X, changed(y.astype(float), 5, np.nan)), {}, "Input y contains NaN"),
+    "no rows": ((X[:0], y[:0]), {}, r"Found array with 0 sample\(s\)"),
+    "no features": ((X[:, :0], y), {}, r"0 feature\(s\).* while a minimum of 1 is required"),
+    "one dimension": ((X[0], y[:1]), {}, "Expected 2D array, got 1D array instead"),
+    "lengths": ((X, y[:-1]), {}, "inconsistent numbers of samples"),
+    "one class": ((X, ONES), {}, "number of classes has to be greater than one; got 1 class"),
+    "continuous": ((X, X[:, 0]), {}, "Unknown label type: continuous"),
+    "mixed labels": (
+        (X, np.array([0, "a"] * 60, dtype=object)), {}, "Mix of label input types|same type|string",
+    ),
+    "no labels": ((X, None), {}, "requires y to be passed"),
+    "text": ((np.full((120, 3), "word"), y), {}, "could not convert string|dtype='numeric'"),
+    "complex": ((X * 1j, y), {}, "Complex data not supported"),
+    "too large": ((X * 1e25, y), {}, "too large for kernel values in single precision"),
+    "negative weight": ((X, y, changed(ONES, 2, -1.0)), {}, "Negative values in data .*weight"),
+    "zero weights": ((X, y, 0 * ONES), {}, "weights are zero"),
+    "nan weight": ((X, y, changed(ONES, 2, np.nan)), {}, "sample_weight contains NaN"),
+    "weights' length": ((X, y, ONES[:-1]), {}, r"sample_weight.shape == \(119,\)"),
+    "one class left": ((X, y, (y == 0).astype(float)), {}, "class"),
+    "C zero": ((X, y), {"C": 0.0}, "'C' parameter of LASVMClassifier must be .* Got 0.0"),
+    "C negative": ((X, y), {"C": -1.0}, "'C' parameter .* Got -1.0"),
+    "C nan": ((X, y), {"C": np.nan}, "'C' parameter"),
+    "kernel name": (
+        (X, y), {"kernel": "gauss"},
+        "(?s)'kernel' parameter .*(?=.*linear)(?=.*poly)(?=.*rbf)(?=.*sigmoid)(?=.*precomputed)"
+        ".*Got 'gauss'",
+    ),
+    "gamma": ((X, y), {"gamma": -0.5}, "'gamma' parameter .* Got -0.5"),
+    "tol": ((X, y), {"tol": 0.0}, "'tol' parameter"),
+    "epochs": ((X, y), {"epochs": 0}, "'epochs' parameter"),
+    "epochs name": ((X, y), {"epochs": "forever"}, "'epochs' parameter .*converge"),
+    "block_size": ((X, y), {"block_size": 0}, "'block_size' parameter"),
+    "budget": ((X, y), {"budget": 1}, "'budget' parameter"),
+    "budget and converge": ((X, y), {"budget": 9, "epochs": "converge"}, "cannot be combined"),
+    "cache": ((X, y), {"cache_size": 0}, "'cache_size' parameter"),
+    "class_weight": ((X, y), {"class_weight": "even"}, "'class_weight' parameter"),
+    "class_weight label": ((X, y), {"class_weight": {7: 2.0}}, r"\[7\].* not in class_weight|7"),
+    "callable shape": (
+        (X, y), {"kernel": wrong_shape}, "kernel function returned an array of shape",
+    ),
+    "callable values": ((X, y), {"kernel": not_finite}, "kernel function returned NaN or infinity"),
+    "not square": (
+        (X, y), {"kernel": "precomputed"}, "(?s)must be a square matrix.*120x3",
+    ),
+}  # fmt: skip
+
+BAD_STREAM = {
+    "features": ((X[:5, :2], y[:5]), "X has 2 features, but LASVMClassifier is expecting 3"),
+    "nan": ((changed(X[:5], (3, 1), np.nan), y[:5]), "Input X contains NaN"),
+    "empty": ((X[:0], y[:0]), r"Found array with 0 sample\(s\)"),
+    "labels of another kind": ((X[:5], list("ababa")), "Mix of label input types"),
+    "lengths": ((X[:5], y[:4]), "inconsistent numbers of samples"),
+    "negative weight": ((X[:2], y[:2], None, [1.0, -1.0]), "Negative values in data .*weight"),
+    "zero weights": ((X[:2], y[:2], None, [0.0, 0.0]), "weights are zero"),
+    "classes of another kind": ((X[:2], y[:2], ["a", "b"]), "Mix of label input types|types"),
+    "too large": (
+        (np.outer([1, -1], [1e25] * 3), y[:2]), "too large for kernel values in single precision",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", list(BAD_FIT))
+def test_bad_input_to_fit(what):
+    arguments, settings, message = BAD_FIT[what]
+    model = LASVMClassifier(random_state=0).fit(X, y)
+    model.set_params(**settings)
+    state, values = set(vars(model)), pickle.dumps(model._learner)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises((ValueError, TypeError), match=message) as caught:
+            model.fit(*arguments)
+    assert "onlinesvm.core" not in str(caught.value)
+    assert set(vars(model)) == state
+    assert pickle.dumps(model._learner) == values
+    model.set_params(**LASVMClassifier(random_state=0).get_params())
+    assert model.n_features_in_ == 3
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("what", list(BAD_FIT))
+def test_bad_input_to_a_first_fit(what):
+    arguments, settings, message = BAD_FIT[what]
+    model = LASVMClassifier(**settings)
+    before = dict(vars(model))
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(*arguments)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("what", list(BAD_STREAM))
+@pytest.mark.parametrize("block_size", [1, 2048])
+def test_bad_input_to_partial_fit(what, block_size):
+    arguments, message = BAD_STREAM[what]
+    model = LASVMClassifier(gamma=0.5, block_size=block_size).partial_fit(X, y)
+    state = pickle.dumps(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.partial_fit(*arguments)
+    assert pickle.dumps(model) == state
+
+
+def test_a_stream_cannot_be_precomputed_or_balanced():
+    with pytest.raises(ValueError, match="kernel='precomputed' needs all examples at once"):
+        LASVMClassifier(kernel="precomputed").partial_fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="class_weight='balanced' needs all labels at once"):
+        LASVMClassifier(class_weight="balanced").partial_fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (X[:, :2], "X has 2 features, but LASVMClassifier is expecting 3"),
+        (changed(X, (0, 0), np.nan), "Input X contains NaN"),
+        (X[:0], r"Found array with 0 sample\(s\)"),
+    ],
+)
+def test_bad_input_to_predict(bad, message):
+    model = LASVMClassifier(random_state=0).fit(X, y)
+    for call in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match=message):
+            call(bad)
+
+
+def test_precomputed_prediction_wants_a_column_for_each_training_row():
+    K = rbf_kernel(X, gamma=0.5)
+    model = LASVMClassifier(kernel="precomputed").fit(K, y)
+    assert model.predict(K[:7]).shape == (7,)
+    with pytest.raises(ValueError, match="X has 119 features, but LASVMClassifier is expecting 120"):
+        model.predict(K[:, :-1])
+
+
+def test_too_many_labels_for_the_budget_in_mid_stream():
+    model = LASVMClassifier(budget=2, gamma=0.5).partial_fit(X, y)
+    state = pickle.dumps(model)
+    with pytest.raises(ValueError, match="budget=2 is too small for 3 classes"):
+        model.partial_fit(X[:3], [2, 2, 2])
+    assert pickle.dumps(model) == state
+
+
+# -- odd, but nothing is wrong with it ----------------------------------------------------------------
+
+
+def constant(X):
+    return np.hstack([X, np.full((len(X), 2), 3.5)])
+
+
+ODD = {
+    "duplicates": (np.repeat(X, 5, axis=0), np.repeat(y, 5)),
+    "one row many times": (np.vstack([X, np.tile(X[:1], (500, 1))]), np.append(y, [y[0]] * 500)),
+    "contradictory labels": (np.vstack([X, X[:20]]), np.append(y, 1 - y[:20])),
+    "constant features": (constant(X), y),
+    "nothing but constants": (np.ones((40, 3)), np.arange(40) % 2),
+    "zeros": (np.zeros((40, 3)), np.arange(40) % 2),
+    "large": (X * 1e6, y),
+    "small": (X * 1e-6, y),
+    "far away": (X + 1e6, y),
+    "scales mixed": (X * [1e6, 1.0, 1e-6], y),
+    "more features than rows": (np.hstack([X[:12], np.zeros((12, 300))]), y[:12]),
+    "two rows": (X[[np.argmin(y), np.argmax(y)]], np.array([0, 1])),
+    "integers": (np.round(X).astype(int), y),
+    "float32": (X.astype(np.float32), y),
+    "big-endian": (X.astype(">f8"), y),
+    "column order": (np.asfortranarray(X), y),
+    "read-only": (X.copy(), y),
+    "lists": (X.tolist(), y.tolist()),
+    "booleans": (X, y.astype(bool)),
+    "labels far apart": (X, np.where(y == 0, -(10**12), 10**12)),
+    "a class of one": (X, np.append(y[:-1], 2)),
+    "sparse": (sparse.csc_matrix(np.where(np.abs(X) > 1, X, 0)), y),
+}
+ODD["read-only"][0].flags.writeable = False
+HOPELESS = {"nothing but constants", "zeros", "contradictory labels"}
+
+
+@pytest.mark.parametrize("what", list(ODD))
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+@pytest.mark.parametrize("block_size", [1, 2048])
+def test_odd_input_just_works(what, kernel, block_size):
+    A, b = ODD[what]
+    for learn in ("fit", "partial_fit"):
+        model = LASVMClassifier(kernel=kernel, block_size=block_size, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            if kernel == "linear":  # values of 1e12 in single precision: it may say so
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            getattr(model, learn)(A, b).finish()
+        assert np.isfinite(model.decision_function(A)).all()
+        assert np.isfinite(model.dual_coef_).all()
+        assert model.score(A, b) >= (0.5 if what in HOPELESS else 0.85)
+
+
+def test_weights_of_zero_are_rows_left_out():
+    weight = np.where(np.arange(120) % 3 == 0, 0.0, 1.0)
+    settings = {"gamma": 0.5, "shuffle": False}
+    weighted = LASVMClassifier(**settings).fit(X, y, sample_weight=weight)
+    without = LASVMClassifier(**settings).fit(X[weight > 0], y[weight > 0])
+    assert not np.isin(weighted.support_, np.flatnonzero(weight == 0)).any()
+    np.testing.assert_allclose(
+        weighted.decision_function(X), without.decision_function(X), atol=1e-3
+    )
+
+
+def test_input_is_not_changed():
+    A, S, b, w = X.copy(), sparse.csr_matrix(X), y.copy(), ONES.copy()
+    for data in (A, S):
+        LASVMClassifier(class_weight="balanced").fit(data, b, sample_weight=w).predict(data)
+    np.testing.assert_array_equal(A, X)
+    np.testing.assert_array_equal(S.toarray(), X)
+    np.testing.assert_array_equal(b, y)
+    np.testing.assert_array_equal(w, ONES)

@@ -1,0 +1,103 @@
+"""Starting up: a light import, a compile cache that is used, and one that cannot be written."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import onlinesvm
+
+PACKAGE = Path(onlinesvm.__file__).resolve().parent
+
+LEARN = """
+import numpy as np
+from onlinesvm import LASVMClassifier
+rng = np.random.default_rng(0)
+X = rng.normal(size=({rows}, 3))
+y = (X[:, 0] * X[:, 1] > 0).astype(int)
+model = LASVMClassifier(C=10, gamma=0.5, random_state=0, block_size={block}).fit(X, y)
+print(" ".join(f"{{value:.6f}}" for value in model.decision_function(X[:20])))
+"""
+
+MISSES = """
+import sys
+from numba.core.dispatcher import Dispatcher
+found = {id(v): v for m in list(sys.modules.values()) if m.__name__.startswith("onlinesvm.core")
+         for v in vars(m).values() if isinstance(v, Dispatcher)}
+used = [d for d in found.values() if d.signatures]
+print(len(used), sum(sum(d.stats.cache_misses.values()) for d in used))
+"""
+
+
+def run(code, **environment):
+    """What a new interpreter prints."""
+    place = environment.pop("PYTHONPATH", str(PACKAGE.parent))
+    result = subprocess.run(
+        [sys.executable, "-B", "-c", code],
+        env={**os.environ, "PYTHONPATH": place, **environment},
+        capture_output=True, text=True, check=False, timeout=280,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip().splitlines()
+
+
+def values(line):
+    return [float(value) for value in line.split()]
+
+
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    """A cache folder that one process has filled, and what that process found."""
+    folder = tmp_path_factory.mktemp("cache")
+    found = run(LEARN.format(rows=400, block=100), NUMBA_CACHE_DIR=str(folder))
+    return folder, found[0]
+
+
+def test_import_does_not_bring_numba():
+    code = "import sys, onlinesvm; print(sorted({'numba', 'llvmlite'} & set(sys.modules)))"
+    assert run(code) == ["[]"]
+
+
+def test_making_an_estimator_does_not_bring_numba():
+    code = (
+        "import sys; from onlinesvm import LASVMClassifier; repr(LASVMClassifier(C=2)); "
+        "print('numba' in sys.modules)"
+    )
+    assert run(code) == ["False"]
+
+
+def test_a_new_process_compiles_nothing_again(warm):
+    folder, found = warm
+    first, second = run(LEARN.format(rows=400, block=100) + MISSES, NUMBA_CACHE_DIR=str(folder))
+    used, missed = map(int, second.split())
+    assert first == found
+    assert used > 3
+    assert missed == 0
+
+
+def test_cache_folders_that_cannot_be_written(warm, tmp_path):
+    """Compiled in memory. Not by permissions, which do not hold for the superuser."""
+    shutil.copytree(PACKAGE, tmp_path / "onlinesvm", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("core", "estimators", "."):
+        (tmp_path / "onlinesvm" / folder / "__pycache__").write_text("a file, not a folder")
+    nowhere = tmp_path / "file"
+    nowhere.write_text("")
+    found = run(
+        LEARN.format(rows=400, block=100),
+        PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(nowhere / "cache"), HOME=str(nowhere),
+        XDG_CACHE_HOME=str(nowhere / "cache"), LOCALAPPDATA=str(nowhere / "cache"),
+    )  # fmt: skip
+    assert found == [warm[1]]
+    assert not list(tmp_path.rglob("*.nbi"))
+
+
+@pytest.mark.parametrize("block", [1, 20])
+def test_plain_python_gives_the_same(block, warm):
+    """NUMBA_DISABLE_JIT=1, for the debugger and for coverage."""
+    code = LEARN.format(rows=60, block=block)
+    plain = values(run(code, NUMBA_DISABLE_JIT="1")[0])
+    compiled = values(run(code, NUMBA_CACHE_DIR=str(warm[0]))[0])
+    assert plain == pytest.approx(compiled, abs=2e-3)
