@@ -15,7 +15,20 @@ import pytest
 import onlinesvm
 
 PUBLIC = [
+    "ActiveLearner",
+    "AveragedPerceptronClassifier",
+    "BudgetPerceptronClassifier",
+    "HullerClassifier",
+    "KernelPerceptronClassifier",
     "LASVMClassifier",
+    "NORMAClassifier",
+    "OLSVMClassifier",
+    "PegazClassifier",
+    "SimpleSVMClassifier",
+    "SimpleSVMOneClass",
+    "SimpleSVMRegressor",
+    "StreamSVMClassifier",
+    "learning_curve",
 ]
 
 # For each room of the package, the rooms it must not know of.

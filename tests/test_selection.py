@@ -309,13 +309,15 @@ def test_stops_when_no_unseen_example_lies_inside_the_margin(selection):
     assert model.n_iter_ < 1000
     assert model.score(X, y) == 1.0
     unseen = np.setdiff1d(np.arange(4000), model.support_)
-    assert (abs(model.decision_function(X[unseen])) >= 0.9).all()
+    assert (abs(model.decision_function(X[unseen])) >= 0.7).all()
 
 
 def test_does_not_stop_while_the_margin_is_full():
     X, y, _, _ = noisy(1500)
-    model = LASVMClassifier(selection="active", early_stopping="margin", random_state=0).fit(X, y)
-    assert model.n_iter_ == 500
+    for limit in (100, 200):
+        settings = {"C": 0.1, "selection": "active", "max_iter": limit, "random_state": 0}
+        model = LASVMClassifier(early_stopping="margin", **settings).fit(X, y)
+        assert model.n_iter_ == limit
 
 
 @pytest.mark.parametrize("selection", ["random", "active"])
@@ -388,14 +390,14 @@ def test_bad_settings_are_refused(setting):
 
 @pytest.mark.parametrize("piece", [1, 100])
 def test_a_stream_skips_what_is_far_from_the_boundary(piece):
-    X, y = make_moons(3000, noise=0.15, random_state=0)
+    X, y = make_moons(1800, noise=0.15, random_state=0)
     model = LASVMClassifier(C=10, gamma=1.0, selection="active", delta_max=0.5)
-    for start in range(0, 2000, piece):
+    for start in range(0, 800, piece):
         part = slice(start, start + piece)
         model.partial_fit(X[part], y[part])
-    assert model.n_looked_at_ == 2000
-    assert 10 <= model.n_learned_ < 1200
-    assert model.score(X[2000:], y[2000:]) > 0.97
+    assert model.n_looked_at_ == 800
+    assert 10 <= model.n_learned_ < 500
+    assert model.score(X[800:], y[800:]) > 0.97
 
 
 def test_what_is_skipped_changes_nothing():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .active import ActiveLearner
+from .curves import learning_curve
 from .estimators.huller import HullerClassifier
 from .estimators.lasvm import LASVMClassifier
 from .estimators.perceptron import (
@@ -16,6 +18,7 @@ from .estimators.simplesvm_regressor import SimpleSVMRegressor
 from .estimators.streamsvm import StreamSVMClassifier
 
 __all__ = [
+    "ActiveLearner",
     "AveragedPerceptronClassifier",
     "BudgetPerceptronClassifier",
     "HullerClassifier",
@@ -29,6 +32,7 @@ __all__ = [
     "SimpleSVMRegressor",
     "StreamSVMClassifier",
     "__version__",
+    "learning_curve",
 ]
 
 __version__ = "0.1.0"

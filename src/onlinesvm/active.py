@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from copy import deepcopy
 from numbers import Integral
 from typing import Any
@@ -288,8 +287,10 @@ class ActiveLearner:
         if len(np.unique(where)) < len(where):
             twice = [int(i) for i, count in zip(*np.unique(where, return_counts=True)) if count > 1]
             raise ValueError(f"Taught twice in one call: {twice}.")
+        if any(np.ndim(label) for label in given):
+            raise ValueError("A label must be one number or one string.")
         known = [label for label in given if label is not None]
-        if not all(isinstance(label, Hashable) and label in self._familiar for label in known):
+        if not self._familiar.issuperset(known):
             self._check_labels(known)
         return list(zip(where.tolist(), given))
 
@@ -302,7 +303,7 @@ class ActiveLearner:
             unknown = np.setdiff1d(labels, self.classes)
             if len(unknown):
                 raise ValueError(
-                    f"Unknown label {unknown[0]!r}: the classes are {self.classes.tolist()}."
+                    f"Unknown label {unknown[0].item()!r}: the classes are {self.classes.tolist()}."
                 )
         self._pool.check(self.estimator, labels)
         self._familiar.update(labels.tolist())

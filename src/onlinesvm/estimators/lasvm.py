@@ -129,7 +129,7 @@ class LASVMClassifier(OnlineKernelClassifier):
     >>> from sklearn.datasets import load_digits
     >>> from onlinesvm import LASVMClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = LASVMClassifier(C=10, random_state=0).fit(X[:1500], y[:1500])
+    >>> model = LASVMClassifier(C=10, gamma=0.001, random_state=0).fit(X[:1500], y[:1500])
     >>> bool(model.score(X[1500:], y[1500:]) > 0.95)
     True
 

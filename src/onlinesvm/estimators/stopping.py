@@ -63,10 +63,14 @@ class EarlyStopping:
 
 
 def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
-    """Whether an example not learned yet lies inside the margin, whatever its label."""
+    """Whether an example not learned yet lies inside the margin, whatever its label.
+
+    The threshold is known to delta / 2 only: an example must be farther inside than that.
+    """
+    margin = 1.0 - learner.support.a.delta.max() / 2
     for first in range(0, len(unseen), _CHUNK):
         values = learner.decide(data.rows.take(unseen[first : first + _CHUNK]))
-        if (distance(values) < 1.0).any():
+        if (distance(values) < margin).any():
             return True
     return False
 
