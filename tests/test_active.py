@@ -207,9 +207,7 @@ def test_the_model_is_a_model():
     learner = teach(digits(), Y, 60)
     model = learner.estimator
     assert set(model.support_) <= set(learner.taught.tolist())
-    np.testing.assert_allclose(
-        np.asarray(model.support_vectors_), X[model.support_], atol=1e-4
-    )
+    np.testing.assert_allclose(np.asarray(model.support_vectors_), X[model.support_], atol=1e-4)
     assert model.n_features_in_ == 64
     assert model.n_support_.sum() == len(model.support_)
     assert len(model.classes_) == len(set(learner.labels))

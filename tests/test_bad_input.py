@@ -45,17 +45,17 @@ BAD_FIT = {
     "one class": ((X, ONES), {}, "number of classes has to be greater than one; got 1 class"),
     "continuous": ((X, X[:, 0]), {}, "Unknown label type: continuous"),
     "mixed labels": (
-        (X, np.array([0, "a"] * 60, dtype=object)), {}, "Mix of label input types|same type|string",
+        (X, np.array([0, "a"] * 60, dtype=object)), {}, "Mix of label input types",
     ),
     "no labels": ((X, None), {}, "requires y to be passed"),
     "text": ((np.full((120, 3), "word"), y), {}, "could not convert string|dtype='numeric'"),
     "complex": ((X * 1j, y), {}, "Complex data not supported"),
     "too large": ((X * 1e25, y), {}, "too large for kernel values in single precision"),
     "negative weight": ((X, y, changed(ONES, 2, -1.0)), {}, "Negative values in data .*weight"),
-    "zero weights": ((X, y, 0 * ONES), {}, "weights are zero"),
+    "zero weights": ((X, y, 0 * ONES), {}, "weights must contain at least one non-zero"),
     "nan weight": ((X, y, changed(ONES, 2, np.nan)), {}, "sample_weight contains NaN"),
     "weights' length": ((X, y, ONES[:-1]), {}, r"sample_weight.shape == \(119,\)"),
-    "one class left": ((X, y, (y == 0).astype(float)), {}, "class"),
+    "one class left": ((X, y, (y == 0).astype(float)), {}, "positive weight have the same class"),
     "C zero": ((X, y), {"C": 0.0}, "'C' parameter of LASVMClassifier must be .* Got 0.0"),
     "C negative": ((X, y), {"C": -1.0}, "'C' parameter .* Got -1.0"),
     "C nan": ((X, y), {"C": np.nan}, "'C' parameter"),
@@ -73,7 +73,7 @@ BAD_FIT = {
     "budget and converge": ((X, y), {"budget": 9, "epochs": "converge"}, "cannot be combined"),
     "cache": ((X, y), {"cache_size": 0}, "'cache_size' parameter"),
     "class_weight": ((X, y), {"class_weight": "even"}, "'class_weight' parameter"),
-    "class_weight label": ((X, y), {"class_weight": {7: 2.0}}, r"\[7\].* not in class_weight|7"),
+    "class_weight label": ((X, y), {"class_weight": {7: 2.0}}, "are not in class_weight"),
     "callable shape": (
         (X, y), {"kernel": wrong_shape}, "kernel function returned an array of shape",
     ),
@@ -90,8 +90,8 @@ BAD_STREAM = {
     "labels of another kind": ((X[:5], list("ababa")), "Mix of label input types"),
     "lengths": ((X[:5], y[:4]), "inconsistent numbers of samples"),
     "negative weight": ((X[:2], y[:2], None, [1.0, -1.0]), "Negative values in data .*weight"),
-    "zero weights": ((X[:2], y[:2], None, [0.0, 0.0]), "weights are zero"),
-    "classes of another kind": ((X[:2], y[:2], ["a", "b"]), "Mix of label input types|types"),
+    "zero weights": ((X[:2], y[:2], None, [0.0, 0.0]), "weights must contain at least one non-zero"),
+    "classes of another kind": ((X[:2], y[:2], ["a", "b"]), "Mix of label input types"),
     "too large": (
         (np.outer([1, -1], [1e25] * 3), y[:2]), "too large for kernel values in single precision",
     ),
@@ -187,7 +187,7 @@ def constant(X):
 ODD = {
     "duplicates": (np.repeat(X, 5, axis=0), np.repeat(y, 5)),
     "one row many times": (np.vstack([X, np.tile(X[:1], (500, 1))]), np.append(y, [y[0]] * 500)),
-    "contradictory labels": (np.vstack([X, X[:20]]), np.append(y, 1 - y[:20])),
+    "contradictory labels": (np.vstack([X[:20], X]), np.append(1 - y[:20], y)),
     "constant features": (constant(X), y),
     "nothing but constants": (np.ones((40, 3)), np.arange(40) % 2),
     "zeros": (np.zeros((40, 3)), np.arange(40) % 2),
@@ -209,16 +209,23 @@ ODD = {
     "sparse": (sparse.csc_matrix(np.where(np.abs(X) > 1, X, 0)), y),
 }
 ODD["read-only"][0].flags.writeable = False
-HOPELESS = {"nothing but constants", "zeros", "contradictory labels"}
+# Nothing to learn from, or not by one kernel: without errors or warnings is all that is asked.
+HOPELESS = {"nothing but constants", "zeros", "scales mixed"}
+# A shift of 1e6 is taken off for RBF alone; <x, z> of size 1e12 has no digits left for it.
+RBF_ONLY = {"far away", "scales mixed"}
+COST = {"small": 1e12}  # the linear kernel has values of size 1e-12 there
 
 
 @pytest.mark.parametrize("what", list(ODD))
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 @pytest.mark.parametrize("block_size", [1, 2048])
 def test_odd_input_just_works(what, kernel, block_size):
+    if kernel == "linear" and what in RBF_ONLY:
+        pytest.skip("asked of RBF only")
     A, b = ODD[what]
+    C = COST.get(what, 1.0) if kernel == "linear" else 1.0
     for learn in ("fit", "partial_fit"):
-        model = LASVMClassifier(kernel=kernel, block_size=block_size, random_state=0)
+        model = LASVMClassifier(C, kernel, block_size=block_size, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             if kernel == "linear":  # values of 1e12 in single precision: it may say so

@@ -184,7 +184,9 @@ def test_a_choice_made_ahead_is_still_among_the_best_of_its_sample():
         steps = learner._ahead()
         assert steps >= 15
         candidates = urn.draw(50 * steps, rng)
-        chosen = best_of(learner._judge(select(data, candidates)), sets_of_equal_size(50 * steps, 50))
+        chosen = best_of(
+            learner._judge(select(data, candidates)), sets_of_equal_size(50 * steps, 50)
+        )
         later = deepcopy(learner)
         later._learn_chosen(select(data, np.unique(candidates[chosen[:-1]])), np.empty(0))
         last = distance(later.score(data.rows.take(candidates[-50:])))
@@ -287,11 +289,10 @@ def test_heavier_examples_are_looked_at_more_often():
 def test_the_same_seed_gives_the_same_model():
     X, y, X_test, _ = noisy()
     first, second = (
-        LASVMClassifier(selection="active", max_iter=200, random_state=3).fit(X, y) for _ in range(2)
+        LASVMClassifier(selection="active", max_iter=200, random_state=3).fit(X, y)
+        for _ in range(2)
     )
-    np.testing.assert_array_equal(
-        first.decision_function(X_test), second.decision_function(X_test)
-    )
+    np.testing.assert_array_equal(first.decision_function(X_test), second.decision_function(X_test))
 
 
 # --- early stopping -------------------------------------------------------------------------------
@@ -306,7 +307,7 @@ def test_stops_when_no_unseen_example_lies_inside_the_margin(selection):
         C=10, gamma=0.05, selection=selection, early_stopping="margin", block_size=64,
         random_state=0,
     ).fit(X, y)  # fmt: skip
-    assert model.n_iter_ < 1000
+    assert model.n_iter_ < len(y) / 2
     assert model.score(X, y) == 1.0
     unseen = np.setdiff1d(np.arange(4000), model.support_)
     assert (abs(model.decision_function(X[unseen])) >= 0.7).all()

@@ -216,6 +216,14 @@ def test_every_choice_leads_to_the_same_solution(cancer):
         )
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_nu_does_not_depend_on_the_start(cancer, seed):
+    X, y = cancer[0][:59], cancer[1][:59]
+    base = SimpleSVMClassifier(nu=0.1, gamma=0.1, tol=1e-9, random_state=100).fit(X, y)
+    other = clone(base).set_params(random_state=seed).fit(X, y)
+    assert other.dual_objective_[0] == pytest.approx(base.dual_objective_[0], rel=1e-9)
+
+
 def test_sparse_equals_dense(cancer):
     X, y = cancer
     dense = SimpleSVMClassifier(gamma=0.1).fit(X, y)

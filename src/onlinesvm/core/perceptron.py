@@ -216,7 +216,7 @@ class BudgetPerceptron:
         self._reserve(min(n + size, self.budget + 1))
         values = np.empty((size, n + size), np.float32)
         if n:
-            values[:, :n] = self.kernel.block(fresh.rows, self.store.rows())
+            self.kernel.block(fresh.rows, self.store.rows(), values)
         values[:, n:] = self.kernel.block(fresh.rows, fresh.rows)
         a, stored, given = self.a, n, False
         a.state[POSITION] = 0

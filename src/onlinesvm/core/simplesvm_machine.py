@@ -223,7 +223,8 @@ class Machine:
         """The violators of the next sweep, worst first."""
         wrong = np.flatnonzero(violation > tol)
         if len(self.first):
-            pair, self.first = self.first, np.empty(0, np.int64)
+            pair = self.first[~np.isin(self.first, self.held)]
+            self.first = np.empty(0, np.int64)
             others = wrong[~np.isin(wrong, pair)]
             return np.concatenate([pair, self._worst(others, violation)])
         if self.selection == "sweep":

@@ -113,6 +113,11 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             self._settle(X, LabelBook(labels))
             cost = self._cost(y, labels, sample_weight)
             data = self._prepare(_with_cost(self._fresh(X, y, cost)))
+            if (data.label == data.label[0]).all():
+                raise ValueError(
+                    "The number of classes has to be greater than one: all examples of positive "
+                    "weight have the same class."
+                )
             self._original, data = data.key, data._replace(key=np.arange(len(data.key)))
             learner = self._make_learner(self._kernel, data.rows, len(labels))
         except BaseException:
@@ -172,7 +177,9 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             X, y = self._check_examples(X, y, reset=first)
             labels = unique_labels(y)
             if classes is not None:
-                labels = np.union1d(labels, unique_labels(np.asarray(classes)))
+                expected = unique_labels(np.asarray(classes))
+                LabelBook(labels).check(expected)
+                labels = np.union1d(labels, expected)
             cost = self._cost(y, None, sample_weight)
             if first:
                 self._settle(X, LabelBook())

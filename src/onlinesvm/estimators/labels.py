@@ -10,20 +10,22 @@ from sklearn.utils.multiclass import check_classification_targets
 
 def unique_labels(y: np.ndarray) -> np.ndarray:
     """Sorted labels of y, or one clear error."""
+    if y.dtype == object:
+        _check_kinds(y)
     check_classification_targets(y)
-    try:
-        labels = np.unique(y)
-    except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in y.ravel()[:1000]})
-        raise ValueError(
-            f"Mix of label input types ({', '.join(kinds)}): labels must all be numbers or all "
-            "be strings."
-        ) from error
-    if labels.dtype == object and any(
-        not isinstance(label, str | int | float | bool | np.generic) for label in labels
-    ):
+    return np.unique(y)
+
+
+def _check_kinds(y: np.ndarray) -> None:
+    """Labels kept as Python objects must be all numbers or all strings."""
+    kinds = {type(label) for label in y.ravel().tolist()}
+    if not all(issubclass(kind, str | int | float | np.generic) for kind in kinds):
         raise ValueError("Unknown label type: labels must be numbers or strings.")
-    return labels
+    if len({issubclass(kind, str) for kind in kinds}) > 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(
+            f"Mix of label input types ({names}): labels must all be numbers or all be strings."
+        )
 
 
 class LabelBook:
