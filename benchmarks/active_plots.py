@@ -29,7 +29,7 @@ def _mean(runs: Any, name: str) -> np.ndarray:
     return np.mean([[point[name] for point in run] for run in runs], axis=0)
 
 
-def adult(found: Sequence[dict[str, Any]], points: Sequence[int], folder: Path) -> None:
+def adult(found: Sequence[dict[str, Any]], folder: Path) -> None:
     """Figures 11 and 12: error against iterations, time, support vectors."""
     figure, axes = _axes(3)
     for criterion, colour in COLOURS.items():
@@ -48,9 +48,7 @@ def adult(found: Sequence[dict[str, Any]], points: Sequence[int], folder: Path) 
     _save(figure, folder / "active-adult.png")
 
 
-def mnist(
-    curves: dict[Any, Any], points: Sequence[int], exact: dict[str, Any], folder: Path
-) -> None:
+def mnist(curves: dict[Any, Any], exact: dict[str, Any], folder: Path) -> None:
     """Figures 13 and 14: error against iterations and time; Figure 15: against support vectors."""
     for noise in (0.0, 0.1):
         figure, axes = _axes(2)

@@ -52,7 +52,7 @@ BAD_FIT = {
     "complex": ((X * 1j, y), {}, "Complex data not supported"),
     "too large": ((X * 1e25, y), {}, "too large for kernel values in single precision"),
     "negative weight": ((X, y, changed(ONES, 2, -1.0)), {}, "Negative values in data .*weight"),
-    "zero weights": ((X, y, 0 * ONES), {}, "weights must contain at least one non-zero"),
+    "zero weights": ((X, y, 0 * ONES), {}, "weights must contain at least one non-zero|weights are zero"),
     "nan weight": ((X, y, changed(ONES, 2, np.nan)), {}, "sample_weight contains NaN"),
     "weights' length": ((X, y, ONES[:-1]), {}, r"sample_weight.shape == \(119,\)"),
     "one class left": ((X, y, (y == 0).astype(float)), {}, "positive weight have the same class"),
@@ -90,7 +90,7 @@ BAD_STREAM = {
     "labels of another kind": ((X[:5], list("ababa")), "Mix of label input types"),
     "lengths": ((X[:5], y[:4]), "inconsistent numbers of samples"),
     "negative weight": ((X[:2], y[:2], None, [1.0, -1.0]), "Negative values in data .*weight"),
-    "zero weights": ((X[:2], y[:2], None, [0.0, 0.0]), "weights must contain at least one non-zero"),
+    "zero weights": ((X[:2], y[:2], None, [0.0, 0.0]), "weights must contain at least one non-zero|weights are zero"),
     "classes of another kind": ((X[:2], y[:2], ["a", "b"]), "Mix of label input types"),
     "too large": (
         (np.outer([1, -1], [1e25] * 3), y[:2]), "too large for kernel values in single precision",

@@ -239,18 +239,18 @@ def test_kernel_evaluations_of_the_listing(data_dir, name):
     assert model.n_kernel_evaluations_ / (rows * len(model.support_)) <= 1.1 * FIGURE_8[name]
 
 
-@pytest.mark.parametrize("name", ["uci_waveform", "banana", "usps0"])
-def test_one_pass_on_the_papers_data(data_dir, name):
+def test_one_pass_on_the_papers_data(data_dir):
+    """At most 0.1 percentage points above SVC's error, on average over sets and seeds."""
     from benchmarks.datasets import load
 
-    data = load(name)
-    exact = SVC(C=data.C, gamma=data.gamma, cache_size=500).fit(data.X_train, data.y_train)
     excess = []
-    for seed in range(3):
-        model = LASVMClassifier(C=data.C, gamma=data.gamma, random_state=seed)
-        model.fit(data.X_train, data.y_train)
-        assert len(model.support_) <= 1.05 * len(exact.support_)
-        excess.append(
-            exact.score(data.X_test, data.y_test) - model.score(data.X_test, data.y_test)
-        )
-    assert np.mean(excess) <= 0.002
+    for name in ("uci_waveform", "banana", "usps0"):
+        data = load(name)
+        exact = SVC(C=data.C, gamma=data.gamma, cache_size=500).fit(data.X_train, data.y_train)
+        score = exact.score(data.X_test, data.y_test)
+        for seed in range(3):
+            model = LASVMClassifier(C=data.C, gamma=data.gamma, random_state=seed)
+            model.fit(data.X_train, data.y_train)
+            assert len(model.support_) <= 1.05 * len(exact.support_)
+            excess.append(score - model.score(data.X_test, data.y_test))
+    assert np.mean(excess) <= 0.001

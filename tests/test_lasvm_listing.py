@@ -243,6 +243,25 @@ def test_stream_of_single_examples_is_the_listing():
     assert model.intercept_ == [machine.b]
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+@pytest.mark.parametrize(("classes", "budget"), [(2, None), (3, None), (3, 12)])
+@both_caches
+def test_learn_one_is_partial_fit_of_one_row(kernel, classes, budget, cache_size):
+    X, y = clusters(np.random.default_rng(9), 150, classes)
+    settings = {
+        "C": 3, "kernel": kernel, "gamma": 0.3, "block_size": 1, "budget": budget,
+        "cache_size": cache_size,
+    }  # fmt: skip
+    one, many = (LASVMClassifier(**settings).partial_fit(X[:20], y[:20]) for _ in range(2))
+    for k in range(20, len(y)):
+        one.learn_one(X[k], y[k])
+        many.partial_fit(X[k : k + 1], y[k : k + 1])
+    assert_same(one.dual_coef_, many.dual_coef_)
+    assert_same(one.intercept_, many.intercept_)
+    assert_same(one.support_vectors_, many.support_vectors_)
+    assert one.n_kernel_evaluations_ == many.n_kernel_evaluations_
+
+
 def test_digits_one_by_one_is_as_good_as_its_twin():
     X, y = load_digits(return_X_y=True)
     X, y, Xt, yt = X[:600], y[:600], X[600:900], y[600:900]

@@ -150,8 +150,8 @@ class Kernel:
             return squares
         inner = self.gamma * squares + self.coef0
         with np.errstate(over="ignore"):  # the caller asks whether they are finite
-            values = inner**self.degree if self.name == "poly" else np.tanh(inner)
-            return values.astype(np.float32).astype(np.float64)
+            kept = inner**self.degree if self.name == "poly" else np.tanh(inner)
+            return kept.astype(np.float32).astype(np.float64)
 
     def _over_rows(self, task: Callable[[int, int], Any], X: Rows, Z: Rows) -> None:
         from .core.threads import over_rows, thread_count

@@ -48,8 +48,8 @@ def warm_up(console: Console) -> None:
     with waiting(console, "Compiling the loops"):
         seconds = warm_up_loops()
     console.print(
-        f"Loops compiled in {seconds:.1f} s, which no time below includes. "
-        "A later run finds them on disk.\n"
+        f"Loops compiled in {seconds:.1f} s (in a later run: read from disk); "
+        "no time below includes it.\n"
     )
 
 

@@ -26,8 +26,9 @@ from .threads import over_rows, thread_count
 from .vector64 import WIDTH, dense_panel_dot, sparse_panel_dot
 
 _LINE = 8  # float64 values in a cache line
-_INLINE_VALUES = 20_000
+_INLINE_VALUES = 50_000
 _CHUNK_VALUES = 1 << 20
+_PANEL_VALUES = 1 << 19
 
 _LOG2_E = math.log2(math.e)
 _ROUND = 1.5 * 2.0**52  # adding it rounds to an integer in the low bits
@@ -63,26 +64,28 @@ def _turn(sums, out, top, first, count):
 
 
 @jit
-def _sparse_dots(pointer, indices, data, panel, out, top, first, last):
-    """out[top + t, i] = <x_i, panel[:, t]> for the sparse rows first .. last."""
+def _sparse_dots(pointer, indices, data, panels, out, top, first, last):
+    """out[top + 32 p + t, i] = <x_i, panels[p, :, t]> for the sparse rows first .. last."""
     sums = np.empty((_LINE, WIDTH))
-    for i in range(first, last, _LINE):
-        count = min(_LINE, last - i)
-        for q in range(count):
-            begin, end = pointer[i + q], pointer[i + q + 1]
-            sparse_panel_dot(indices, data, begin, end, panel, sums[q])
-        _turn(sums, out, top, i, count)
+    for p in range(panels.shape[0]):
+        for i in range(first, last, _LINE):
+            count = min(_LINE, last - i)
+            for q in range(count):
+                begin, end = pointer[i + q], pointer[i + q + 1]
+                sparse_panel_dot(indices, data, begin, end, panels[p], sums[q])
+            _turn(sums, out, top + p * WIDTH, i, count)
 
 
 @jit
-def _dense_dots(values, panel, out, top, first, last):
+def _dense_dots(values, panels, out, top, first, last):
     """The same for dense rows."""
     sums = np.empty((_LINE, WIDTH))
-    for i in range(first, last, _LINE):
-        count = min(_LINE, last - i)
-        for q in range(count):
-            dense_panel_dot(values[i + q], panel, sums[q])
-        _turn(sums, out, top, i, count)
+    for p in range(panels.shape[0]):
+        for i in range(first, last, _LINE):
+            count = min(_LINE, last - i)
+            for q in range(count):
+                dense_panel_dot(values[i + q], panels[p], sums[q])
+            _turn(sums, out, top + p * WIDTH, i, count)
 
 
 @jit(fastmath=REORDERED_MATH)
@@ -182,30 +185,32 @@ class ExactRows:
         return values
 
     def _dots(self, other: ExactRows, out: np.ndarray) -> None:
-        """Dot products, a panel of these rows at a time."""
+        """Dot products, some panels of these rows at a time."""
         task: Any
         if other.is_sparse:
             pointer = other.values.indptr.astype(np.int64)
             indices, data = other.values.indices, other.values.data
-        for top in range(0, len(self), WIDTH):
-            panel = self._panel(top)
+        size = WIDTH * max(1, _PANEL_VALUES // max(1, WIDTH * self.values.shape[1]))
+        for top in range(0, len(self), size):
+            panels = self._panels(top, min(top + size, len(self)))
             if other.is_sparse:
-                task = partial(_sparse_dots, pointer, indices, data, panel, out, top)
+                task = partial(_sparse_dots, pointer, indices, data, panels, out, top)
             else:
-                task = partial(_dense_dots, other.values, panel, out, top)
+                task = partial(_dense_dots, other.values, panels, out, top)
             self._over(task, len(other), out.size)
 
-    def _panel(self, top: int) -> np.ndarray:
-        """Some rows as columns, (features, 32)."""
-        values, last = self.values, min(top + WIDTH, len(self))
-        panel = np.zeros((values.shape[1], WIDTH))
+    def _panels(self, top: int, last: int) -> np.ndarray:
+        """Rows top .. last as columns, (panels, features, 32)."""
+        values, n = self.values, last - top
+        panels = np.zeros((-(-n // WIDTH), values.shape[1], WIDTH))
+        which = np.arange(n)
         if self.is_sparse:
             run = slice(values.indptr[top], values.indptr[last])
-            column = np.repeat(np.arange(last - top), np.diff(values.indptr[top : last + 1]))
-            panel[values.indices[run], column] = values.data[run]
+            which = np.repeat(which, np.diff(values.indptr[top : last + 1]))
+            panels[which // WIDTH, values.indices[run], which % WIDTH] = values.data[run]
         else:
-            panel[:, : last - top] = values[top:last].T
-        return panel
+            panels[which // WIDTH, :, which % WIDTH] = values[top:last]
+        return panels
 
     def _finish(self, dots: np.ndarray, left: Any, right: Any) -> np.ndarray:
         """The kernel function on dot products, in place."""

@@ -73,8 +73,7 @@ def target(gap, at, w):
         w.image[c] = 0.0
     for p in range(w.count[0]):
         j = w.member[p]
-        g = at.base[j] + dot(at.Z[j], w.fall, rank) + at.ridge[j] * at.moved[j]
-        w.step[p] = g
+        g = w.slope[p]
         for c in range(rank):
             w.image[c] -= at.Z[j, c] * g / at.ridge[j]
         w.image[rank] -= at.sign[j] * g / at.ridge[j]
@@ -83,7 +82,7 @@ def target(gap, at, w):
     for p in range(w.count[0]):
         j = w.member[p]
         answer = dot(at.Z[j], w.image, rank) + at.sign[j] * w.image[rank]
-        w.step[p] = -(w.step[p] + answer) / at.ridge[j]
+        w.step[p] = -(w.slope[p] + answer) / at.ridge[j]
     w.system[0, 0], w.system[0, 1] = 2.0, w.image[rank] - w.tau[0] * gap[0]
 
 

@@ -85,6 +85,15 @@ class Rows:
         """The same rows, sparse."""
         return self if isinstance(self.values, SparseRows) else Rows.packed(self.values, self.key)
 
+    def to_dense(self) -> Rows:
+        """The same rows, dense."""
+        if not isinstance(self.values, SparseRows):
+            return self
+        dense = np.zeros((len(self), self.n_features), np.float32)
+        packed = pack(self.values)
+        dense[np.repeat(np.arange(len(self)), packed.end - packed.begin), packed.indices] = packed.data
+        return Rows(dense, self.squares, self.n_features, self.key)
+
     def to_array(self, centre: np.ndarray | None = None) -> np.ndarray | sparse.csr_matrix:
         """The rows as users know them: float64, moved back by ``centre``."""
         if not isinstance(self.values, SparseRows):
@@ -147,7 +156,7 @@ class RowStore:
             self._append_sparse(pack(rows.to_sparse().values), total)  # type: ignore[arg-type]
         else:
             self._dense = _grown(self._dense, n, total)
-            self._dense[n:total] = rows.values
+            self._dense[n:total] = rows.to_dense().values
         self.n = total
 
     def _append_sparse(self, values: SparseRows, total: int) -> None:

@@ -83,12 +83,13 @@ class Work(NamedTuple):
     R: np.ndarray  # (l + 1, l + 1) the factor of a low-rank problem with ridge, or (0, 0)
     member: np.ndarray
     step: np.ndarray
+    slope: np.ndarray  # gradients of the members while they are solved for
     beta: np.ndarray  # (d,) multipliers of the equality rows
     system: np.ndarray  # (d, d + 1)
     fall: np.ndarray  # (l,) Z'moved; where there is no Z, of length 0
     image: np.ndarray  # (l + 1,) scratch
     tau: np.ndarray  # (1,)
-    count: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]
 
 
 @inner(fastmath=REORDERED_MATH)
@@ -308,11 +309,14 @@ def _worst(order, at, w):
 
 
 @inner(fastmath=REORDERED_MATH)
-def _target(gap, at, w):
-    """``step`` := the move that solves the working set, ``system``: its multipliers."""
+def _target(gap, w):
+    """``step`` := the move that solves the working set, ``system``: its multipliers.
+
+    From ``slope``, the members' gradients without the equality rows' part.
+    """
     m, d = w.count[M], w.beta.shape[0]
     for p in range(m):
-        w.step[p] = -gradient(w.member[p], at, w)
+        w.step[p] = -w.slope[p]
     forward(w.U, m, w.step)
     for q in range(d):
         w.system[q, d] = dot(w.V[q], w.step, m) - gap[q]
@@ -325,17 +329,28 @@ def _target(gap, at, w):
 
 @inner
 def _is_solved(gap, at, w):
-    """Whether only rounding is left of the working set's gradient and of b - Aa."""
+    """Fill ``slope``; whether only rounding is left of the gradients and of b - Aa."""
     worst, size, largest, missing = 0.0, 0.0, 0.0, 0.0
     for p in range(w.count[M]):
         i = w.member[p]
         plain, part = gradient(i, at, w), at.sign[i] * w.beta[at.group[i]]
+        w.slope[p] = plain
         worst = max(worst, abs(plain + part))
         size = max(size, abs(plain))
         largest = max(largest, at.alpha[i])
     for q in range(gap.shape[0]):
         missing = max(missing, abs(gap[q]))
     return worst <= ROUNDING * size and missing <= ROUNDING * largest
+
+
+@inner
+def _approach(t, at, w):
+    """Walk a part t of the way to the target; the slopes follow, being linear on the way."""
+    d = w.beta.shape[0]
+    for p in range(w.count[M]):
+        i = w.member[p]
+        _change(i, t * w.step[p], at, w)
+        w.slope[p] -= t * (w.slope[p] + at.sign[i] * w.system[at.group[i], d])
 
 
 @inner
@@ -346,15 +361,16 @@ def settle(at, w, gap):
     already is left alone: a step that is all rounding would drop variables that rest at a bound.
     """
     d = w.beta.shape[0]
-    while w.count[M] > 0 and not _is_solved(gap, at, w):
+    if _is_solved(gap, at, w):
+        return
+    while w.count[M] > 0:
         if w.R.shape[0] > 0:
             lowrank.target(gap, at, w)
         else:
-            _target(gap, at, w)
+            _target(gap, w)
         t, p = _first_bound(at, w, 1.0)
         t = min(t, 1.0)
-        for q in range(w.count[M]):
-            _change(w.member[q], t * w.step[q], at, w)
+        _approach(t, at, w)
         if t == 1.0:
             for q in range(d):
                 if w.system[q, q] != 1.0 or w.system[q, d] != 0.0:
@@ -362,6 +378,8 @@ def settle(at, w, gap):
             return
         for q in range(d):
             gap[q] *= 1.0 - t
+        for q in range(p, w.count[M] - 1):
+            w.slope[q] = w.slope[q + 1]
         drop(p, at, w)
 
 

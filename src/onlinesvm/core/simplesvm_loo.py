@@ -123,13 +123,14 @@ def leave_each(at, w, at_0, w_0, first, second, order, out):
 def everything(machine: Machine, room: int) -> tuple[Local, Work]:
     """All variables of a machine as the compiled loops see them, and its factor with room."""
     p, n = machine.problem, len(machine.problem)
-    low_rank = isinstance(machine.source, LowRankSource)
+    source: Any = machine.source
+    low_rank = isinstance(source, LowRankSource)
     empty = np.empty((0, 0))
     if low_rank:
-        Q, Z = empty, np.ascontiguousarray(machine.source.Z[p.row] * p.sign[:, None])
+        Q, Z = empty, np.ascontiguousarray(source.Z[p.row] * p.sign[:, None])
         base, moved = p.linear.copy(), machine.alpha.copy()
     else:
-        Q, Z = machine.source.block(p.row), np.empty((n, 0))
+        Q, Z = source.block(p.row), np.empty((n, 0))
         Q *= np.outer(p.sign, p.sign)
         Q[np.diag_indices(n)] += p.ridge
         base, moved = machine.gradient(), np.zeros(n)

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from . import simplesvm as core
+from .blas import one_blas_thread
 from .kernel_store import KernelStore
 from .simplesvm import FULL, MORE, UNBOUNDED, ZERO, Local, M, Work
 from .simplesvm_problems import Problem
@@ -29,6 +30,12 @@ RANDOM_POINTS = 59
 
 COARSE = 0.1
 """Sweeps leave violations alone that are smaller than this share of the largest."""
+
+PASSES = 8
+"""How often a sweep goes over variables whose gradients cost next to nothing."""
+
+STAYING = 0.6
+"""If at least this share of a block stayed in the working set, the next one joins as a whole."""
 
 RESIDUAL = 1e-9
 """A working set whose gradient exceeds this share of its terms has a factor that has drifted."""
@@ -70,6 +77,8 @@ class Machine:
         seed: int = 0,
     ):
         self.problem, self.source = problem, source
+        self._signed: Any = None
+        self.w: Any = None
         self.tol, self.room, self.selection = tol, room, selection
         self.block_size = block_size
         self.rng = np.random.default_rng(seed)
@@ -80,6 +89,7 @@ class Machine:
         self.score = np.zeros(len(source))
         self.held = np.empty(0, np.int64)
         self.first = np.empty(0, np.int64)
+        self.staying = 1.0
         self._turn = 0
         self._make_factor(0)
         self.balance(self.rng.permutation(len(problem)).astype(float))
@@ -163,7 +173,8 @@ class Machine:
             if self.converged or stale > _PATIENCE or made == max_sweeps:
                 return
             yield found
-            self._sweep(gradient, violation, tol)
+            with one_blas_thread():
+                self._sweep(gradient, violation, tol)
             self.n_sweeps += 1
             made += 1
             now = self.objective()
@@ -253,19 +264,55 @@ class Machine:
         self, block: np.ndarray, gradient: np.ndarray, tol: np.ndarray, passes: int
     ) -> None:
         """The compiled loop on the working set and a block of other variables."""
+        held = len(self.held)
         ids = np.concatenate([self.held, block])
         self._reserve(len(ids))
         at = self._local(ids, gradient, tol)
         w = self.w
-        w.member[: len(self.held)] = np.arange(len(self.held))
+        w.member[:held] = np.arange(held)
         before = at.alpha.copy()
-        order = np.arange(len(self.held), len(ids))
+        order = np.arange(held, len(ids))
+        if passes > 1 and self.staying >= STAYING and self.selection == "block":
+            self._join_whole(at, held)
         mode, limit = core.IN_TURN, 8 * len(ids)
         if self.selection == "random":
             mode, passes = core.WORST_FIRST, limit
         outcome = core.work(at, w, self.gap(), order, mode, passes, limit)
+        if len(block) > 16:
+            self.staying = float((at.place[held:] >= 0).mean())
         self._write_back(ids, at, before)
         self._check(outcome)
+
+    def _join_whole(self, at: Local, held: int) -> None:
+        """The block, but for duplicates in it, joins the factor at once: products, not updates.
+
+        ``settle`` then walks to the solution and drops those who do not belong. With singular
+        matrices nothing is done: the variables join one by one.
+        """
+        w, d = self.w, len(self.beta)
+        size = np.diag(at.Q)
+        apart = size[:, None] + size - 2 * np.abs(at.Q)
+        doubles = np.tril(apart <= 1e-9 * size.max(), -1).any(axis=1)
+        new = np.flatnonzero(~doubles[held:] & (at.upper[held:] > 0)) + held
+        old = np.arange(held)
+        same = at.group[:, None] == at.group
+        H = at.Q + self.tau * same * np.outer(at.sign, at.sign)
+        U = np.triu(w.U[:held, :held])
+        try:
+            side = solve_triangular(U, H[np.ix_(old, new)], trans="T", check_finite=False)
+            corner = cholesky(H[np.ix_(new, new)] - side.T @ side, check_finite=False)
+        except LinAlgError:
+            return
+        if (np.diag(corner) ** 2).min(initial=np.inf) <= 1e-8 * size.max():
+            return
+        m = held + len(new)
+        w.U[:held, held:m], w.U[held:m, held:m] = side, corner
+        border = np.where(np.arange(d)[:, None] == at.group[new], at.sign[new], 0.0)
+        border -= w.V[:d, :held] @ side
+        w.V[:d, held:m] = solve_triangular(corner, border.T, trans="T", check_finite=False).T
+        w.member[held:m] = new
+        at.place[new] = np.arange(held, m)
+        w.count[M] = m
 
     def _check(self, outcome: int) -> None:
         if outcome == UNBOUNDED:
@@ -330,7 +377,7 @@ class Machine:
         if len(self.first):
             order = np.concatenate([self.first, np.delete(order, self.first)])
             self.first = np.empty(0, np.int64)
-        outcome = core.work(at, w, self.gap(), order, core.IN_TURN, 1, 2**62)
+        outcome = core.work(at, w, self.gap(), order, core.IN_TURN, PASSES, 2**62)
         self.held = w.member[: w.count[M]].copy()
         self.n_added += int(w.count[core.ADDED])
         self.n_dropped += int(w.count[core.DROPPED])
@@ -349,11 +396,11 @@ class Machine:
         members = len(self.problem) if normal else room
         R = np.zeros((normal, normal))
         R[np.arange(normal - 1), np.arange(normal - 1)] = 1.0
-        self._signed: np.ndarray | None = None
+        self._signed = None
         self.tau = self._middle()
         self.w = Work(
             np.zeros((side, side)), np.zeros((d + 1, side)), R, np.zeros(members, np.int64),
-            np.zeros(members), self.beta, np.zeros((d, d + 1)), np.zeros(rank),
+            np.zeros(members), np.zeros(members), self.beta, np.zeros((d, d + 1)), np.zeros(rank),
             np.zeros(rank + 1), np.array([0.0 if normal else self.tau]), np.zeros(5, np.int64),
         )  # fmt: skip
 

@@ -118,12 +118,13 @@ def _weigh_row(values, coef, first, out):
 
 @jit(fastmath=REORDERED_MATH)
 def squared_norms(rows):
-    """|x|^2 of each dense row, the same to the last bit however many rows come at once."""
+    """|x|^2 of each dense row, summed in float64: the same for the row kept sparse."""
     out = np.empty(rows.shape[0], np.float32)
     for i in range(rows.shape[0]):
-        total = np.float32(0.0)
+        total = 0.0
         for j in range(rows.shape[1]):
-            total += rows[i, j] * rows[i, j]
+            value = np.float64(rows[i, j])
+            total += value * value
         out[i] = total
     return out
 

@@ -173,7 +173,8 @@ class NORMAClassifier(StochasticGradientClassifier):
     >>> from sklearn.datasets import load_digits
     >>> from onlinesvm import NORMAClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = NORMAClassifier(C=10, random_state=0).fit(X[:1500], y[:1500])
+    >>> model = NORMAClassifier(C=10, gamma=0.001, averaging="average", random_state=0)
+    >>> model = model.fit(X[:1500], y[:1500])
     >>> bool(model.score(X[1500:], y[1500:]) > 0.8)
     True
     """

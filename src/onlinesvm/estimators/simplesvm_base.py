@@ -91,6 +91,17 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
             self._learner = learner
         self._warn(learner)
 
+    def finish(self) -> Any:
+        """Do nothing: the solution is optimal after every call. For the family's sake.
+
+        Returns
+        -------
+        self : object
+            The model.
+        """
+        check_is_fitted(self)
+        return self
+
     def forget(self, indices: Any) -> Any:
         """Remove examples and restore optimality over those that are left.
 
