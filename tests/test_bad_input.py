@@ -51,6 +51,14 @@ BAD_FIT = {
     "text": ((np.full((120, 3), "word"), y), {}, "could not convert string|dtype='numeric'"),
     "complex": ((X * 1j, y), {}, "Complex data not supported"),
     "too large": ((X * 1e25, y), {}, "too large for kernel values in single precision"),
+    "far too large": ((X * 1e200, y), {}, "too large for kernel values in single precision"),
+    "too large sparse": (
+        (sparse.csr_matrix(X * 1e200), y), {}, "too large for kernel values in single precision",
+    ),
+    "poly too large": (
+        (X * 1e8, y), {"kernel": "poly", "gamma": 1.0, "degree": 5},
+        "too large for kernel values in single precision",
+    ),
     "negative weight": ((X, y, changed(ONES, 2, -1.0)), {}, "Negative values in data .*weight"),
     "zero weights": ((X, y, 0 * ONES), {}, "weights must contain at least one non-zero|weights are zero"),
     "nan weight": ((X, y, changed(ONES, 2, np.nan)), {}, "sample_weight contains NaN"),
@@ -152,6 +160,7 @@ def test_a_stream_cannot_be_precomputed_or_balanced():
         (X[:, :2], "X has 2 features, but LASVMClassifier is expecting 3"),
         (changed(X, (0, 0), np.nan), "Input X contains NaN"),
         (X[:0], r"Found array with 0 sample\(s\)"),
+        (X * 1e200, "too large for kernel values in single precision"),
     ],
 )
 def test_bad_input_to_predict(bad, message):

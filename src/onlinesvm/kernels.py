@@ -215,6 +215,7 @@ def make_kernel(
     return Kernel(kernel, settle_gamma(gamma, X), int(degree), float(coef0), n_jobs=n_jobs)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # values that large are refused as rows
 def settle_gamma(gamma: float | str, X: Any) -> float:
     """The number that ``gamma`` stands for on these examples."""
     if not isinstance(gamma, str):

@@ -283,7 +283,9 @@ class LASVM:
         """
         self.support.measure()
         threshold = self.tau - self.support.a.delta / 2
-        return self._enter(data, np.flatnonzero(slacks > -reach), slacks, threshold)
+        everyone = np.isinf(reach)  # also those that joined, and were evicted while finishing
+        which = np.arange(len(slacks)) if everyone else np.flatnonzero(slacks > -reach)
+        return self._enter(data, which, slacks, threshold)
 
     # -- finishing ------------------------------------------------------------------------
 

@@ -32,6 +32,7 @@ class Rows:
         self.key = key
 
     @classmethod
+    @np.errstate(over="ignore")  # too large is infinite, and seen in the squares
     def of(cls, X: Any, centre: np.ndarray | None = None, key: np.ndarray | None = None) -> Rows:
         """Rows of an array or CSR matrix, less ``centre`` (before digits are lost to float32)."""
         if sparse.issparse(X):

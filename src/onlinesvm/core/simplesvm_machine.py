@@ -34,9 +34,6 @@ COARSE = 0.1
 PASSES = 8
 """How often a sweep goes over variables whose gradients cost next to nothing."""
 
-STAYING = 0.6
-"""If at least this share of a block stayed in the working set, the next one joins as a whole."""
-
 RESIDUAL = 1e-9
 """A working set whose gradient exceeds this share of its terms has a factor that has drifted."""
 
@@ -89,7 +86,6 @@ class Machine:
         self.score = np.zeros(len(source))
         self.held = np.empty(0, np.int64)
         self.first = np.empty(0, np.int64)
-        self.staying = 1.0
         self._turn = 0
         self._make_factor(0)
         self.balance(self.rng.permutation(len(problem)).astype(float))
@@ -272,47 +268,12 @@ class Machine:
         w.member[:held] = np.arange(held)
         before = at.alpha.copy()
         order = np.arange(held, len(ids))
-        if passes > 1 and self.staying >= STAYING and self.selection == "block":
-            self._join_whole(at, held)
         mode, limit = core.IN_TURN, 8 * len(ids)
         if self.selection == "random":
             mode, passes = core.WORST_FIRST, limit
         outcome = core.work(at, w, self.gap(), order, mode, passes, limit)
-        if len(block) > 16:
-            self.staying = float((at.place[held:] >= 0).mean())
         self._write_back(ids, at, before)
         self._check(outcome)
-
-    def _join_whole(self, at: Local, held: int) -> None:
-        """The block, but for duplicates in it, joins the factor at once: products, not updates.
-
-        ``settle`` then walks to the solution and drops those who do not belong. With singular
-        matrices nothing is done: the variables join one by one.
-        """
-        w, d = self.w, len(self.beta)
-        size = np.diag(at.Q)
-        apart = size[:, None] + size - 2 * np.abs(at.Q)
-        doubles = np.tril(apart <= 1e-9 * size.max(), -1).any(axis=1)
-        new = np.flatnonzero(~doubles[held:] & (at.upper[held:] > 0)) + held
-        old = np.arange(held)
-        same = at.group[:, None] == at.group
-        H = at.Q + self.tau * same * np.outer(at.sign, at.sign)
-        U = np.triu(w.U[:held, :held])
-        try:
-            side = solve_triangular(U, H[np.ix_(old, new)], trans="T", check_finite=False)
-            corner = cholesky(H[np.ix_(new, new)] - side.T @ side, check_finite=False)
-        except LinAlgError:
-            return
-        if (np.diag(corner) ** 2).min(initial=np.inf) <= 1e-8 * size.max():
-            return
-        m = held + len(new)
-        w.U[:held, held:m], w.U[held:m, held:m] = side, corner
-        border = np.where(np.arange(d)[:, None] == at.group[new], at.sign[new], 0.0)
-        border -= w.V[:d, :held] @ side
-        w.V[:d, held:m] = solve_triangular(corner, border.T, trans="T", check_finite=False).T
-        w.member[held:m] = new
-        at.place[new] = np.arange(held, m)
-        w.count[M] = m
 
     def _check(self, outcome: int) -> None:
         if outcome == UNBOUNDED:

@@ -280,10 +280,14 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         from ..core.rows import Rows
 
         if self._packs and not sparse.issparse(X):
-            return Rows.packed(X, key)
-        if sparse.issparse(X) and self._centre is not None:
-            X = X.toarray()  # the model is dense and shifted; a block at a time, it fits
-        return Rows.of(X, self._centre, key)
+            rows = Rows.packed(X, key)
+        elif sparse.issparse(X) and self._centre is not None:
+            # The model is dense and shifted; a block at a time, it fits.
+            rows = Rows.of(X.toarray(), self._centre, key)
+        else:
+            rows = Rows.of(X, self._centre, key)
+        _check_size(rows.squares)
+        return rows
 
     def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
         from ..core.support import Fresh
@@ -292,14 +296,7 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         number = np.arange(n)
         rows = self._rows(X, number if self._kernel.name == "precomputed" else None)
         diagonal = self._kernel.diagonal(rows)
-        if (
-            not np.isfinite(rows.squares).all()
-            or not np.isfinite(diagonal.astype(np.float32)).all()
-        ):
-            raise ValueError(
-                "The values are too large for kernel values in single precision; scale the "
-                "features (for example with StandardScaler)."
-            )
+        _check_size(diagonal)
         label = np.zeros(n, np.int64) if y is None else self._book.encode(y)
         bound = getattr(self, "C", None)
         bound = cost * (1.0 if bound is None else float(bound))
@@ -413,6 +410,14 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
         return tags
+
+
+def _check_size(values: np.ndarray) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The values are too large for kernel values in single precision; scale the features "
+            "(for example with StandardScaler)."
+        )
 
 
 def _with_cost(data: Any) -> Any:
