@@ -189,7 +189,9 @@ def exact(full: bool) -> None:
             ours = classifier(C=C, gamma=gamma).fit(X, y)
             theirs = SVC(C=C, gamma=gamma, tol=1e-8).fit(X, y)
             coef = np.zeros(len(y))
-            coef[theirs.support_] = np.asarray(theirs.dual_coef_ @ np.eye(theirs.dual_coef_.shape[1])).ravel()
+            coef[theirs.support_] = np.asarray(
+                theirs.dual_coef_ @ np.eye(theirs.dual_coef_.shape[1])
+            ).ravel()
             objective = coef @ K @ coef / 2 - np.abs(coef).sum()
             away = abs(ours.dual_objective_[0] - objective) / abs(objective)
             apart = np.abs(ours.decision_function(X) - theirs.decision_function(X)).max()
@@ -199,7 +201,12 @@ def exact(full: bool) -> None:
 def speed(full: bool) -> None:
     from sklearn.svm import SVC
 
-    for name, C, repeat in (("spiral", 1.0, 20), ("wbc", 1.0, 20), ("a1a", 1.0, 5), ("a7a", 1.0, 2)):
+    for name, C, repeat in (
+        ("spiral", 1.0, 20),
+        ("wbc", 1.0, 20),
+        ("a1a", 1.0, 5),
+        ("a7a", 1.0, 2),
+    ):
         X, y, gamma = data(name)
         classifier(C=C, gamma=gamma).fit(X[:100], y[:100])
         ours = best_time(lambda: classifier(C=C, gamma=gamma).fit(X, y), repeat)  # noqa: B023
@@ -223,8 +230,10 @@ def loo(full: bool) -> None:
         for i in range(rows):
             rest = np.arange(rows) != i
             fresh = classifier(C=1.0, gamma=gamma, tol=1e-9).fit(X[rest], y[rest])
-            anew[i] = fresh.decision_function(X[i])[0] if hasattr(X, "indptr") else (
-                fresh.decision_function(X[i : i + 1])[0]
+            anew[i] = (
+                fresh.decision_function(X[i])[0]
+                if hasattr(X, "indptr")
+                else (fresh.decision_function(X[i : i + 1])[0])
             )
         slow = time.perf_counter() - start
         print(
@@ -269,7 +278,9 @@ def lowrank(full: bool) -> None:
         f"error {errors[50]:.2%}; {times[None] / times[50]:.1f} times faster"
     )
     for (n, rank), peak in peaks.items():
-        print(f"  n={n:>5} l={rank}: peak {peak:6.1f} MB, {peak * 2**20 / 8 / n / rank:.2f} n l values")
+        print(
+            f"  n={n:>5} l={rank}: peak {peak:6.1f} MB, {peak * 2**20 / 8 / n / rank:.2f} n l values"
+        )
 
 
 PARTS = {f.__name__: f for f in (exact, speed, loo, forget, lowrank, figures)}

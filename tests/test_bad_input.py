@@ -174,7 +174,9 @@ def test_precomputed_prediction_wants_a_column_for_each_training_row():
     K = rbf_kernel(X, gamma=0.5)
     model = LASVMClassifier(kernel="precomputed").fit(K, y)
     assert model.predict(K[:7]).shape == (7,)
-    with pytest.raises(ValueError, match="X has 119 features, but LASVMClassifier is expecting 120"):
+    with pytest.raises(
+        ValueError, match="X has 119 features, but LASVMClassifier is expecting 120"
+    ):
         model.predict(K[:, :-1])
 
 

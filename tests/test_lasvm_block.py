@@ -28,9 +28,7 @@ class Run:
         X, self.label = noisy(n, classes)
         rows, self.kernel = Rows.of(X), Kernel("rbf", gamma=gamma)
         self.C = C
-        self.data = Fresh(
-            rows, self.label, np.full(n, C), self.kernel.diagonal(rows), np.arange(n)
-        )
+        self.data = Fresh(rows, self.label, np.full(n, C), self.kernel.diagonal(rows), np.arange(n))
         self.K = self.kernel.block(rows, rows).astype(np.float64)
         self.learner = LASVM(
             self.kernel, rows, classes, block_size=block_size, cache_size=cache_size

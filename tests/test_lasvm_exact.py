@@ -129,7 +129,7 @@ def test_class_weight(moons, class_weight):
 def test_sample_weight(moons):
     weights = np.random.default_rng(2).uniform(0.0, 3.0, 500)
     weights[::7] = 0.0
-    model, exact = assert_exact(*moons, C=3.0, gamma=1.0, weights=weights)
+    model, _ = assert_exact(*moons, C=3.0, gamma=1.0, weights=weights)
     assert not np.isin(model.support_, np.arange(0, 500, 7)).any()
     both = assert_exact(*moons, C=3.0, gamma=1.0, weights=weights, class_weight={0: 2.0})
     assert not np.allclose(both[0].intercept_, model.intercept_)

@@ -19,7 +19,11 @@ def problems(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, d = draw(st.integers(12, 32)), draw(st.integers(1, 3))
     classes = draw(st.integers(2, 4))
-    X = rng.integers(-2, 3, (n, d)).astype(float) if draw(st.booleans()) else rng.normal(size=(n, d))
+    X = (
+        rng.integers(-2, 3, (n, d)).astype(float)
+        if draw(st.booleans())
+        else rng.normal(size=(n, d))
+    )
     label = rng.integers(classes, size=n)
     label[:classes] = np.arange(classes)
     kernel = draw(

@@ -211,9 +211,7 @@ def test_every_choice_leads_to_the_same_solution(cancer):
     ):
         other = clone(base).set_params(**change).fit(X, y)
         assert other.dual_objective_[0] == pytest.approx(base.dual_objective_[0], rel=1e-9), change
-        np.testing.assert_allclose(
-            other.decision_function(X), base.decision_function(X), atol=1e-6
-        )
+        np.testing.assert_allclose(other.decision_function(X), base.decision_function(X), atol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -272,7 +270,9 @@ TASKS = {
     "hard": SimpleSVMClassifier(gamma=1.0, margin="hard"),
     "nu": SimpleSVMClassifier(gamma=0.1, nu=0.1),
     "low rank": SimpleSVMClassifier(kernel="linear", low_rank="linear"),
-    "low rank quadratic": SimpleSVMClassifier(kernel="linear", low_rank="linear", margin="quadratic"),
+    "low rank quadratic": SimpleSVMClassifier(
+        kernel="linear", low_rank="linear", margin="quadratic"
+    ),
     "regression": SimpleSVMRegressor(gamma=0.1, C=2.0, epsilon=0.1),
     "one class": SimpleSVMOneClass(gamma=0.1, nu=0.3),
 }
@@ -395,9 +395,7 @@ def test_low_rank_forms(cancer, margin):
     dense = SimpleSVMClassifier(**options).fit(X, y)
     for form in ("linear", 1e-12, X.shape[1], lambda A: np.asarray(A)):
         low = SimpleSVMClassifier(low_rank=form, **options).fit(X, y)
-        np.testing.assert_allclose(
-            low.decision_function(X), dense.decision_function(X), atol=1e-4
-        )
+        np.testing.assert_allclose(low.decision_function(X), dense.decision_function(X), atol=1e-4)
     coarse = SimpleSVMClassifier(low_rank=3, **options).fit(X, y)
     assert coarse.score(X, y) > 0.8
 

@@ -216,9 +216,7 @@ def test_rebuild_gives_the_same_factor():
     before = machine.w.U.copy()
     m = len(machine.held)
     machine.rebuild()
-    np.testing.assert_allclose(
-        np.triu(machine.w.U[:m, :m]), np.triu(before[:m, :m]), atol=1e-10
-    )
+    np.testing.assert_allclose(np.triu(machine.w.U[:m, :m]), np.triu(before[:m, :m]), atol=1e-10)
 
 
 def test_a_spoilt_factor_is_noticed_and_made_anew():
@@ -312,4 +310,6 @@ def test_the_store_gives_the_same_values_whatever_it_keeps():
     larger = smaller.extend(smaller.rows.append(ExactRows(X[~kept], k)))
     order = np.concatenate([np.flatnonzero(kept), np.flatnonzero(~kept)])
     which = np.arange(0, n, 7)
-    np.testing.assert_allclose(larger.block(which), K[np.ix_(order[which], order[which])], atol=1e-12)
+    np.testing.assert_allclose(
+        larger.block(which), K[np.ix_(order[which], order[which])], atol=1e-12
+    )

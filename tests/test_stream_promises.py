@@ -470,9 +470,7 @@ def test_joblib_threads(kind, stream):
 def test_joblib_processes(stream):
     X, y = stream
     expected = decide(make(onlinesvm.LASVMClassifier).fit(X, y), X)
-    models = Parallel(2)(
-        delayed(make(onlinesvm.LASVMClassifier).fit)(X, y) for _ in range(4)
-    )
+    models = Parallel(2)(delayed(make(onlinesvm.LASVMClassifier).fit)(X, y) for _ in range(4))
     for model in models:
         np.testing.assert_array_equal(decide(model, X), expected)
 

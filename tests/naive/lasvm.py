@@ -158,9 +158,7 @@ class NaiveOneVsRest:
         self.seeds = dict.fromkeys(np.unique(label).tolist(), SEEDS)
         self.slots = Slots()
         self.machines = [
-            NaiveLASVM(
-                K, np.where(self.label == p, 1.0, -1.0), bound, tau, self.slots, self.wanted
-            )
+            NaiveLASVM(K, np.where(self.label == p, 1.0, -1.0), bound, tau, self.slots, self.wanted)
             for p in positive
         ]
 

@@ -1,6 +1,6 @@
 """SimpleSVM as the paper tells it: plain NumPy, every linear system solved from scratch.
 
-    min_a  a'Ha / 2 + c'a    subject to   0 <= a <= C,   Aa = b
+min_a  a'Ha / 2 + c'a    subject to   0 <= a <= C,   Aa = b
 """
 
 import numpy as np
@@ -33,7 +33,9 @@ class NaiveSimpleSVM:
         d = used.sum()
         K = np.block([[H, A[used].T], [A[used], np.zeros((d, d))]])
         fixed = self.H[np.ix_(w, rest)] @ self.alpha[rest]
-        right = np.concatenate([-self.c[w] - fixed, (self.b - self.A[:, rest] @ self.alpha[rest])[used]])
+        right = np.concatenate(
+            [-self.c[w] - fixed, (self.b - self.A[:, rest] @ self.alpha[rest])[used]]
+        )
         solution = np.linalg.lstsq(K, right, rcond=1e-13)[0]
         beta = self.beta.copy()
         beta[used] = solution[len(w) :]

@@ -138,9 +138,7 @@ class KernelStore:
         places, weights = self.slot_of[which[stored]], coef[stored]
         small = len(places) * len(self) < _INLINE_VALUES
         threads = 1 if small else thread_count(self.rows.kernel.n_jobs)
-        over_rows(
-            lambda a, b: weigh(self.slots, places, weights, out, a, b), len(self), threads
-        )
+        over_rows(lambda a, b: weigh(self.slots, places, weights, out, a, b), len(self), threads)
         rest, weights = which[~stored], coef[~stored]
         size = max(1, _CHUNK_VALUES // max(1, len(self)))
         for first in range(0, len(rest), size):

@@ -92,7 +92,9 @@ class Rows:
             return self
         dense = np.zeros((len(self), self.n_features), np.float32)
         packed = pack(self.values)
-        dense[np.repeat(np.arange(len(self)), packed.end - packed.begin), packed.indices] = packed.data
+        dense[np.repeat(np.arange(len(self)), packed.end - packed.begin), packed.indices] = (
+            packed.data
+        )
         return Rows(dense, self.squares, self.n_features, self.key)
 
     def to_array(self, centre: np.ndarray | None = None) -> np.ndarray | sparse.csr_matrix:

@@ -256,9 +256,7 @@ class Machine:
             turns.append(np.arange(len(side)))
         return np.concatenate(chosen)[np.argsort(np.concatenate(turns), kind="stable")]
 
-    def _work(
-        self, block: np.ndarray, gradient: np.ndarray, tol: np.ndarray, passes: int
-    ) -> None:
+    def _work(self, block: np.ndarray, gradient: np.ndarray, tol: np.ndarray, passes: int) -> None:
         """The compiled loop on the working set and a block of other variables."""
         held = len(self.held)
         ids = np.concatenate([self.held, block])
@@ -468,9 +466,7 @@ class Machine:
         ends = (self.alpha <= 0) | (self.alpha >= p.upper)
         self.alpha = np.clip(self.alpha, 0.0, p.upper)
         self.held = inside[~ends[inside]]
-        change = np.bincount(
-            p.row, p.sign * (self.alpha - before), minlength=len(self.source)
-        )
+        change = np.bincount(p.row, p.sign * (self.alpha - before), minlength=len(self.source))
         if change.any():
             self._add_scores(change)
         self.rebuild()

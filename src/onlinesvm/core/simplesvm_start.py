@@ -36,9 +36,7 @@ def best_of_pairs(y: np.ndarray, rows: Any, rng: np.random.Generator) -> np.ndar
     pairs = [
         rows.take(left[q : q + 1]).block(rows.take(right[q : q + 1]))[0, 0] for q in range(N_PAIRS)
     ]
-    distance = (
-        rows.take(left).diagonal() + rows.take(right).diagonal() - 2 * np.array(pairs)
-    )
+    distance = rows.take(left).diagonal() + rows.take(right).diagonal() - 2 * np.array(pairs)
     best = int(distance.argmin())
     return np.array([left[best], right[best]])
 

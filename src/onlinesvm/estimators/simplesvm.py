@@ -257,9 +257,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
                 self._learn_all(X, target, weight, y)
             else:
                 kept = self._learner
-                self._check_nu(
-                    np.append(kept.target, target), np.append(kept.weight, weight)
-                )
+                self._check_nu(np.append(kept.target, target), np.append(kept.weight, weight))
                 self._learn_more(X, target, weight)
         except BaseException as error:
             self.__dict__ = before
