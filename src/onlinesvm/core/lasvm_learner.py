@@ -283,9 +283,15 @@ class LASVM:
         """
         self.support.measure()
         threshold = self.tau - self.support.a.delta / 2
-        everyone = np.isinf(reach)  # also those that joined, and were evicted while finishing
-        which = np.arange(len(slacks)) if everyone else np.flatnonzero(slacks > -reach)
+        which = np.flatnonzero(slacks > -reach) if reach < np.inf else self._outside(len(slacks))
         return self._enter(data, which, slacks, threshold)
+
+    def _outside(self, n: int) -> np.ndarray:
+        """Examples that some machine lacks, also those evicted again while finishing."""
+        members = self.support.a.member[:, : self.support.n].all(axis=0)
+        lacking = np.ones(n, bool)
+        lacking[self.support.a.key[: self.support.n][members]] = False
+        return np.flatnonzero(lacking)
 
     # -- finishing ------------------------------------------------------------------------
 
