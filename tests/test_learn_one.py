@@ -1,0 +1,29 @@
+"""``learn_one`` is ``partial_fit`` with one row, to the last bit."""
+
+import numpy as np
+import pytest
+
+from onlinesvm import LASVMClassifier
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"gamma": 0.05},
+        {"kernel": "poly", "gamma": 0.1, "coef0": 1.0},
+        {"gamma": 0.05, "budget": 30},
+        {"gamma": 0.05, "cache_size": 0.01},
+    ],
+    ids=["rbf", "poly", "budget", "tiny cache"],
+)
+def test_learn_one_equals_partial_fit(settings):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=200) > 0).astype(int)
+    y[150:] += 2 * (X[150:, 2] > 1)  # labels never seen before, in mid-stream
+    rows, one = (LASVMClassifier(**settings).partial_fit(X[:10], y[:10]) for _ in range(2))
+    for x, label in zip(X[10:], y[10:].tolist(), strict=True):
+        rows.partial_fit(x[None, :], [label])
+        one.learn_one(x, label)
+    np.testing.assert_array_equal(one.decision_function(X), rows.decision_function(X))
+    assert one.n_support_.tolist() == rows.n_support_.tolist()
