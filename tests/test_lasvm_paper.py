@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from benchmarks import lasvm_paper, references, startup
 from benchmarks.datasets import load
@@ -61,6 +62,14 @@ def test_references_are_kept_and_a_busy_machine_gives_no_time(small, monkeypatch
     monkeypatch.setattr(references, "load", lambda *_: pytest.fail("it is known already"))
     assert references.reference(SMALL, 1) == first
     assert set(json.loads(references.FILE.read_text(encoding="utf-8"))) == {SMALL}
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_copies_of_a_row_and_label_count_once(form):
+    X = form(np.array([[0, 1], [0, 1], [0, 1], [1, 0], [0, 0]], np.float32))
+    y = np.array([1, 1, -1, 1, 1])
+    assert references.distinct(X, y, np.arange(5)) == 4
+    assert references.distinct(X, y, np.array([0, 1])) == 1
 
 
 def test_a_missing_data_folder_is_one_sentence(monkeypatch, capsys):

@@ -9,12 +9,13 @@ from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 
 from onlinesvm.core import factor
-from onlinesvm.core import simplesvm as core
 from onlinesvm.core import simplesvm_problems as problems
 from onlinesvm.core.exact_kernels import ExactRows
 from onlinesvm.core.kernel_store import KernelStore
 from onlinesvm.core.lowrank import incomplete_cholesky
-from onlinesvm.core.simplesvm_machine import LowRankSource, Machine, run
+from onlinesvm.core.simplesvm_machine import Machine, run
+from onlinesvm.core.simplesvm_solution import LowRankSource
+from onlinesvm.core.simplesvm_state import SINGULAR
 from onlinesvm.kernels import make_kernel
 
 
@@ -91,7 +92,7 @@ def test_factor_follows_ten_thousand_insertions_and_deletions():
             u[:m] = K[i, members]
             factor.forward(U, m, u)
             pivot = K[i, i] - u[:m] @ u[:m]
-            if pivot <= core.SINGULAR * K[i, i]:
+            if pivot <= SINGULAR * K[i, i]:
                 refused += 1
                 continue
             factor.join(U, V, m, np.sqrt(pivot), 0, border[i])

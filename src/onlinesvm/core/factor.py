@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import math
 
+from .apart import apart
 from .numerics import REORDERED_MATH, inner, jit
 
 
 @jit(fastmath=REORDERED_MATH)
 def forward(U, m, x):
     """x := U^-T x. Four rows at a time: one pass over x for all of them."""
+    apart()
     c = 0
     while c + 4 <= m:
         p, q, r, s = U[c], U[c + 1], U[c + 2], U[c + 3]
@@ -46,6 +48,7 @@ def forward(U, m, x):
 @jit(fastmath=REORDERED_MATH)
 def backward(U, m, x):
     """x := U^-1 x. Four rows at a time, as above."""
+    apart()
     last = m - m % 4
     for k in range(m - 1, last - 1, -1):
         total = 0.0
@@ -81,6 +84,7 @@ def join(U, V, m, pivot, border, value):
 
     Its entry in the border is ``value`` in row ``border``, zero in the others.
     """
+    apart()
     last = V.shape[0] - 1
     u = V[last]
     for r in range(m):
@@ -103,6 +107,7 @@ def _rotate(upper, lower, cosine, sine, first, m):
 @jit
 def leave(U, V, m, k):
     """Take row and column k out; V's rows, the joining column too, are rotated along."""
+    apart()
     for r in range(k):
         row = U[r]
         for c in range(k + 1, m):
@@ -124,6 +129,7 @@ def solve_border(V, m, system):
 
     A border row without a variable in it (V row zero) gets y = 0.
     """
+    apart()
     d = system.shape[0]
     for p in range(d):
         for q in range(d):

@@ -17,6 +17,7 @@ from .threads import over_rows, thread_count
 
 _CHUNK_VALUES = 1 << 21
 _INLINE_VALUES = 100_000
+_BAND = 128
 
 
 @jit
@@ -100,6 +101,22 @@ class KernelStore:
         self._compute(missing, places)
         self.slot_of[missing] = places
         self.owner[places] = missing
+
+    def fill(self) -> np.ndarray:
+        """All values, computed as half a matrix and mirrored, and kept if they fit."""
+        n = len(self)
+        if self._used == n and np.array_equal(self.owner, np.arange(n)):
+            return self.slots
+        every, K = np.arange(n), np.empty((n, n))
+        for top in range(0, n, _BAND):
+            last = min(top + _BAND, n)
+            band = self.rows.take(every[top:last]).block(self.rows.take(every[top:]))
+            K[top:last, top:] = band
+            K[last:, top:last] = band[:, last - top :].T
+        if self.capacity == n:
+            self.slots, self._used, self.slot_of = K, n, every
+            self.owner = every.copy()
+        return K
 
     def _make_way(self, kept: np.ndarray, needed: int) -> np.ndarray:
         """Holes made in the slots of rows that are not in ``kept``, in rotation."""

@@ -28,8 +28,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from .apart import apart
 from .factor import backward, dot, forward
 from .numerics import REORDERED_MATH, inner
+from .simplesvm_state import ENTRY, IMAGE, RIDGE, ROW, SIGN, SLOPE, STEP, M
 
 _SAFE = 1e-4
 """A variable whose leaving shrinks a squared pivot by more than this makes R anew."""
@@ -37,70 +39,77 @@ _SAFE = 1e-4
 
 @inner
 def _image(i, at, w, factor):
-    """``image`` := factor * (Z_i, a_i)."""
-    rank = at.Z.shape[1]
+    """``IMAGE`` := factor * (s_i Z_i, a_i)."""
+    rank, r = at.Z.shape[1], at.code[ROW, i]
     for c in range(rank):
-        w.image[c] = factor * at.Z[i, c]
-    w.image[rank] = factor * at.sign[i]
+        w.low[IMAGE, c] = factor * at.given[SIGN, i] * at.Z[r, c]
+    w.low[IMAGE, rank] = factor * at.given[ENTRY, i]
+
+
+@inner
+def _answer(j, at, w):
+    """(s_j Z_j, a_j) times ``IMAGE``."""
+    rank = at.Z.shape[1]
+    product = dot(at.Z[at.code[ROW, j]], w.low[IMAGE], rank)
+    return at.given[SIGN, j] * product + at.given[ENTRY, j] * w.low[IMAGE, rank]
 
 
 @inner
 def _solve(w):
-    forward(w.R, w.R.shape[0], w.image)
-    backward(w.R, w.R.shape[0], w.image)
+    forward(w.R, w.R.shape[0], w.low[IMAGE])
+    backward(w.R, w.R.shape[0], w.low[IMAGE])
 
 
 @inner
 def direction(i, at, w):
-    """``step`` and multiplier for a unit of violator i; returns the curvature."""
-    rank = at.Z.shape[1]
+    """``STEP`` and multiplier for a unit of violator i; returns the curvature."""
+    apart()
     _image(i, at, w, 1.0)
     _solve(w)
-    for p in range(w.count[0]):
+    for p in range(w.count[M]):
         j = w.member[p]
-        answer = dot(at.Z[j], w.image, rank) + at.sign[j] * w.image[rank]
-        w.step[p] = -answer / at.ridge[j]
-    w.system[0, 1] = w.image[rank]
-    own = dot(at.Z[i], w.image, rank) + at.sign[i] * w.image[rank]
-    return at.ridge[i] + own
+        w.line[STEP, p] = -_answer(j, at, w) / at.given[RIDGE, j]
+    w.border[0, 1] = w.low[IMAGE, at.Z.shape[1]]
+    return at.given[RIDGE, i] + _answer(i, at, w)
 
 
 @inner(fastmath=REORDERED_MATH)
 def target(gap, at, w):
-    """``step`` := the move that solves the working set, ``system``: its multiplier."""
+    """``STEP`` := the move that solves the working set, ``border``: its multiplier."""
+    apart()
     rank = at.Z.shape[1]
     for c in range(rank + 1):
-        w.image[c] = 0.0
-    for p in range(w.count[0]):
+        w.low[IMAGE, c] = 0.0
+    for p in range(w.count[M]):
         j = w.member[p]
-        g = w.slope[p]
+        r, g = at.code[ROW, j], w.line[SLOPE, p] / at.given[RIDGE, j]
         for c in range(rank):
-            w.image[c] -= at.Z[j, c] * g / at.ridge[j]
-        w.image[rank] -= at.sign[j] * g / at.ridge[j]
-    w.image[rank] -= gap[0]
+            w.low[IMAGE, c] -= at.given[SIGN, j] * at.Z[r, c] * g
+        w.low[IMAGE, rank] -= at.given[ENTRY, j] * g
+    w.low[IMAGE, rank] -= gap[0]
     _solve(w)
-    for p in range(w.count[0]):
+    for p in range(w.count[M]):
         j = w.member[p]
-        answer = dot(at.Z[j], w.image, rank) + at.sign[j] * w.image[rank]
-        w.step[p] = -(w.slope[p] + answer) / at.ridge[j]
-    w.system[0, 0], w.system[0, 1] = 2.0, w.image[rank] - w.tau[0] * gap[0]
+        w.line[STEP, p] = -(w.line[SLOPE, p] + _answer(j, at, w)) / at.given[RIDGE, j]
+    w.border[0, 0], w.border[0, 1] = 2.0, w.low[IMAGE, rank] - w.border[0, 3] * gap[0]
 
 
 @inner
 def join(i, at, w):
     """R'R grows by one variable: rotations, O(l^2)."""
-    _image(i, at, w, 1.0 / math.sqrt(at.ridge[i]))
-    n = w.R.shape[0]
+    apart()
+    _image(i, at, w, 1.0 / math.sqrt(at.given[RIDGE, i]))
+    n, image = w.R.shape[0], w.low[IMAGE]
     for c in range(n):
-        row, x = w.R[c], w.image[c]
+        row, x = w.R[c], image[c]
         if x == 0.0:
             continue
         length = math.hypot(row[c], x)
         cosine, sine = row[c] / length, x / length
         for r in range(c, n):
-            y, z = row[r], w.image[r]
+            y, z = row[r], image[r]
             row[r] = cosine * y + sine * z
-            w.image[r] = cosine * z - sine * y
+            image[r] = cosine * z - sine * y
 
 
 @inner
@@ -109,10 +118,11 @@ def leave(i, at, w):
 
     ``member`` still holds it, at its old position; ``count`` does not count it any more.
     """
-    _image(i, at, w, 1.0 / math.sqrt(at.ridge[i]))
-    n = w.R.shape[0]
+    apart()
+    _image(i, at, w, 1.0 / math.sqrt(at.given[RIDGE, i]))
+    n, image = w.R.shape[0], w.low[IMAGE]
     for c in range(n):
-        row, x = w.R[c], w.image[c]
+        row, x = w.R[c], image[c]
         left = (row[c] - x) * (row[c] + x)
         if left <= _SAFE * row[c] * row[c]:
             rebuild(i, at, w)
@@ -120,18 +130,19 @@ def leave(i, at, w):
         length = math.sqrt(left)
         cosine, sine = length / row[c], x / row[c]
         for r in range(c, n):
-            row[r] = (row[r] - sine * w.image[r]) / cosine
-            w.image[r] = cosine * w.image[r] - sine * row[r]
+            row[r] = (row[r] - sine * image[r]) / cosine
+            image[r] = cosine * image[r] - sine * row[r]
 
 
 @inner
 def rebuild(gone, at, w):
     """R from the members other than ``gone``."""
+    apart()
     n = w.R.shape[0]
     for c in range(n):
         for r in range(n):
             w.R[c, r] = 1.0 if r == c and c < n - 1 else 0.0
-    for p in range(w.count[0] + 1 if gone >= 0 else w.count[0]):
+    for p in range(w.count[M] + 1 if gone >= 0 else w.count[M]):
         if w.member[p] != gone:
             join(w.member[p], at, w)
 

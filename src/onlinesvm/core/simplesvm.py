@@ -10,8 +10,8 @@ on until the violator's own gradient is zero or it has reached its bound. ``work
 the violators among the variables at hand, after ``settle`` has solved the working set from whatever
 its coefficients are.
 
-Given ``Local``, the variables at hand with H among them (``Q``) or a factor of it (``Z``, with
-H = ZZ' + ridge), and ``Work``, the working set with its factor. Both are changed in place.
+Given ``Local``, the variables at hand with the kernel values of their examples (``K``, where
+H_ij = s_i s_j K_ij + ridge) or a factor of them (``Z``), and ``Work``, the working set with its factor. Both are changed in place.
 
 Symbols: i the violator, t the length of a step, sigma its direction (+1 from zero, -1 from C),
 rho^2 the violator's pivot, kappa the curvature along the step, g its gradient.
@@ -32,160 +32,147 @@ Notes
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from . import lowrank
+from .apart import apart
 from .factor import backward, dot, forward, join, leave, solve_border
 from .numerics import REORDERED_MATH, inner, jit
-
-ZERO, FULL = -1, -2
-"""Places of variables at a bound; a variable in the working set has its position instead."""
-
-SINGULAR = 1e-12
-"""A pivot below this share of the diagonal counts as zero."""
-
-ROUNDING = 1e-13
-"""Residuals below this share of their terms are left alone."""
-
-M, ADDED, DROPPED, BOUND, REFUSED = range(5)
-"""Places in ``Work.count``: size, violators added, variables dropped, refused at their bound."""
-
-DONE, FULL_HOUSE, UNBOUNDED, MORE = range(4)
-"""What ``work`` says: all fits, no room in the factor, no solution, passes used up."""
-
-IN_TURN, WORST_FIRST, ENROLL = range(3)
-"""What ``work`` does."""
-
-
-class Local(NamedTuple):
-    """The variables at hand, parallel arrays."""
-
-    Q: np.ndarray  # (n, n) H among them, or (0, 0) where Z is given
-    Z: np.ndarray  # (n, l) rows with Z Z' = H - ridge, or (n, 0)
-    base: np.ndarray  # gradient [Ha + c] before anything moved
-    moved: np.ndarray  # how far each coefficient is from where it was then
-    ridge: np.ndarray  # what is added to the diagonal
-    upper: np.ndarray  # C_i
-    sign: np.ndarray  # a_i, the entry of A
-    group: np.ndarray  # which equality row it is in
-    tol: np.ndarray  # violations up to this are left alone
-    alpha: np.ndarray
-    place: np.ndarray  # position in the working set, or ZERO or FULL
+from .simplesvm_state import (
+    ADDED,
+    BASE,
+    BOUND,
+    DONE,
+    DROPPED,
+    ENROLL,
+    ENTRY,
+    FALL,
+    FULL,
+    FULL_HOUSE,
+    GROUP,
+    IN_TURN,
+    MORE,
+    PLACE,
+    RIDGE,
+    ROUNDING,
+    ROW,
+    SIGN,
+    SINGULAR,
+    SLOPE,
+    STEP,
+    TOL,
+    UNBOUNDED,
+    UPPER,
+    ZERO,
+    M,
+)  # fmt: skip
 
 
-class Work(NamedTuple):
-    """The working set: its members in the order of the factor, multipliers, scratch."""
-
-    U: np.ndarray  # (room, room); see ``factor``
-    V: np.ndarray  # (d + 1, room)
-    R: np.ndarray  # (l + 1, l + 1) the factor of a low-rank problem with ridge, or (0, 0)
-    member: np.ndarray
-    step: np.ndarray
-    slope: np.ndarray  # gradients of the members while they are solved for
-    beta: np.ndarray  # (d,) multipliers of the equality rows
-    system: np.ndarray  # (d, d + 1)
-    fall: np.ndarray  # (l,) Z'moved; where there is no Z, of length 0
-    image: np.ndarray  # (l + 1,) scratch
-    tau: np.ndarray  # (1,)
-    count: np.ndarray  # type: ignore[assignment]
+@inner
+def multiplier(i, at, w):
+    """The equality rows' part of the gradient, [A'beta]_i."""
+    q = at.code[GROUP, i]
+    return at.given[ENTRY, i] * w.border[q, w.border.shape[0] + 1]
 
 
 @inner(fastmath=REORDERED_MATH)
 def gradient(i, at, w):
     """[Ha + c]_i, without the equality rows' part."""
-    total = 0.0
-    if at.Q.shape[0] > 0:
-        row = at.Q[i]
-        for j in range(row.shape[0]):
-            total += row[j] * at.moved[j]
-        return at.base[i] + total
-    row = at.Z[i]
-    for c in range(row.shape[0]):
-        total += row[c] * w.fall[c]
-    return at.base[i] + total + at.ridge[i] * at.moved[i]
+    apart()
+    r, s = at.code[ROW, i], at.given[SIGN, i]
+    if at.K.shape[0] > 0:
+        total = dot(at.K[r], at.moved, at.moved.shape[0])
+    else:
+        total = dot(at.Z[r], w.low[FALL], at.Z.shape[1])
+    total *= s
+    if at.given[RIDGE, i] > 0.0:  # then the example has no other variable
+        total += at.given[RIDGE, i] * s * at.moved[r]
+    return at.given[BASE, i] + total
 
 
 @inner(fastmath=REORDERED_MATH)
 def _entry(i, j, at):
-    """H_ij for i != j."""
-    if at.Q.shape[0] > 0:
-        return at.Q[i, j]
-    return dot(at.Z[i], at.Z[j], at.Z.shape[1])
+    """H_ij without the ridge."""
+    p, q = at.code[ROW, i], at.code[ROW, j]
+    value = at.K[p, q] if at.K.shape[0] > 0 else dot(at.Z[p], at.Z[q], at.Z.shape[1])
+    return at.given[SIGN, i] * at.given[SIGN, j] * value
 
 
 @inner
 def _diagonal(i, at, w):
-    own = at.Q[i, i] if at.Q.shape[0] > 0 else _entry(i, i, at) + at.ridge[i]
-    return own + w.tau[0]
+    return _entry(i, i, at) + at.given[RIDGE, i] + w.border[0, w.border.shape[0] + 2]
 
 
 @inner
 def _change(i, amount, at, w):
     """Coefficient i moves by ``amount``."""
     at.alpha[i] += amount
-    at.moved[i] += amount
-    for c in range(w.fall.shape[0]):
-        w.fall[c] += amount * at.Z[i, c]
+    r, signed = at.code[ROW, i], at.given[SIGN, i] * amount
+    at.moved[r] += signed
+    for c in range(at.Z.shape[1]):
+        w.low[FALL, c] += signed * at.Z[r, c]
 
 
 @inner
 def _fix(i, at, w):
     """Put a coefficient that has met its bound exactly there."""
-    to_full = at.upper[i] - at.alpha[i] < at.alpha[i]
-    _change(i, (at.upper[i] if to_full else 0.0) - at.alpha[i], at, w)
-    at.alpha[i] = at.upper[i] if to_full else 0.0
-    at.place[i] = FULL if to_full else ZERO
+    to_full = at.given[UPPER, i] - at.alpha[i] < at.alpha[i]
+    _change(i, (at.given[UPPER, i] if to_full else 0.0) - at.alpha[i], at, w)
+    at.alpha[i] = at.given[UPPER, i] if to_full else 0.0
+    at.code[PLACE, i] = FULL if to_full else ZERO
 
 
 @inner
 def _column(i, at, w):
     """V[last] := U^-T times the violator's column."""
+    apart()
     m, u = w.count[M], w.V[w.V.shape[0] - 1]
     for p in range(m):
         j = w.member[p]
         u[p] = _entry(i, j, at)
-        if at.group[i] == at.group[j]:
-            u[p] += w.tau[0] * at.sign[i] * at.sign[j]
+        if at.code[GROUP, i] == at.code[GROUP, j]:
+            u[p] += w.border[0, w.border.shape[0] + 2] * at.given[ENTRY, i] * at.given[ENTRY, j]
     forward(w.U, m, u)
 
 
 @inner(fastmath=REORDERED_MATH)
 def _direction(i, at, w):
-    """How the working set answers to the violator: ``step`` and the multipliers for a unit of it.
+    """How the working set answers to a unit of the violator: ``STEP`` and the multipliers.
 
     Returns kappa, and rho^2 as a share of the diagonal.
     """
+    apart()
     if w.R.shape[0] > 0:
         return lowrank.direction(i, at, w), 1.0
-    m, d = w.count[M], w.beta.shape[0]
+    m, d = w.count[M], w.border.shape[0]
     u = w.V[d]
     for q in range(d):
-        entry = at.sign[i] if q == at.group[i] else 0.0
-        w.system[q, d] = entry - dot(w.V[q], u, m)
-    solve_border(w.V, m, w.system)
+        entry = at.given[ENTRY, i] if q == at.code[GROUP, i] else 0.0
+        w.border[q, d] = entry - dot(w.V[q], u, m)
+    solve_border(w.V, m, w.border)
     for p in range(m):
-        w.step[p] = -u[p]
+        w.line[STEP, p] = -u[p]
     for q in range(d):
         for p in range(m):
-            w.step[p] -= w.V[q, p] * w.system[q, d]
+            w.line[STEP, p] -= w.V[q, p] * w.border[q, d]
     own = _diagonal(i, at, w)
     pivot = own - dot(u, u, m)
-    kappa = own + dot(u, w.step, m) + at.sign[i] * w.system[at.group[i], d]
-    backward(w.U, m, w.step)
+    kappa = own + dot(u, w.line[STEP], m) + at.given[ENTRY, i] * w.border[at.code[GROUP, i], d]
+    backward(w.U, m, w.line[STEP])
     return kappa, pivot / own
 
 
 @inner
 def _first_bound(at, w, sigma):
     """Longest step before a member of the working set meets a bound, and its position."""
+    apart()
     best, where, steepest = np.inf, -1, 0.0
     for p in range(w.count[M]):
-        j, rate = w.member[p], sigma * w.step[p]
+        j, rate = w.member[p], sigma * w.line[STEP, p]
         if rate == 0.0:
             continue
-        room = at.upper[j] - at.alpha[j] if rate > 0.0 else at.alpha[j]
+        room = at.given[UPPER, j] - at.alpha[j] if rate > 0.0 else at.alpha[j]
         t = max(room, 0.0) / abs(rate)
         # Of those that meet their bounds together the fastest leaves: the best pivot.
         if t < best or (t == best and abs(rate) > steepest):
@@ -197,7 +184,7 @@ def _first_bound(at, w, sigma):
 def _alone(i, at, w):
     """Whether no member of the working set shares the violator's equality row."""
     for p in range(w.count[M]):
-        if at.group[w.member[p]] == at.group[i]:
+        if at.code[GROUP, w.member[p]] == at.code[GROUP, i]:
             return False
     return True
 
@@ -205,6 +192,7 @@ def _alone(i, at, w):
 @inner
 def drop(p, at, w):
     """The variable at position p of the working set goes to the bound that it has met."""
+    apart()
     i = w.member[p]
     _fix(i, at, w)
     remove(p, at, w)
@@ -214,6 +202,7 @@ def drop(p, at, w):
 @inner
 def remove(p, at, w):
     """Take position p out of the factor."""
+    apart()
     m = w.count[M]
     w.count[M] = m - 1
     if w.R.shape[0] > 0:
@@ -223,15 +212,16 @@ def remove(p, at, w):
     i = w.member[p]
     for q in range(p, m - 1):
         w.member[q] = w.member[q + 1]
-        at.place[w.member[q]] = q
+        at.code[PLACE, w.member[q]] = q
     if w.R.shape[0] == 0 and _alone(i, at, w):  # its border row is empty: not nearly, exactly
         for q in range(m):
-            w.V[at.group[i], q] = 0.0
+            w.V[at.code[GROUP, i], q] = 0.0
 
 
 @inner
 def enter(i, at, w):
     """The violator, its gradient zero now, joins the working set. False: there is no room."""
+    apart()
     m = w.count[M]
     if m >= w.member.shape[0]:
         return False
@@ -240,36 +230,39 @@ def enter(i, at, w):
     else:
         u = w.V[w.V.shape[0] - 1]
         pivot = math.sqrt(max(_diagonal(i, at, w) - dot(u, u, m), SINGULAR))
-        join(w.U, w.V, m, pivot, at.group[i], at.sign[i])
+        join(w.U, w.V, m, pivot, at.code[GROUP, i], at.given[ENTRY, i])
     w.member[m] = i
-    at.place[i] = m
+    at.code[PLACE, i] = m
     w.count[M] = m + 1
     return True
 
 
 @inner
 def _walk(i, at, w, sigma, t):
+    apart()
+    d = w.border.shape[0]
     _change(i, sigma * t, at, w)
     for p in range(w.count[M]):
-        _change(w.member[p], sigma * t * w.step[p], at, w)
-    for q in range(w.beta.shape[0]):
-        w.beta[q] += sigma * t * w.system[q, w.beta.shape[0]]
+        _change(w.member[p], sigma * t * w.line[STEP, p], at, w)
+    for q in range(d):
+        w.border[q, d + 1] += sigma * t * w.border[q, d]
 
 
 @inner
 def add(i, g, at, w):
     """Section 2.1, step 1, for violator i with gradient g. Returns DONE or what went wrong."""
+    apart()
     sigma = 1.0 if g < 0.0 else -1.0
     w.count[ADDED] += 1
     if w.R.shape[0] == 0:
         _column(i, at, w)
     while True:
         if _alone(i, at, w):  # it cannot move, but it can say what the multiplier is
-            w.beta[at.group[i]] -= at.sign[i] * g
+            w.border[at.code[GROUP, i], w.border.shape[0] + 1] -= at.given[ENTRY, i] * g
             return DONE if enter(i, at, w) else FULL_HOUSE
         kappa, share = _direction(i, at, w)
         inside = math.inf if share <= SINGULAR else abs(g) / kappa
-        reach = at.upper[i] - at.alpha[i] if sigma > 0.0 else at.alpha[i]
+        reach = at.given[UPPER, i] - at.alpha[i] if sigma > 0.0 else at.alpha[i]
         t, p = _first_bound(at, w, sigma)
         t = min(t, inside, reach)
         if math.isinf(t):
@@ -288,9 +281,9 @@ def add(i, g, at, w):
 @inner
 def violation(i, g, at):
     """By how much variable i violates section 2.3's conditions; zero if it does not."""
-    if at.place[i] == ZERO and at.upper[i] > 0.0:
+    if at.code[PLACE, i] == ZERO and at.given[UPPER, i] > 0.0:
         return max(-g, 0.0)
-    if at.place[i] == FULL:
+    if at.code[PLACE, i] == FULL:
         return max(g, 0.0)
     return 0.0
 
@@ -298,11 +291,12 @@ def violation(i, g, at):
 @inner
 def _worst(order, at, w):
     """The variable whose violation exceeds its tolerance most, and its gradient; -1 if none."""
+    apart()
     best, where, slope = 1.0, -1, 0.0
     for i in order:
-        if at.place[i] < 0:
-            g = gradient(i, at, w) + at.sign[i] * w.beta[at.group[i]]
-            excess = violation(i, g, at) / at.tol[i]
+        if at.code[PLACE, i] < 0:
+            g = gradient(i, at, w) + multiplier(i, at, w)
+            excess = violation(i, g, at) / at.given[TOL, i]
             if excess > best:
                 best, where, slope = excess, i, g
     return where, slope
@@ -310,31 +304,33 @@ def _worst(order, at, w):
 
 @inner(fastmath=REORDERED_MATH)
 def _target(gap, w):
-    """``step`` := the move that solves the working set, ``system``: its multipliers.
+    """``STEP`` := the move that solves the working set, ``border``: its multipliers.
 
-    From ``slope``, the members' gradients without the equality rows' part.
+    From ``SLOPE``, the members' gradients without the equality rows' part.
     """
-    m, d = w.count[M], w.beta.shape[0]
+    apart()
+    m, d = w.count[M], w.border.shape[0]
     for p in range(m):
-        w.step[p] = -w.slope[p]
-    forward(w.U, m, w.step)
+        w.line[STEP, p] = -w.line[SLOPE, p]
+    forward(w.U, m, w.line[STEP])
     for q in range(d):
-        w.system[q, d] = dot(w.V[q], w.step, m) - gap[q]
-    solve_border(w.V, m, w.system)
+        w.border[q, d] = dot(w.V[q], w.line[STEP], m) - gap[q]
+    solve_border(w.V, m, w.border)
     for q in range(d):
         for p in range(m):
-            w.step[p] -= w.V[q, p] * w.system[q, d]
-    backward(w.U, m, w.step)
+            w.line[STEP, p] -= w.V[q, p] * w.border[q, d]
+    backward(w.U, m, w.line[STEP])
 
 
 @inner
 def _is_solved(gap, at, w):
-    """Fill ``slope``; whether only rounding is left of the gradients and of b - Aa."""
+    """Fill ``SLOPE``; whether only rounding is left of the gradients and of b - Aa."""
+    apart()
     worst, size, largest, missing = 0.0, 0.0, 0.0, 0.0
     for p in range(w.count[M]):
         i = w.member[p]
-        plain, part = gradient(i, at, w), at.sign[i] * w.beta[at.group[i]]
-        w.slope[p] = plain
+        plain, part = gradient(i, at, w), multiplier(i, at, w)
+        w.line[SLOPE, p] = plain
         worst = max(worst, abs(plain + part))
         size = max(size, abs(plain))
         largest = max(largest, at.alpha[i])
@@ -346,11 +342,12 @@ def _is_solved(gap, at, w):
 @inner
 def _approach(t, at, w):
     """Walk a part t of the way to the target; the slopes follow, being linear on the way."""
-    d = w.beta.shape[0]
+    apart()
+    d = w.border.shape[0]
     for p in range(w.count[M]):
         i = w.member[p]
-        _change(i, t * w.step[p], at, w)
-        w.slope[p] -= t * (w.slope[p] + at.sign[i] * w.system[at.group[i], d])
+        _change(i, t * w.line[STEP, p], at, w)
+        w.line[SLOPE, p] -= t * (w.line[SLOPE, p] + at.given[ENTRY, i] * w.border[at.code[GROUP, i], d])
 
 
 @inner
@@ -360,7 +357,8 @@ def settle(at, w, gap):
     ``gap`` is b - Aa, which rounding may have left; the first full step closes it. What is solved
     already is left alone: a step that is all rounding would drop variables that rest at a bound.
     """
-    d = w.beta.shape[0]
+    apart()
+    d = w.border.shape[0]
     if _is_solved(gap, at, w):
         return
     while w.count[M] > 0:
@@ -373,24 +371,25 @@ def settle(at, w, gap):
         _approach(t, at, w)
         if t == 1.0:
             for q in range(d):
-                if w.system[q, q] != 1.0 or w.system[q, d] != 0.0:
-                    w.beta[q] = w.system[q, d] + w.tau[0] * gap[q]
+                if w.border[q, q] != 1.0 or w.border[q, d] != 0.0:
+                    w.border[q, d + 1] = w.border[q, d] + w.border[0, w.border.shape[0] + 2] * gap[q]
             return
         for q in range(d):
             gap[q] *= 1.0 - t
         for q in range(p, w.count[M] - 1):
-            w.slope[q] = w.slope[q + 1]
+            w.line[SLOPE, q] = w.line[SLOPE, q + 1]
         drop(p, at, w)
 
 
 @inner
 def _in_turn(at, w, order, limit):
     """Add the violators among ``order`` as they come, at most ``limit`` of them."""
+    apart()
     before = w.count[ADDED]
     for i in order:
-        if at.place[i] < 0:
-            g = gradient(i, at, w) + at.sign[i] * w.beta[at.group[i]]
-            if violation(i, g, at) > at.tol[i]:
+        if at.code[PLACE, i] < 0:
+            g = gradient(i, at, w) + multiplier(i, at, w)
+            if violation(i, g, at) > at.given[TOL, i]:
                 outcome = add(i, g, at, w)
                 if outcome != DONE:
                     return outcome

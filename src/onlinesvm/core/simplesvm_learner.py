@@ -20,7 +20,8 @@ import numpy as np
 from . import exact_kernels, lowrank
 from .exact_kernels import ExactRows
 from .kernel_store import KernelStore
-from .simplesvm_machine import LowRankSource, Machine
+from .simplesvm_machine import Machine
+from .simplesvm_solution import LowRankSource
 from .simplesvm_start import STARTS
 from .simplesvm_tasks import Task
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from . import simplesvm_loo
 from .simplesvm_learner import SimpleSVM
-from .simplesvm_machine import LowRankSource
+from .simplesvm_solution import LowRankSource
 
 
 def leave_one_out(learner: SimpleSVM) -> np.ndarray:

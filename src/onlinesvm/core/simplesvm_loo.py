@@ -14,9 +14,22 @@ from typing import Any
 import numpy as np
 
 from . import simplesvm as core
+from .apart import apart
 from .numerics import inner, jit
-from .simplesvm import DONE, FULL, FULL_HOUSE, ZERO, Local, M, Work
-from .simplesvm_machine import LowRankSource, Machine
+from .simplesvm_machine import Machine
+from .simplesvm_state import (
+    DONE,
+    ENTRY,
+    FALL,
+    FULL,
+    FULL_HOUSE,
+    GROUP,
+    IN_TURN,
+    PLACE,
+    UPPER,
+    ZERO,
+    M,
+)  # fmt: skip
 
 GONE = -3
 """Place of a variable that is left out."""
@@ -25,13 +38,14 @@ GONE = -3
 @inner
 def _partner(i, at, w):
     """The variable of i's equality row that can take over what i gives up, nearest the margin."""
+    apart()
     best, where = np.inf, -1
     for j in range(at.alpha.shape[0]):
-        if at.group[j] != at.group[i] or at.upper[j] <= 0.0:
+        if at.code[GROUP, j] != at.code[GROUP, i] or at.given[UPPER, j] <= 0.0:
             continue
-        able = at.place[j] == (ZERO if at.sign[j] == at.sign[i] else FULL)
+        able = at.code[PLACE, j] == (ZERO if at.given[ENTRY, j] == at.given[ENTRY, i] else FULL)
         if able:
-            g = core.gradient(j, at, w) + at.sign[j] * w.beta[at.group[j]]
+            g = core.gradient(j, at, w) + core.multiplier(j, at, w)
             if abs(g) < best:
                 best, where = abs(g), j
     return where
@@ -40,16 +54,17 @@ def _partner(i, at, w):
 @inner
 def expel(i, at, w):
     """Variable i's coefficient goes to zero. Returns whether others could take its place."""
-    if at.place[i] >= 0:
-        core.remove(at.place[i], at, w)
-    at.place[i] = GONE
+    apart()
+    if at.code[PLACE, i] >= 0:
+        core.remove(at.code[PLACE, i], at, w)
+    at.code[PLACE, i] = GONE
     fresh = True
     while at.alpha[i] > 0.0:
         if core._alone(i, at, w):
             j = _partner(i, at, w)
             if j < 0:
                 return False
-            if core.add(j, core.gradient(j, at, w) + at.sign[j] * w.beta[at.group[j]], at, w):
+            if core.add(j, core.gradient(j, at, w) + core.multiplier(j, at, w), at, w):
                 return False
             fresh = True
         if fresh and w.R.shape[0] == 0:
@@ -75,11 +90,12 @@ def _copy(source, target, n):
 @inner
 def _put_back(at, w, at_0, w_0):
     """The state as it was."""
+    apart()
     n, m = at.alpha.shape[0], w_0.count[M]
     _copy(at_0.alpha, at.alpha, n)
-    _copy(at_0.moved, at.moved, n)
+    _copy(at_0.moved, at.moved, at.moved.shape[0])
     for i in range(n):
-        at.place[i] = at_0.place[i]
+        at.code[PLACE, i] = at_0.code[PLACE, i]
     for p in range(m):
         w.member[p] = w_0.member[p]
     if w.R.shape[0] > 0:
@@ -90,8 +106,10 @@ def _put_back(at, w, at_0, w_0):
             _copy(w_0.V[q], w.V[q], m)
         for p in range(m):
             _copy(w_0.U[p], w.U[p], m)
-    _copy(w_0.beta, w.beta, w.beta.shape[0])
-    _copy(w_0.fall, w.fall, w.fall.shape[0])
+    d = w.border.shape[0]
+    for q in range(d):
+        w.border[q, d + 1] = w_0.border[q, d + 1]
+    _copy(w_0.low[FALL], w.low[FALL], w.low.shape[1])
     w.count[M] = m
 
 
@@ -115,36 +133,9 @@ def leave_each(at, w, at_0, w_0, first, second, order, out):
                 if outcome == DONE:
                     break
         out[e, 0] = core.gradient(i, at, w) if able else np.nan
-        out[e, 1] = w.beta[at.group[i]]
+        out[e, 1] = w.border[at.code[GROUP, i], w.border.shape[0] + 1]
         _put_back(at, w, at_0, w_0)
     return DONE
-
-
-def everything(machine: Machine, room: int) -> tuple[Local, Work]:
-    """All variables of a machine as the compiled loops see them, and its factor with room."""
-    p, n = machine.problem, len(machine.problem)
-    source: Any = machine.source
-    low_rank = isinstance(source, LowRankSource)
-    empty = np.empty((0, 0))
-    if low_rank:
-        Q, Z = empty, np.ascontiguousarray(source.Z[p.row] * p.sign[:, None])
-        base, moved = p.linear.copy(), machine.alpha.copy()
-    else:
-        Q, Z = source.block(p.row), np.empty((n, 0))
-        Q *= np.outer(p.sign, p.sign)
-        Q[np.diag_indices(n)] += p.ridge
-        base, moved = machine.gradient(), np.zeros(n)
-    machine._reserve(min(room, n))
-    w = machine.w
-    w.member[: len(machine.held)] = machine.held
-    if low_rank:
-        w.fall[:] = machine.alpha @ Z
-    at = Local(
-        Q, Z, base, moved, p.ridge, p.upper, p.entry, p.group, machine.tolerances(),
-        machine.alpha.copy(), machine.place(),
-    )  # fmt: skip
-    core.work(at, w, machine.gap(), np.empty(0, np.int64), core.IN_TURN, 1, 0)
-    return at, w
 
 
 def _twin(record: Any) -> Any:
@@ -158,11 +149,13 @@ def values(machine: Machine, room: int) -> np.ndarray:
     """
     machine = machine.copy()
     p, n = machine.problem, len(machine.source)
-    at, w = everything(machine, room)
+    machine._reserve(min(room, len(p)))
+    at, w = machine.everything(), machine.w
+    core.work(at, w, machine.gap(), np.empty(0, np.int64), IN_TURN, 1, 0)
     held = np.zeros(len(p), bool)
     held[w.member[: w.count[M]]] = True
     involved = np.flatnonzero((at.alpha > 0) | held)
-    out = machine.score + w.beta[0]
+    out = machine.score + machine.beta[0]
     examples = np.unique(p.row[involved])
     second = examples + n if len(p) > n else np.full(len(examples), -1)
     found = np.empty((len(examples), 2))

@@ -112,7 +112,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from onlinesvm.estimators.simplesvm import SimpleSVMClassifier
+    >>> from onlinesvm import SimpleSVMClassifier
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = (X - X.mean(axis=0)) / X.std(axis=0)
     >>> model = SimpleSVMClassifier(C=1.0).fit(X[:400], y[:400])

@@ -80,7 +80,7 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
     Examples
     --------
     >>> import numpy as np
-    >>> from onlinesvm.estimators.simplesvm_one_class import SimpleSVMOneClass
+    >>> from onlinesvm import SimpleSVMOneClass
     >>> X = np.random.default_rng(0).normal(size=(200, 2))
     >>> model = SimpleSVMOneClass(nu=0.1).fit(X)
     >>> model.predict([[0.0, 0.0], [5.0, 5.0]])

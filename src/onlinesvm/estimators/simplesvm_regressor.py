@@ -80,7 +80,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from onlinesvm.estimators.simplesvm_regressor import SimpleSVMRegressor
+    >>> from onlinesvm import SimpleSVMRegressor
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = SimpleSVMRegressor(C=100.0, epsilon=10.0).fit(X[:300], y[:300])
     >>> bool(model.score(X[300:], y[300:]) > 0.4)

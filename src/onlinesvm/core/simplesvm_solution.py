@@ -1,0 +1,310 @@
+"""The solution of one quadratic program: coefficients, scores, multipliers, the factor.
+
+``Solution`` is what SimpleSVM holds between sweeps, and how it is read: gradients, violations of
+the optimality conditions, the objective; how the compiled loops see its variables (``Local``) and
+what they changed is written back; how its factor is made, grown and made anew.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+from . import simplesvm as core
+from .kernel_store import KernelStore
+from .simplesvm_problems import Problem
+from .simplesvm_state import (
+    ADDED,
+    DROPPED,
+    ENROLL,
+    FALL,
+    FULL,
+    FULL_HOUSE,
+    PLACE,
+    SINGULAR,
+    UNBOUNDED,
+    ZERO,
+    Local,
+    M,
+    Work,
+)
+
+_EPS = np.finfo(float).eps
+
+
+class NoSolutionError(ValueError):
+    """The objective has no lower bound: with a hard margin, the data cannot be separated."""
+
+
+class NoRoomError(MemoryError):
+    """The working set does not fit into the memory allowed."""
+
+
+class LowRankSource:
+    """K = Z Z', given by its factor."""
+
+    def __init__(self, Z: np.ndarray):
+        self.Z = np.ascontiguousarray(Z, np.float64)
+
+    def __len__(self) -> int:
+        return len(self.Z)
+
+
+class Solution:
+    """The state of one problem."""
+
+    def __init__(
+        self, problem: Problem, source: KernelStore | LowRankSource, tol: float, room: int
+    ):
+        self.problem, self.source = problem, source
+        self.tol, self.room = tol, room
+        self.n_added = self.n_dropped = 0
+        self.alpha = np.zeros(len(problem))
+        self.score = np.zeros(len(source))
+        self.held = np.empty(0, np.int64)
+        self.tau = self._middle()
+        self.w = self._empty_factor(0)
+
+    # -- reading ---------------------------------------------------------------------
+
+    @property
+    def primal(self) -> bool:
+        """Whether the factor is that of the normal equations: low rank with a ridge."""
+        return isinstance(self.source, LowRankSource) and bool((self.problem.ridge > 0).all())
+
+    def coefficients(self) -> np.ndarray:
+        """sum of s_i a_i for every example."""
+        p = self.problem
+        return np.bincount(p.row, p.sign * self.alpha, minlength=len(self.source))
+
+    def gradient(self) -> np.ndarray:
+        """Ha + c for every variable."""
+        p = self.problem
+        return p.sign * self.score[p.row] + p.ridge * self.alpha + p.linear
+
+    def objective(self) -> float:
+        """a'Ha / 2 + c'a."""
+        return float(self.alpha @ (self.gradient() + self.problem.linear) / 2)
+
+    def place(self) -> np.ndarray:
+        """Where every variable is: ``ZERO``, ``FULL``, or its position in the working set."""
+        place = np.where((self.alpha >= self.problem.upper) & (self.alpha > 0), FULL, ZERO)
+        place[self.held] = np.arange(len(self.held))
+        return place
+
+    def gap(self) -> np.ndarray:
+        """b - Aa."""
+        p = self.problem
+        return p.target - np.bincount(p.group, p.entry * self.alpha, minlength=len(p.target))
+
+    def tolerances(self) -> np.ndarray:
+        """Violation up to which a variable's part of the KKT gap is below ``tol``."""
+        upper = self.problem.upper
+        scale = np.maximum(np.where(np.isfinite(upper), upper, 1.0), 1.0)
+        noise = _EPS * (1.0 + self.alpha.sum() * self._largest())
+        return np.maximum(self.tol / scale, noise)
+
+    def _largest(self) -> float:
+        return float(self.tau) if self.tau > 0 else 1.0
+
+    def violations(self, gradient: np.ndarray) -> np.ndarray:
+        """By how much each variable violates the conditions of section 2.3."""
+        p = self.problem
+        place = self.place()
+        g = gradient + p.entry * self.beta[p.group]
+        low = np.where((place == ZERO) & (p.upper > 0), np.maximum(-g, 0.0), 0.0)
+        return np.where(place == FULL, np.maximum(g, 0.0), low)
+
+    def kkt_violation(self) -> float:
+        """Largest part of the KKT gap, as in section 4.1."""
+        upper = self.problem.upper
+        weight = np.maximum(np.where(np.isfinite(upper), upper, 1.0), 1.0)
+        return float((self.violations(self.gradient()) * weight).max(initial=0.0))
+
+    def copy(self) -> Any:
+        """A copy whose state is its own; the kernel values are shared."""
+        twin = copy.copy(self)
+        twin.alpha, twin.score = self.alpha.copy(), self.score.copy()
+        twin.rng = copy.deepcopy(self.rng)
+        twin.w = Work(*(array.copy() for array in self.w))
+        return twin
+
+    # -- what the compiled loops see ----------------------------------------------------
+
+    def _check(self, outcome: int) -> None:
+        if outcome == UNBOUNDED:
+            raise NoSolutionError("The data cannot be separated.")
+        if outcome == FULL_HOUSE:
+            self._refuse()
+
+    def _refuse(self) -> None:
+        raise NoRoomError(
+            f"More than {self.room} support vectors strictly within their bounds are needed, and "
+            "only so many fit. Raise cache_size, use low_rank, or LASVMClassifier, whose memory "
+            "does not grow with the square of their number."
+        )
+
+    def _record(
+        self, ids: np.ndarray, row: np.ndarray, K: np.ndarray, Z: np.ndarray, base: np.ndarray,
+        tol: np.ndarray, moved: np.ndarray,
+    ) -> Local:  # fmt: skip
+        """The variables ``ids``, whose examples are the rows ``row`` of K or Z."""
+        p, alpha = self.problem, self.alpha[ids]
+        given = np.stack([base, p.ridge[ids], p.upper[ids], p.entry[ids], p.sign[ids], tol])
+        place = np.where((alpha >= p.upper[ids]) & (alpha > 0), FULL, ZERO)
+        return Local(K, Z, given, np.stack([p.group[ids], row, place]), alpha, moved)
+
+    def _local(self, ids: np.ndarray, gradient: np.ndarray, tol: np.ndarray) -> Local:
+        """Some variables, the working set first."""
+        examples, row = self.problem.row[ids], np.arange(len(ids))
+        if len(self.problem) > len(self.source):  # both variables of an example may be there
+            examples, row = np.unique(examples, return_inverse=True)
+        if isinstance(self.source, LowRankSource):
+            K, Z = np.empty((0, 0)), self.source.Z[examples]
+            self.w.low[FALL] = 0.0
+        else:
+            K, Z = self.source.block(examples), np.empty((len(examples), 0))
+        moved = np.zeros(len(examples))
+        at = self._record(ids, row, K, Z, gradient[ids], tol[ids], moved)
+        at.code[PLACE, : len(self.held)] = np.arange(len(self.held))
+        return at
+
+    def everything(self) -> Local:
+        """All variables; the working set is made to match."""
+        p, n = self.problem, len(self.problem)
+        K, Z = np.empty((0, 0)), np.empty((len(self.source), 0))
+        moved = self.coefficients()
+        if isinstance(self.source, LowRankSource):
+            Z = self.source.Z
+            self.w.low[FALL, :-1] = moved @ Z
+        else:
+            K = self.source.fill()
+        at = self._record(np.arange(n), p.row, K, Z, p.linear, self.tolerances(), moved)
+        at.code[PLACE, self.held] = np.arange(len(self.held))
+        self.w.member[: len(self.held)] = self.held
+        return at
+
+    def _write_back(self, ids: np.ndarray, at: Local, before: np.ndarray) -> None:
+        p, w = self.problem, self.w
+        self.held = ids[w.member[: w.count[M]]]
+        self.n_added += int(w.count[ADDED])
+        self.n_dropped += int(w.count[DROPPED])
+        w.count[1:] = 0
+        self.alpha[ids] = at.alpha
+        change = np.bincount(
+            p.row[ids], p.sign[ids] * (at.alpha - before), minlength=len(self.source)
+        )
+        self._add_scores(change)
+
+    def _add_scores(self, change: np.ndarray) -> None:
+        """``score`` follows a change of the examples' coefficients."""
+        if isinstance(self.source, LowRankSource):
+            self.score += self.source.Z @ (change @ self.source.Z)
+            return
+        which = np.flatnonzero(change)
+        self.source.keep(np.unique(self.problem.row[self.held]), evict=True)
+        self.score += self.source.product(which, change[which])
+
+    # -- the factor -----------------------------------------------------------------------
+
+    def _empty_factor(self, room: int) -> Work:
+        """An empty working set with place for ``room`` members."""
+        d, source = len(self.problem.target), self.source
+        rank = source.Z.shape[1] if isinstance(source, LowRankSource) else 0
+        normal = rank + 1 if self.primal else 0
+        side = 0 if normal else room
+        members = len(self.problem) if normal else room
+        R = np.zeros((normal, normal))
+        R[np.arange(normal - 1), np.arange(normal - 1)] = 1.0
+        border = np.zeros((d, d + 3))
+        border[0, d + 2] = 0.0 if normal else self.tau
+        return Work(
+            np.zeros((side, side)), np.zeros((d + 1, side)), R, np.zeros(members, np.int64),
+            np.zeros((2, members)), np.zeros((2, rank + 1)), border, np.zeros(5, np.int64),
+        )  # fmt: skip
+
+    def _make_factor(self, room: int) -> None:
+        """An empty working set in place of the present one; the multipliers stay."""
+        beta = self.beta.copy()
+        self.w = self._empty_factor(room)
+        self.beta[:] = beta
+
+    @property
+    def beta(self) -> np.ndarray:
+        """The multipliers of the equality rows (a view)."""
+        return self.w.border[:, len(self.problem.target) + 1]
+
+    def _middle(self) -> float:
+        """tau: about as large as the diagonal of H."""
+        if isinstance(self.source, LowRankSource):
+            diagonal = np.einsum("ij,ij->i", self.source.Z[:1000], self.source.Z[:1000])
+        else:
+            some = np.arange(min(len(self.source), 1000))
+            diagonal = self.source.rows.take(some).diagonal()
+        mean = float(diagonal.mean()) if len(diagonal) else 1.0
+        return mean if mean > 0 else 1.0
+
+    def _reserve(self, needed: int) -> None:
+        """Place for ``needed`` members; grows by half, within what memory allows."""
+        w = self.w
+        if self.primal or needed <= len(w.member):
+            return
+        room = max(needed, len(w.member) * 3 // 2)
+        m, old = int(w.count[M]), w
+        self._make_factor(room)
+        self.w.U[:m, :m], self.w.V[:, :m] = old.U[:m, :m], old.V[:, :m]
+        self.w.member[:m], self.w.count[:] = old.member[:m], old.count
+
+    def rebuild(self) -> None:
+        """The factor anew from the members of the working set."""
+        p, m = self.problem, len(self.held)
+        if self.primal or m == 0:
+            self._enroll()
+            return
+        w = self.w
+        entry, group = p.entry[self.held], p.group[self.held]
+        try:
+            U = cholesky(self.matrix(), check_finite=False)
+            if (np.diag(U) ** 2).min() <= SINGULAR * np.diag(U).max() ** 2:
+                raise LinAlgError
+        except LinAlgError:
+            self._enroll()
+            return
+        self._reserve(m)
+        w = self.w
+        w.U[:m, :m] = U
+        border = np.where(np.arange(len(self.beta))[:, None] == group, entry, 0.0)
+        w.V[:-1, :m] = solve_triangular(U, border.T, trans="T", check_finite=False).T
+        w.count[M] = m
+
+    def matrix(self) -> np.ndarray:
+        """What is factored: H_ww + tau A_w'A_w."""
+        p, held = self.problem, self.held
+        if isinstance(self.source, LowRankSource):
+            rows = self.source.Z[p.row[held]]
+            K = rows @ rows.T
+        else:
+            K = self.source.block(p.row[held])
+        H = K * np.outer(p.sign[held], p.sign[held]) + np.diag(p.ridge[held])
+        same = p.group[held][:, None] == p.group[held]
+        return H + self.tau * same * np.outer(p.entry[held], p.entry[held])
+
+    def _enroll(self) -> None:
+        """The members join an empty factor one by one; those it cannot hold go to a bound."""
+        ids, p = self.held, self.problem
+        self._make_factor(len(ids))
+        self.held = np.empty(0, np.int64)
+        at = self._local(ids, self.gradient(), np.zeros(len(p)))
+        before = at.alpha.copy()
+        outcome = core.work(at, self.w, self.gap(), np.arange(len(ids)), ENROLL, 1, 0)
+        if self.primal:
+            self.alpha[ids] = at.alpha
+            self.held = ids[self.w.member[: self.w.count[M]]]
+        else:
+            self._write_back(ids, at, before)
+        self.w.count[1:] = 0
+        self._check(outcome)
+        assert len(p) == len(self.alpha)
