@@ -20,7 +20,6 @@ from . import lasvm, lasvm_block, working_set
 from .cache import KernelCache, keep_row, make_cache, widen
 from .rows import Rows
 from .support import NEED, PHASE, POSITION, STORED, Fresh, Support
-from .tiles import squared_norms
 
 FEW = 32
 """Streams that bring fewer examples than this at a time are learned one by one."""
@@ -139,42 +138,30 @@ class LASVM:
 
     def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
         """One dense example, float32 and shifted like the others, with a compiled kernel."""
-        from .lasvm_one import learn_one
-
-        support = self.support
+        support, one = self.support, self._one
+        if one is None or not one.fits(support, self.cache):
+            one = self._prepare_one()
         self._vectors = None
-        if self._one is None or self.cache is None or support.n + 9 > len(self._one[1]):
-            self._prepare_one()
-        block, row = self._one
-        block.label[0], block.bound[0], block.diagonal[0] = label, bound, diagonal
-        store, limit = support.store, self.budget or 0
-        self.kernel.n_evaluations += support.n + 1
-        if not learn_one(
-            x, squared_norms(x[None, :])[0], store.dense, store.squares, self._params, block,
-            support.a, self.cache, self.tau, limit, row,
-        ):  # fmt: skip
-            self._go_on(block, row, Rows.of(x[None, :]), limit)
-        store.n = support.n
+        store = support.store
+        self.kernel.n_evaluations += store.n + 1
+        store.n = one.learn(x, label, bound, diagonal)
+        if store.n < 0:
+            store.n = int(support.a.count[STORED])
+            self._go_on(one.block, one.row, Rows.of(x[None, :]), self.budget or 0)
 
-    def _prepare_one(self) -> None:
-        """Arrays that ``learn_one`` uses again and again."""
+    def _prepare_one(self) -> Any:
+        """Bind the arrays that ``learn_one`` uses again and again."""
+        from .lasvm_one import OneByOne
+
         n = self.support.n
         self._make_room(n + 9 if n + 9 <= len(self.support.a.label) else 2 * (n + 9))
-        capacity = len(self.support.a.label)
-        self.support.store.reserve(capacity)
-        block = lasvm.FreshBlock(
-            values=np.zeros((1, capacity), np.float32),
-            label=np.zeros(1, np.int64),
-            bound=np.zeros(1),
-            diagonal=np.zeros(1),
-            key=np.full(1, -1),
-            seeds=self.seeds,
-            joined=np.zeros(self.support.machines, bool),
-            slot_of=_NO_SLOTS,
-            delta_max=self.delta_max,
-        )
-        self._one = block, np.empty(capacity, np.float32)
-        self._params = self.kernel.params
+        assert self.cache is not None
+        self.support.store.reserve(len(self.support.a.label))
+        self._one = OneByOne(
+            self.support, self.cache, self.seeds, self.kernel.params, self.tau,
+            self.budget or 0, self.delta_max,
+        )  # fmt: skip
+        return self._one
 
     def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows, limit: int) -> None:
         """Fetch the kernel rows that an interrupted pass asks for, until it is done."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from . import lasvm
+from .cache import KernelCache
 from .numerics import ORDERED_MATH, inner, jit
-from .support import PHASE, POSITION, STORED, N
-from .tiles import kernel_row
+from .support import PHASE, POSITION, STORED, N, Support, SupportArrays
+from .tiles import KernelParams, kernel_row, squared_norm
 
 _ROWS = 8
 """Dot products under way at once: enough to hide the latency of one sum in order."""
@@ -52,22 +53,73 @@ def _settle(x, x_square, rows, squares, a):
 
 
 @jit
-def learn_one(x, x_square, rows, squares, params, fresh, a, c, tau, limit, row):
-    """Learn the example whose label, bound and diagonal are in ``fresh``.
+def _learn(
+    x, label, bound, diagonal, code, gamma, coef0, degree, tau, limit, delta_max,
+    rows, squares, row, *parts,
+):  # fmt: skip
+    """Learn x; the number of rows in use afterwards, or -1: a kernel row is needed.
 
-    ``rows`` has room for eight rows more than are in use. False: a kernel row is needed; the
-    rows are settled by the caller then, and the pass goes on in ``lasvm.online``.
+    ``rows`` has room for eight rows more than are in use. Where a row is needed, the caller
+    settles the rows and the pass goes on in ``lasvm.online``.
     """
+    fresh = lasvm.FreshBlock(*parts[:8], delta_max)
+    a, c = SupportArrays(*parts[8:22]), KernelCache(*parts[22:])
+    fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
     n = a.count[N]
-    values = fresh.values[0]
+    values, x_square = fresh.values[0], squared_norm(x)
     for first in range(0, n, _ROWS):
         _dots(x, rows, first, values)
-    kernel_row(values[:n], x_square, squares[:n], params)
+    kernel_row(values[:n], x_square, squares[:n], KernelParams(code, gamma, coef0, degree))
     for s in range(n):
         a.column[s] = s
         a.handle[s] = s
     a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
     if not lasvm.online(fresh, a, c, tau, limit, row):
-        return False
+        return -1
     _settle(x, x_square, rows, squares, a)
-    return True
+    return a.count[N]
+
+
+class OneByOne:
+    """The arrays of a support set and its cache, ready for one call after another.
+
+    The compiled call gets them one by one: to find out the type of a named tuple of arrays
+    would take longer than to learn the example.
+    """
+
+    def __init__(
+        self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: KernelParams,
+        tau: float, limit: int, delta_max: float,
+    ):  # fmt: skip
+        store, capacity = support.store, len(support.a.label)
+        self.a, self.cache, self.dense = support.a, cache, store.dense
+        self.most = capacity - _ROWS - 1
+        self.row = np.empty(capacity, np.float32)
+        self.block = lasvm.FreshBlock(
+            values=np.zeros((1, capacity), np.float32),
+            label=np.zeros(1, np.int64),
+            bound=np.zeros(1),
+            diagonal=np.zeros(1),
+            key=np.full(1, -1),
+            seeds=seeds,
+            joined=np.zeros(support.machines, bool),
+            slot_of=np.empty(0, np.int64),
+            delta_max=delta_max,
+        )
+        numbers = (*kernel, tau, limit, delta_max)
+        arrays = (store.dense, store.squares, self.row, *self.block[:8], *support.a, *cache)
+        self._rest = numbers + arrays
+
+    def fits(self, support: Support, cache: KernelCache | None) -> bool:
+        """Whether these still are the arrays in use, with room for one more row."""
+        store = support.store
+        return (
+            self.a is support.a
+            and self.cache is cache
+            and self.dense is store.dense
+            and store.n <= self.most
+        )
+
+    def learn(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> int:
+        """The number of rows in use afterwards; -1 where a kernel row is needed."""
+        return _learn(x, label, bound, diagonal, *self._rest)

@@ -66,7 +66,7 @@ def direction(i, at, w):
     apart()
     _image(i, at, w, 1.0)
     _solve(w)
-    for p in range(w.count[M]):
+    for p in range(w.counts[M]):
         j = w.member[p]
         w.line[STEP, p] = -_answer(j, at, w) / at.given[RIDGE, j]
     w.border[0, 1] = w.low[IMAGE, at.Z.shape[1]]
@@ -80,7 +80,7 @@ def target(gap, at, w):
     rank = at.Z.shape[1]
     for c in range(rank + 1):
         w.low[IMAGE, c] = 0.0
-    for p in range(w.count[M]):
+    for p in range(w.counts[M]):
         j = w.member[p]
         r, g = at.code[ROW, j], w.line[SLOPE, p] / at.given[RIDGE, j]
         for c in range(rank):
@@ -88,7 +88,7 @@ def target(gap, at, w):
         w.low[IMAGE, rank] -= at.given[ENTRY, j] * g
     w.low[IMAGE, rank] -= gap[0]
     _solve(w)
-    for p in range(w.count[M]):
+    for p in range(w.counts[M]):
         j = w.member[p]
         w.line[STEP, p] = -(w.line[SLOPE, p] + _answer(j, at, w)) / at.given[RIDGE, j]
     w.border[0, 0], w.border[0, 1] = 2.0, w.low[IMAGE, rank] - w.border[0, 3] * gap[0]
@@ -142,7 +142,7 @@ def rebuild(gone, at, w):
     for c in range(n):
         for r in range(n):
             w.R[c, r] = 1.0 if r == c and c < n - 1 else 0.0
-    for p in range(w.count[M] + 1 if gone >= 0 else w.count[M]):
+    for p in range(w.counts[M] + 1 if gone >= 0 else w.counts[M]):
         if w.member[p] != gone:
             join(w.member[p], at, w)
 

@@ -7,11 +7,12 @@ whose gradient g_i = [Ha + c]_i + [A' beta]_i is zero (simplesvm-2003, section 2
 brings a violator of the optimality conditions in: the working set is solved for together with
 it, the solution is approached until a variable meets its bound, that variable is dropped, and so
 on until the violator's own gradient is zero or it has reached its bound. ``work`` does that for
-the violators among the variables at hand, after ``settle`` has solved the working set from whatever
-its coefficients are.
+the violators among the variables at hand, after ``settle`` has solved the working set from
+whatever its coefficients are.
 
 Given ``Local``, the variables at hand with the kernel values of their examples (``K``, where
-H_ij = s_i s_j K_ij + ridge) or a factor of them (``Z``), and ``Work``, the working set with its factor. Both are changed in place.
+H_ij = s_i s_j K_ij + ridge) or a factor of them (``Z``), and ``Work``, the working set with its
+factor. Both are changed in place.
 
 Symbols: i the violator, t the length of a step, sigma its direction (+1 from zero, -1 from C),
 rho^2 the violator's pivot, kappa the curvature along the step, g its gradient.
@@ -42,9 +43,7 @@ from .numerics import REORDERED_MATH, inner, jit
 from .simplesvm_state import (
     ADDED,
     BASE,
-    BOUND,
     DONE,
-    DROPPED,
     ENROLL,
     ENTRY,
     FALL,
@@ -67,6 +66,9 @@ from .simplesvm_state import (
     ZERO,
     M,
 )  # fmt: skip
+
+NEXT_TO_NOTHING = -1e-300
+"""The gradient of a variable that is to join where it stands."""
 
 
 @inner
@@ -127,7 +129,7 @@ def _fix(i, at, w):
 def _column(i, at, w):
     """V[last] := U^-T times the violator's column."""
     apart()
-    m, u = w.count[M], w.V[w.V.shape[0] - 1]
+    m, u = w.counts[M], w.V[w.V.shape[0] - 1]
     for p in range(m):
         j = w.member[p]
         u[p] = _entry(i, j, at)
@@ -145,7 +147,7 @@ def _direction(i, at, w):
     apart()
     if w.R.shape[0] > 0:
         return lowrank.direction(i, at, w), 1.0
-    m, d = w.count[M], w.border.shape[0]
+    m, d = w.counts[M], w.border.shape[0]
     u = w.V[d]
     for q in range(d):
         entry = at.given[ENTRY, i] if q == at.code[GROUP, i] else 0.0
@@ -168,7 +170,7 @@ def _first_bound(at, w, sigma):
     """Longest step before a member of the working set meets a bound, and its position."""
     apart()
     best, where, steepest = np.inf, -1, 0.0
-    for p in range(w.count[M]):
+    for p in range(w.counts[M]):
         j, rate = w.member[p], sigma * w.line[STEP, p]
         if rate == 0.0:
             continue
@@ -183,7 +185,7 @@ def _first_bound(at, w, sigma):
 @inner
 def _alone(i, at, w):
     """Whether no member of the working set shares the violator's equality row."""
-    for p in range(w.count[M]):
+    for p in range(w.counts[M]):
         if at.code[GROUP, w.member[p]] == at.code[GROUP, i]:
             return False
     return True
@@ -193,18 +195,16 @@ def _alone(i, at, w):
 def drop(p, at, w):
     """The variable at position p of the working set goes to the bound that it has met."""
     apart()
-    i = w.member[p]
-    _fix(i, at, w)
+    _fix(w.member[p], at, w)
     remove(p, at, w)
-    w.count[DROPPED] += 1
 
 
 @inner
 def remove(p, at, w):
     """Take position p out of the factor."""
     apart()
-    m = w.count[M]
-    w.count[M] = m - 1
+    m = w.counts[M]
+    w.counts[M] = m - 1
     if w.R.shape[0] > 0:
         lowrank.leave(w.member[p], at, w)
     else:
@@ -222,7 +222,7 @@ def remove(p, at, w):
 def enter(i, at, w):
     """The violator, its gradient zero now, joins the working set. False: there is no room."""
     apart()
-    m = w.count[M]
+    m = w.counts[M]
     if m >= w.member.shape[0]:
         return False
     if w.R.shape[0] > 0:
@@ -233,7 +233,7 @@ def enter(i, at, w):
         join(w.U, w.V, m, pivot, at.code[GROUP, i], at.given[ENTRY, i])
     w.member[m] = i
     at.code[PLACE, i] = m
-    w.count[M] = m + 1
+    w.counts[M] = m + 1
     return True
 
 
@@ -242,7 +242,7 @@ def _walk(i, at, w, sigma, t):
     apart()
     d = w.border.shape[0]
     _change(i, sigma * t, at, w)
-    for p in range(w.count[M]):
+    for p in range(w.counts[M]):
         _change(w.member[p], sigma * t * w.line[STEP, p], at, w)
     for q in range(d):
         w.border[q, d + 1] += sigma * t * w.border[q, d]
@@ -253,7 +253,7 @@ def add(i, g, at, w):
     """Section 2.1, step 1, for violator i with gradient g. Returns DONE or what went wrong."""
     apart()
     sigma = 1.0 if g < 0.0 else -1.0
-    w.count[ADDED] += 1
+    w.counts[ADDED] += 1
     if w.R.shape[0] == 0:
         _column(i, at, w)
     while True:
@@ -273,7 +273,6 @@ def add(i, g, at, w):
             return DONE if enter(i, at, w) else FULL_HOUSE
         if t == reach:
             _fix(i, at, w)
-            w.count[BOUND] += 1
             return DONE
         drop(p, at, w)
 
@@ -309,7 +308,7 @@ def _target(gap, w):
     From ``SLOPE``, the members' gradients without the equality rows' part.
     """
     apart()
-    m, d = w.count[M], w.border.shape[0]
+    m, d = w.counts[M], w.border.shape[0]
     for p in range(m):
         w.line[STEP, p] = -w.line[SLOPE, p]
     forward(w.U, m, w.line[STEP])
@@ -327,7 +326,7 @@ def _is_solved(gap, at, w):
     """Fill ``SLOPE``; whether only rounding is left of the gradients and of b - Aa."""
     apart()
     worst, size, largest, missing = 0.0, 0.0, 0.0, 0.0
-    for p in range(w.count[M]):
+    for p in range(w.counts[M]):
         i = w.member[p]
         plain, part = gradient(i, at, w), multiplier(i, at, w)
         w.line[SLOPE, p] = plain
@@ -344,10 +343,11 @@ def _approach(t, at, w):
     """Walk a part t of the way to the target; the slopes follow, being linear on the way."""
     apart()
     d = w.border.shape[0]
-    for p in range(w.count[M]):
+    for p in range(w.counts[M]):
         i = w.member[p]
         _change(i, t * w.line[STEP, p], at, w)
-        w.line[SLOPE, p] -= t * (w.line[SLOPE, p] + at.given[ENTRY, i] * w.border[at.code[GROUP, i], d])
+        part = at.given[ENTRY, i] * w.border[at.code[GROUP, i], d]
+        w.line[SLOPE, p] -= t * (w.line[SLOPE, p] + part)
 
 
 @inner
@@ -361,7 +361,7 @@ def settle(at, w, gap):
     d = w.border.shape[0]
     if _is_solved(gap, at, w):
         return
-    while w.count[M] > 0:
+    while w.counts[M] > 0:
         if w.R.shape[0] > 0:
             lowrank.target(gap, at, w)
         else:
@@ -372,11 +372,11 @@ def settle(at, w, gap):
         if t == 1.0:
             for q in range(d):
                 if w.border[q, q] != 1.0 or w.border[q, d] != 0.0:
-                    w.border[q, d + 1] = w.border[q, d] + w.border[0, w.border.shape[0] + 2] * gap[q]
+                    w.border[q, d + 1] = w.border[q, d] + w.border[0, d + 2] * gap[q]
             return
         for q in range(d):
             gap[q] *= 1.0 - t
-        for q in range(p, w.count[M] - 1):
+        for q in range(p, w.counts[M] - 1):
             w.line[SLOPE, q] = w.line[SLOPE, q + 1]
         drop(p, at, w)
 
@@ -385,7 +385,7 @@ def settle(at, w, gap):
 def _in_turn(at, w, order, limit):
     """Add the violators among ``order`` as they come, at most ``limit`` of them."""
     apart()
-    before = w.count[ADDED]
+    before = w.counts[ADDED]
     for i in order:
         if at.code[PLACE, i] < 0:
             g = gradient(i, at, w) + multiplier(i, at, w)
@@ -393,9 +393,9 @@ def _in_turn(at, w, order, limit):
                 outcome = add(i, g, at, w)
                 if outcome != DONE:
                     return outcome
-                if w.count[ADDED] - before >= limit:
+                if w.counts[ADDED] - before >= limit:
                     return MORE
-    return DONE if w.count[ADDED] == before else MORE
+    return DONE if w.counts[ADDED] == before else MORE
 
 
 @jit
@@ -410,7 +410,7 @@ def work(at, w, gap, order, mode, passes, limit):
     """
     if mode == ENROLL:
         for i in order:
-            outcome = add(i, -1e-300, at, w)
+            outcome = add(i, NEXT_TO_NOTHING, at, w)
             if outcome != DONE:
                 return outcome
         return DONE

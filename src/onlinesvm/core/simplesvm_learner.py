@@ -21,7 +21,7 @@ from . import exact_kernels, lowrank
 from .exact_kernels import ExactRows
 from .kernel_store import KernelStore
 from .simplesvm_machine import Machine
-from .simplesvm_solution import LowRankSource
+from .simplesvm_solution import LowRankSource, Source
 from .simplesvm_start import STARTS
 from .simplesvm_tasks import Task
 
@@ -44,10 +44,10 @@ class Features:
     def __init__(self, rows: ExactRows, rank: Any, given: Callable[[Any], np.ndarray] | None):
         self.given = given
         if given is not None:
-            self.Z = self._call(rows)
+            self._Z = self._call(rows)
             return
         by_count = isinstance(rank, int | np.integer)
-        self.Z, pivots, self.T = lowrank.incomplete_cholesky(
+        self._Z, pivots, self.T = lowrank.incomplete_cholesky(
             rows, int(rank) if by_count else len(rows), 0.0 if by_count else float(rank)
         )
         self.pivots = rows.take(pivots)
@@ -60,6 +60,12 @@ class Features:
                 f"low_rank must map {len(rows)} examples to an array of shape ({len(rows)}, l) of "
                 f"finite numbers; it returned shape {Z.shape}."
             )
+        return Z
+
+    def hand_over(self) -> np.ndarray:
+        """z of the first examples, which are then kept by who asks."""
+        Z = self._Z
+        del self._Z
         return Z
 
     def of(self, rows: ExactRows) -> np.ndarray:
@@ -86,11 +92,9 @@ class SimpleSVM:
         self.number = np.arange(len(rows))
         self.seen = len(rows)
         half = options.cache_size / 2
-        self.source: KernelStore | LowRankSource = (
-            KernelStore(rows, half) if features is None else LowRankSource(features.Z)
+        self.source: Source = (
+            KernelStore(rows, half) if features is None else LowRankSource(features.hand_over())
         )
-        if features is not None:
-            features.Z = self.source.Z  # type: ignore[union-attr]
         self.machines: list[Machine] = []
         self._start()
 

@@ -16,7 +16,7 @@ import numpy as np
 from . import simplesvm as core
 from .apart import apart
 from .numerics import inner, jit
-from .simplesvm_machine import Machine
+from .simplesvm_machine import NO_LIMIT, Machine
 from .simplesvm_state import (
     DONE,
     ENTRY,
@@ -91,7 +91,7 @@ def _copy(source, target, n):
 def _put_back(at, w, at_0, w_0):
     """The state as it was."""
     apart()
-    n, m = at.alpha.shape[0], w_0.count[M]
+    n, m = at.alpha.shape[0], w_0.counts[M]
     _copy(at_0.alpha, at.alpha, n)
     _copy(at_0.moved, at.moved, at.moved.shape[0])
     for i in range(n):
@@ -110,7 +110,7 @@ def _put_back(at, w, at_0, w_0):
     for q in range(d):
         w.border[q, d + 1] = w_0.border[q, d + 1]
     _copy(w_0.low[FALL], w.low[FALL], w.low.shape[1])
-    w.count[M] = m
+    w.counts[M] = m
 
 
 @jit
@@ -127,7 +127,7 @@ def leave_each(at, w, at_0, w_0, first, second, order, out):
             able = expel(k, at, w)
         if able:
             for _ in range(1000):
-                outcome = core._in_turn(at, w, order, 2**62)
+                outcome = core._in_turn(at, w, order, NO_LIMIT)
                 if outcome == FULL_HOUSE:
                     return FULL_HOUSE
                 if outcome == DONE:
@@ -153,7 +153,7 @@ def values(machine: Machine, room: int) -> np.ndarray:
     at, w = machine.everything(), machine.w
     core.work(at, w, machine.gap(), np.empty(0, np.int64), IN_TURN, 1, 0)
     held = np.zeros(len(p), bool)
-    held[w.member[: w.count[M]]] = True
+    held[w.member[: w.counts[M]]] = True
     involved = np.flatnonzero((at.alpha > 0) | held)
     out = machine.score + machine.beta[0]
     examples = np.unique(p.row[involved])

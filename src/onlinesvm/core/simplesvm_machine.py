@@ -1,7 +1,7 @@
 """One quadratic program on a data set at hand: SimpleSVM's sweeps.
 
-``Machine`` is a solution (``simplesvm_solution``) with its verbs. A sweep looks at the gradient of all
-variables, takes a block of violators, and lets the compiled loop (``core.simplesvm``) work on
+``Machine`` is a solution (``simplesvm_solution``) with its verbs. A sweep looks at the gradient of
+all variables, takes a block of violators, and lets the compiled loop (``core.simplesvm``) work on
 them; then ``score`` is brought up to date with one product of kernel rows. Where all of H is at
 hand, because it is small or has a factor Z (``LowRankSource``), a sweep visits all variables.
 
@@ -11,17 +11,17 @@ taken from, or given to, variables nearest to the margin; the next sweeps do the
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from typing import Any
+from typing import Self
 
 import numpy as np
 
 from . import simplesvm as core
 from .blas import one_blas_thread
-from .kernel_store import KernelStore
 from .simplesvm_problems import Problem
-from .simplesvm_solution import LowRankSource, Solution
-from .simplesvm_state import ADDED, DROPPED, IN_TURN, TOL, WORST_FIRST, M
+from .simplesvm_solution import LowRankSource, Solution, Source
+from .simplesvm_state import IN_TURN, TOL, WORST_FIRST
 
 RANDOM_POINTS = 59
 """The best of so many random points is among the best 5 % with probability 0.95."""
@@ -34,6 +34,9 @@ WHOLE = 1024
 
 PASSES = 20
 """How often a sweep goes over variables whose gradients cost next to nothing."""
+
+NO_LIMIT = 2**62
+"""Violators may be added without end."""
 
 RESIDUAL = 1e-9
 """A working set whose gradient exceeds this share of its terms has a factor that has drifted."""
@@ -48,7 +51,7 @@ class Machine(Solution):
     def __init__(
         self,
         problem: Problem,
-        source: KernelStore | LowRankSource,
+        source: Source,
         *,
         tol: float,
         room: int,
@@ -64,6 +67,12 @@ class Machine(Solution):
         self.first = np.empty(0, np.int64)
         self._turn = 0
         self.balance(self.rng.permutation(len(problem)).astype(float))
+
+    def copy(self) -> Self:
+        """A copy whose state is its own; the kernel values are shared."""
+        twin = super().copy()
+        twin.rng = copy.deepcopy(self.rng)
+        return twin
 
     # -- sweeps ---------------------------------------------------------------------------
 
@@ -89,7 +98,7 @@ class Machine(Solution):
             best = min(best, now)
 
     def _checked_gradient(self) -> np.ndarray:
-        """The gradient; where the working set turns out not to be solved, its factor is made anew."""
+        """The gradient; if the working set turns out not to be solved, its factor is made anew."""
         p = self.problem
         for _ in range(2):
             gradient = self.gradient()
@@ -190,10 +199,13 @@ class Machine(Solution):
 
     def _sweep_all(self, violation: np.ndarray, tol: np.ndarray) -> None:
         """Every variable in turn, violators first, gradients from H or its factor."""
-        n, d, source = len(self.problem), len(self.beta), self.source
+        n, source = len(self.problem), self.source
         low_rank = isinstance(source, LowRankSource)
-        self._reserve(min(n, source.Z.shape[1] + d + 1 if low_rank else self.room))
-        at, w = self.everything(), self.w
+        most = self.room
+        if isinstance(source, LowRankSource):  # no more are linearly independent
+            most = source.Z.shape[1] + len(self.beta) + 1
+        self._reserve(min(n, most))
+        at = self.everything()
         wrong = np.flatnonzero(violation > tol)
         order = self._worst(wrong[~np.isin(wrong, self.first)], violation, n)
         ahead = np.concatenate([self.first[~np.isin(self.first, self.held)], order])
@@ -203,15 +215,8 @@ class Machine(Solution):
         order = np.concatenate([ahead, np.flatnonzero(rest)])
         at.given[TOL] = tol if low_rank else np.maximum(tol, COARSE * violation.max())
         before = self.alpha.copy()
-        outcome = core.work(at, w, self.gap(), order, IN_TURN, PASSES, 2**62)
-        self.alpha = at.alpha
-        self.held = w.member[: w.count[M]].copy()
-        self.n_added += int(w.count[ADDED])
-        self.n_dropped += int(w.count[DROPPED])
-        w.count[1:] = 0
-        p = self.problem
-        change = np.bincount(p.row, p.sign * (self.alpha - before), minlength=len(source))
-        self._add_scores(change)
+        outcome = core.work(at, self.w, self.gap(), order, IN_TURN, PASSES, NO_LIMIT)
+        self._write_back(np.arange(n), at, before)
         self._check(outcome)
 
     # -- changes of the problem -----------------------------------------------------------
@@ -245,7 +250,7 @@ class Machine(Solution):
         return np.abs(self.gradient() + p.entry * self.beta[p.group])
 
     def forget(
-        self, problem: Problem, kept: np.ndarray, source: Any, score_of_kept: np.ndarray
+        self, problem: Problem, kept: np.ndarray, source: Source, score_of_kept: np.ndarray
     ) -> None:
         """Go on with the variables ``kept`` (a mask), which make up ``problem`` on ``source``."""
         position = np.cumsum(kept) - 1
@@ -255,7 +260,7 @@ class Machine(Solution):
         self._make_factor(0)
         self.balance(self._preference())
 
-    def extend(self, problem: Problem, old: np.ndarray, source: Any, score: np.ndarray) -> None:
+    def extend(self, problem: Problem, old: np.ndarray, source: Source, score: np.ndarray) -> None:
         """Go on with ``problem``, where the present variables stand at the places ``old``."""
         alpha = np.zeros(len(problem))
         alpha[old] = self.alpha
@@ -271,4 +276,3 @@ def run(machine: Machine) -> None:
     """Sweep to the end."""
     for _ in machine.optimise():
         pass
-

@@ -8,7 +8,7 @@ what they changed is written back; how its factor is made, grown and made anew.
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Self
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
@@ -17,8 +17,6 @@ from . import simplesvm as core
 from .kernel_store import KernelStore
 from .simplesvm_problems import Problem
 from .simplesvm_state import (
-    ADDED,
-    DROPPED,
     ENROLL,
     FALL,
     FULL,
@@ -53,15 +51,15 @@ class LowRankSource:
         return len(self.Z)
 
 
+Source = KernelStore | LowRankSource
+
+
 class Solution:
     """The state of one problem."""
 
-    def __init__(
-        self, problem: Problem, source: KernelStore | LowRankSource, tol: float, room: int
-    ):
+    def __init__(self, problem: Problem, source: Source, tol: float, room: int):
         self.problem, self.source = problem, source
         self.tol, self.room = tol, room
-        self.n_added = self.n_dropped = 0
         self.alpha = np.zeros(len(problem))
         self.score = np.zeros(len(source))
         self.held = np.empty(0, np.int64)
@@ -104,11 +102,8 @@ class Solution:
         """Violation up to which a variable's part of the KKT gap is below ``tol``."""
         upper = self.problem.upper
         scale = np.maximum(np.where(np.isfinite(upper), upper, 1.0), 1.0)
-        noise = _EPS * (1.0 + self.alpha.sum() * self._largest())
+        noise = _EPS * (1.0 + self.alpha.sum() * self.tau)
         return np.maximum(self.tol / scale, noise)
-
-    def _largest(self) -> float:
-        return float(self.tau) if self.tau > 0 else 1.0
 
     def violations(self, gradient: np.ndarray) -> np.ndarray:
         """By how much each variable violates the conditions of section 2.3."""
@@ -124,11 +119,10 @@ class Solution:
         weight = np.maximum(np.where(np.isfinite(upper), upper, 1.0), 1.0)
         return float((self.violations(self.gradient()) * weight).max(initial=0.0))
 
-    def copy(self) -> Any:
+    def copy(self) -> Self:
         """A copy whose state is its own; the kernel values are shared."""
         twin = copy.copy(self)
         twin.alpha, twin.score = self.alpha.copy(), self.score.copy()
-        twin.rng = copy.deepcopy(self.rng)
         twin.w = Work(*(array.copy() for array in self.w))
         return twin
 
@@ -189,10 +183,7 @@ class Solution:
 
     def _write_back(self, ids: np.ndarray, at: Local, before: np.ndarray) -> None:
         p, w = self.problem, self.w
-        self.held = ids[w.member[: w.count[M]]]
-        self.n_added += int(w.count[ADDED])
-        self.n_dropped += int(w.count[DROPPED])
-        w.count[1:] = 0
+        self.held = ids[w.member[: w.counts[M]]]
         self.alpha[ids] = at.alpha
         change = np.bincount(
             p.row[ids], p.sign[ids] * (at.alpha - before), minlength=len(self.source)
@@ -223,7 +214,7 @@ class Solution:
         border[0, d + 2] = 0.0 if normal else self.tau
         return Work(
             np.zeros((side, side)), np.zeros((d + 1, side)), R, np.zeros(members, np.int64),
-            np.zeros((2, members)), np.zeros((2, rank + 1)), border, np.zeros(5, np.int64),
+            np.zeros((2, members)), np.zeros((2, rank + 1)), border, np.zeros(2, np.int64),
         )  # fmt: skip
 
     def _make_factor(self, room: int) -> None:
@@ -253,10 +244,10 @@ class Solution:
         if self.primal or needed <= len(w.member):
             return
         room = max(needed, len(w.member) * 3 // 2)
-        m, old = int(w.count[M]), w
+        m, old = int(w.counts[M]), w
         self._make_factor(room)
         self.w.U[:m, :m], self.w.V[:, :m] = old.U[:m, :m], old.V[:, :m]
-        self.w.member[:m], self.w.count[:] = old.member[:m], old.count
+        self.w.member[:m], self.w.counts[:] = old.member[:m], old.counts
 
     def rebuild(self) -> None:
         """The factor anew from the members of the working set."""
@@ -264,7 +255,6 @@ class Solution:
         if self.primal or m == 0:
             self._enroll()
             return
-        w = self.w
         entry, group = p.entry[self.held], p.group[self.held]
         try:
             U = cholesky(self.matrix(), check_finite=False)
@@ -278,7 +268,7 @@ class Solution:
         w.U[:m, :m] = U
         border = np.where(np.arange(len(self.beta))[:, None] == group, entry, 0.0)
         w.V[:-1, :m] = solve_triangular(U, border.T, trans="T", check_finite=False).T
-        w.count[M] = m
+        w.counts[M] = m
 
     def matrix(self) -> np.ndarray:
         """What is factored: H_ww + tau A_w'A_w."""
@@ -294,17 +284,11 @@ class Solution:
 
     def _enroll(self) -> None:
         """The members join an empty factor one by one; those it cannot hold go to a bound."""
-        ids, p = self.held, self.problem
+        ids = self.held
         self._make_factor(len(ids))
         self.held = np.empty(0, np.int64)
-        at = self._local(ids, self.gradient(), np.zeros(len(p)))
+        at = self._local(ids, self.gradient(), np.zeros(len(self.problem)))
         before = at.alpha.copy()
         outcome = core.work(at, self.w, self.gap(), np.arange(len(ids)), ENROLL, 1, 0)
-        if self.primal:
-            self.alpha[ids] = at.alpha
-            self.held = ids[self.w.member[: self.w.count[M]]]
-        else:
-            self._write_back(ids, at, before)
-        self.w.count[1:] = 0
+        self._write_back(ids, at, before)
         self._check(outcome)
-        assert len(p) == len(self.alpha)

@@ -19,8 +19,8 @@ SINGULAR = 1e-12
 ROUNDING = 1e-13
 """Residuals below this share of their terms are left alone."""
 
-M, ADDED, DROPPED, BOUND, REFUSED = range(5)
-"""Places in ``Work.count``: size, violators added, variables dropped, refused at their bound."""
+M, ADDED = range(2)
+"""Places in ``Work.counts``: members, violators added so far."""
 
 DONE, FULL_HOUSE, UNBOUNDED, MORE = range(4)
 """What ``work`` says: all fits, no room in the factor, no solution, passes used up."""
@@ -64,4 +64,4 @@ class Work(NamedTuple):
     line: np.ndarray  # (2, room)
     low: np.ndarray  # (2, l + 1)
     border: np.ndarray  # (d, d + 3): the border's system and its right side, beta, tau
-    count: np.ndarray
+    counts: np.ndarray  # (2,)

@@ -116,16 +116,22 @@ def _weigh_row(values, coef, first, out):
         out[c] += total
 
 
-@jit(fastmath=REORDERED_MATH)
+@inner(fastmath=REORDERED_MATH)
+def squared_norm(x):
+    """|x|^2 of a dense row, summed in float64: the same for the row kept sparse."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        value = np.float64(x[j])
+        total += value * value
+    return np.float32(total)
+
+
+@jit
 def squared_norms(rows):
-    """|x|^2 of each dense row, summed in float64: the same for the row kept sparse."""
+    """|x|^2 of each dense row."""
     out = np.empty(rows.shape[0], np.float32)
     for i in range(rows.shape[0]):
-        total = 0.0
-        for j in range(rows.shape[1]):
-            value = np.float64(rows[i, j])
-            total += value * value
-        out[i] = total
+        out[i] = squared_norm(rows[i])
     return out
 
 

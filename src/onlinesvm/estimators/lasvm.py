@@ -256,10 +256,9 @@ class LASVMClassifier(OnlineKernelClassifier):
         """
         learner = getattr(self, "_learner", None)
         label = None if learner is None else self._book.numbers.get(y)
-        weighs = isinstance(self.class_weight, dict)
-        if learner is None or label is None or weighs or not self._fast:
+        if label is None or self.class_weight is not None or not self._fast:
             return self.partial_fit(np.asarray(x)[None, :], [y], sample_weight=[sample_weight])
-        shifted = np.asarray(x) - self._centre if self._centre is not None else np.asarray(x)
+        shifted = np.asarray(x) if self._centre is None else x - self._centre
         row = np.ascontiguousarray(shifted, np.float32)
         diagonal = 1.0
         if self._kernel.name != "rbf":
