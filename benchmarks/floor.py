@@ -19,13 +19,15 @@ REPEATS = 7
 
 def seconds_per_value(X: Any, gamma: float) -> float:
     """Best time a kernel value of the fused RBF tile, on rows of `X`, with all cores."""
-    from onlinesvm.core.rows import Rows
+    from onlinesvm import LASVMClassifier
     from onlinesvm.kernels import Kernel
 
     order = np.random.default_rng(0).permutation(X.shape[0])
     rows = min(BLOCK_ROWS, len(order) // 2)
-    block = Rows.of(X[order[:rows]])
-    support = Rows.of(X[order[rows : rows + SUPPORT_ROWS]])
+    few = X[order[:100]]
+    model = LASVMClassifier(gamma=gamma).fit(few, np.arange(len(order[:100])) % 2)
+    block = model._rows(X[order[:rows]])  # dense, sparse or packed: as in a fit
+    support = model._rows(X[order[rows : rows + SUPPORT_ROWS]])
     coef = np.random.default_rng(1).standard_normal((1, len(support)))
     kernel = Kernel("rbf", gamma=gamma)
     times = []

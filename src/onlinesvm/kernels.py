@@ -70,9 +70,11 @@ class Kernel:
     def block(self, X: Rows, Z: Rows, out: np.ndarray | None = None) -> np.ndarray:
         """k(x_i, z_j) for all pairs, float32 of shape (n, m).
 
-        ``out`` may be given, and be wider: columns beyond m are left alone.
+        ``out`` may be given, and be wider: columns beyond m are left alone. Of a block of rows
+        with themselves (``Z is X``) one half is computed.
         """
-        self.n_evaluations += len(X) * len(Z)
+        mirrored = X is Z and self.is_compiled
+        self.n_evaluations += len(X) * (len(X) + 1) // 2 if mirrored else len(X) * len(Z)
         if out is None:
             out = np.empty((len(X), len(Z)), np.float32)
         if not len(X) or not len(Z):
@@ -86,18 +88,21 @@ class Kernel:
             X, Z = X.to_sparse(), Z.to_sparse()
             self._over_rows(
                 lambda a, b: tiles.sparse_block(
-                    X.values, X.squares, Z.values, Z.squares, X.n_features, self.params, a, b, out
+                    X.values, X.squares, Z.values, Z.squares, X.n_features, mirrored, self.params,
+                    a, b, out,
                 ),
                 X,
                 Z,
-            )
+                mirrored,
+            )  # fmt: skip
         else:
             self._over_rows(
                 lambda a, b: tiles.dense_block(
-                    X.values, X.squares, Z.values, Z.squares, self.params, a, b, out
+                    X.values, X.squares, Z.values, Z.squares, mirrored, self.params, a, b, out
                 ),
                 X,
                 Z,
+                mirrored,
             )
         return out
 
@@ -153,11 +158,13 @@ class Kernel:
             kept = inner**self.degree if self.name == "poly" else np.tanh(inner)
             return kept.astype(np.float32).astype(np.float64)
 
-    def _over_rows(self, task: Callable[[int, int], Any], X: Rows, Z: Rows) -> None:
+    def _over_rows(
+        self, task: Callable[[int, int], Any], X: Rows, Z: Rows, triangle: bool = False
+    ) -> None:
         from .core.threads import over_rows, thread_count
 
         small = len(X) * len(Z) < _INLINE_VALUES
-        over_rows(task, len(X), 1 if small else thread_count(self.n_jobs))
+        over_rows(task, len(X), 1 if small else thread_count(self.n_jobs), triangle)
 
     def _python_block(self, X: Rows, Z: Rows) -> np.ndarray:
         if self.name == "precomputed":

@@ -31,7 +31,6 @@ from .working_set import (
     most_violating,
     problem_of,
     solve_set,
-    square,
     subtract_rows,
 )
 
@@ -126,18 +125,18 @@ def _absorb(support: Support, kernel: Any) -> None:
     shared = None
     if support.machines > 1 and len(union) ** 2 <= sum(len(W) ** 2 for W in sets):
         chosen = rows.take(union)
-        shared = kernel.block(chosen, chosen, square(len(union)))
+        shared = kernel.block(chosen, chosen, support.room.square(len(union), 1))
     for m, W in enumerate(sets):
         if not len(W):
             continue
         if shared is None:
             chosen = rows.take(W)
-            K = kernel.block(chosen, chosen, square(len(W)))
+            K = kernel.block(chosen, chosen, support.room.square(len(W)))
         elif len(W) == len(union):
             K = shared
         else:
             where = np.searchsorted(union, W)
-            K = square(len(W))
+            K = support.room.square(len(W))
             gather(shared, where, where, K)
         _optimise_set(support, kernel, m, W, K)
 

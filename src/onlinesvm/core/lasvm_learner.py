@@ -298,6 +298,8 @@ class LASVM:
             ]
         )
         self.support.measure()
+        if tol <= self.tau:
+            self.support.room.clear()
         return done
 
     def _finish_singly(self, m: int) -> bool:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .numerics import inner
+from .room import Room
 from .rows import Rows, RowStore
 
 # Places in SupportArrays.count
@@ -102,6 +103,7 @@ class Support:
     def __init__(self, like: Rows, positive: list[int], capacity: int = 64):
         machines = len(positive)
         self.store = RowStore(like, capacity)
+        self.room = Room()
         self.a = SupportArrays(
             alpha=np.zeros((machines, capacity)),
             grad=np.zeros((machines, capacity)),

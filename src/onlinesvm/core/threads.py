@@ -45,13 +45,20 @@ def _pool(process: int, workers: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(workers, thread_name_prefix="onlinesvm")
 
 
-def over_rows(task: Callable[[int, int], Any], n_rows: int, threads: int) -> None:
-    """Run ``task(first, last)`` over all rows, split evenly over the threads."""
+def over_rows(
+    task: Callable[[int, int], Any], n_rows: int, threads: int, triangle: bool = False
+) -> None:
+    """Run ``task(first, last)`` over all rows, the work split evenly over the threads.
+
+    ``triangle``: the work of row i is that of the n_rows - i columns right of the diagonal.
+    """
     threads = max(1, min(threads, n_rows))
     if threads == 1:
         task(0, n_rows)
         return
     edges = [n_rows * t // threads for t in range(threads + 1)]
+    if triangle:
+        edges = [round(n_rows * (1 - (1 - t / threads) ** 0.5)) for t in range(threads + 1)]
     pool = _pool(os.getpid(), threads - 1)
     others = [pool.submit(task, a, b) for a, b in zip(edges[1:-1], edges[2:], strict=True)]
     try:

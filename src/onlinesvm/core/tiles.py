@@ -75,24 +75,25 @@ _LOWEST = np.float32(-126.0)
 
 
 @inner(fastmath=ORDERED_MATH)
-def rbf_row(dots, x_sq, z_sq, scale):
-    """exp(-gamma |x - z|^2) in place; scale = gamma log2(e). 2**f by a polynomial."""
-    for j in range(dots.shape[0]):
-        # Symmetric in x and z, and the same whether or not a multiply-add is fused.
-        power = scale * (_TWO * dots[j] - (x_sq + z_sq[j]))
-        power = max(power, _LOWEST)
-        rounded = power + _ROUND
-        f = power - (rounded - _ROUND)
-        value = ((((_P5 * f + _P4) * f + _P3) * f + _P2) * f + _P1) * f + _ONE
-        exponent = (float_bits(rounded) + np.int32(127)) << np.int32(23)
-        dots[j] = value * bits_float(np.int32(exponent))
+def _rbf(dot, x_sq, z_sq, scale):
+    """exp(-gamma |x - z|^2); scale = gamma log2(e). 2**f by a polynomial."""
+    # Symmetric in x and z, and the same whether or not a multiply-add is fused.
+    power = scale * (_TWO * dot - (x_sq + z_sq))
+    power = max(power, _LOWEST)
+    rounded = power + _ROUND
+    f = power - (rounded - _ROUND)
+    value = ((((_P5 * f + _P4) * f + _P3) * f + _P2) * f + _P1) * f + _ONE
+    exponent = (float_bits(rounded) + np.int32(127)) << np.int32(23)
+    return value * bits_float(np.int32(exponent))
 
 
-@inner
+@inner(fastmath=ORDERED_MATH)
 def kernel_row(dots, x_sq, z_sq, params):
     """Dot products of one row become kernel values, in place."""
     if params.code == RBF:
-        rbf_row(dots, x_sq, z_sq, params.gamma * _LOG2_E)
+        scale = params.gamma * _LOG2_E
+        for j in range(dots.shape[0]):
+            dots[j] = _rbf(dots[j], x_sq, z_sq[j], scale)
     elif params.code == POLY:
         for j in range(dots.shape[0]):
             base = params.gamma * dots[j] + params.coef0
@@ -105,15 +106,48 @@ def kernel_row(dots, x_sq, z_sq, params):
             dots[j] = np.float32(math.tanh(params.gamma * dots[j] + params.coef0))
 
 
+@inner(fastmath=ORDERED_MATH)
+def _kernel_tile(tile, first, last, x_sq, z_sq, params):
+    """Dot products of the rows first .. last become kernel values: always all 64 lanes."""
+    if params.code != RBF:
+        for i in range(first, last):
+            kernel_row(tile[i - first], x_sq[i], z_sq, params)
+        return
+    scale = params.gamma * _LOG2_E
+    for i in range(first, last):
+        square = x_sq[i]
+        for lane in range(LANES):
+            tile[i - first, lane] = _rbf(tile[i - first, lane], square, z_sq[lane], scale)
+
+
+@inner
+def _load_lanes(source, first, last, lanes):
+    """source[first:last] in the first lanes, zeros in the others."""
+    for lane in range(LANES):
+        lanes[lane] = source[first + lane] if first + lane < last else 0
+
+
 @inner(fastmath=REORDERED_MATH)
-def _weigh_row(values, coef, first, out):
-    """out[c] += sum_j values[j] coef[c, first + j], summed in float64."""
-    for c in range(coef.shape[0]):
-        weights = coef[c, first : first + values.shape[0]]
-        total = 0.0
-        for j in range(values.shape[0]):
-            total += values[j] * weights[j]
-        out[c] += total
+def _weigh_tile(tile, first, last, weights, out):
+    """out[i, c] += sum over the lanes of a row's values times weights[c], in float64."""
+    for i in range(first, last):
+        for c in range(weights.shape[0]):
+            total = 0.0
+            for lane in range(LANES):
+                total += tile[i - first, lane] * weights[c, lane]
+            out[i, c] += total
+
+
+@inner
+def _keep_tile(tile, first, last, j0, j1, mirrored, out):
+    """out[i, j] = the tile's value; ``mirrored``: out[j, i], too."""
+    for i in range(first, last):
+        for j in range(j0, j1):
+            out[i, j] = tile[i - first, j - j0]
+    if mirrored:
+        for j in range(max(j0, first + 1), j1):
+            for i in range(first, min(last, j)):
+                out[j, i] = tile[i - first, j - j0]
 
 
 @inner(fastmath=REORDERED_MATH)
@@ -198,34 +232,39 @@ def dense_product(X, x_sq, Z, z_sq, coef, params, first, last, out):
     """out[i] += coef @ k(Z, x_i) for rows first <= i < last; coef is (machines, m)."""
     panel = _aligned(Z.shape[1])
     tile = _aligned(TILE_ROWS)
+    squares = _aligned(1)[0]
+    weights = np.empty((coef.shape[0], LANES))
     for j0 in range(0, Z.shape[0], LANES):
         j1 = min(j0 + LANES, Z.shape[0])
         dense_panel(Z, j0, j1, panel)
+        _load_lanes(z_sq, j0, j1, squares)
+        for c in range(coef.shape[0]):
+            _load_lanes(coef[c], j0, j1, weights[c])
         for i0 in range(first, last, TILE_ROWS):
             i1 = min(i0 + TILE_ROWS, last)
             _dense_tile(X, i0, i1, panel, tile)
-            for i in range(i0, i1):
-                values = tile[i - i0, : j1 - j0]
-                kernel_row(values, x_sq[i], z_sq[j0:j1], params)
-                _weigh_row(values, coef, j0, out[i])
+            _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            _weigh_tile(tile, i0, i1, weights, out)
 
 
 @jit
-def dense_block(X, x_sq, Z, z_sq, params, first, last, out):
-    """out[i] = k(x_i, Z) for rows first <= i < last."""
+def dense_block(X, x_sq, Z, z_sq, mirrored, params, first, last, out):
+    """out[i] = k(x_i, Z) for rows first <= i < last.
+
+    ``mirrored``: Z is X; values on and above the diagonal are computed, and copied below it.
+    """
     panel = _aligned(Z.shape[1])
     tile = _aligned(TILE_ROWS)
-    for j0 in range(0, Z.shape[0], LANES):
+    squares = _aligned(1)[0]
+    for j0 in range(first // LANES * LANES if mirrored else 0, Z.shape[0], LANES):
         j1 = min(j0 + LANES, Z.shape[0])
         dense_panel(Z, j0, j1, panel)
-        for i0 in range(first, last, TILE_ROWS):
+        _load_lanes(z_sq, j0, j1, squares)
+        for i0 in range(first, min(last, j1) if mirrored else last, TILE_ROWS):
             i1 = min(i0 + TILE_ROWS, last)
             _dense_tile(X, i0, i1, panel, tile)
-            for i in range(i0, i1):
-                values = tile[i - i0, : j1 - j0]
-                kernel_row(values, x_sq[i], z_sq[j0:j1], params)
-                for j in range(j0, j1):
-                    out[i, j] = values[j - j0]
+            _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            _keep_tile(tile, i0, i1, j0, j1, mirrored, out)
 
 
 @inner
@@ -315,36 +354,38 @@ def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, first, last, out)
     used = np.zeros(height + 1, np.int32)
     column_of = np.zeros(n_features, np.int32)
     tile = _aligned(SPARSE_ROWS)
+    squares = _aligned(1)[0]
+    weights = np.empty((coef.shape[0], LANES))
     cuts = _cuts(X, first, last, n_features)
     for j0 in range(0, Z.begin.shape[0], LANES):
         j1 = min(j0 + LANES, Z.begin.shape[0])
         sparse_panel(Z, j0, j1, panel, column_of, used)
+        _load_lanes(z_sq, j0, j1, squares)
+        for c in range(coef.shape[0]):
+            _load_lanes(coef[c], j0, j1, weights[c])
         for i0 in range(first, last, SPARSE_ROWS):
             i1 = min(i0 + SPARSE_ROWS, last)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
-            for i in range(i0, i1):
-                values = tile[i - i0, : j1 - j0]
-                kernel_row(values, x_sq[i], z_sq[j0:j1], params)
-                _weigh_row(values, coef, j0, out[i])
+            _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            _weigh_tile(tile, i0, i1, weights, out)
 
 
 @jit
-def sparse_block(X, x_sq, Z, z_sq, n_features, params, first, last, out):
+def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, first, last, out):
     """As ``dense_block``, for sparse rows."""
     height = _panel_height(Z, n_features)
     panel = _aligned(height)
     used = np.zeros(height + 1, np.int32)
     column_of = np.zeros(n_features, np.int32)
     tile = _aligned(SPARSE_ROWS)
+    squares = _aligned(1)[0]
     cuts = _cuts(X, first, last, n_features)
-    for j0 in range(0, Z.begin.shape[0], LANES):
+    for j0 in range(first // LANES * LANES if mirrored else 0, Z.begin.shape[0], LANES):
         j1 = min(j0 + LANES, Z.begin.shape[0])
         sparse_panel(Z, j0, j1, panel, column_of, used)
-        for i0 in range(first, last, SPARSE_ROWS):
+        _load_lanes(z_sq, j0, j1, squares)
+        for i0 in range(first, min(last, j1) if mirrored else last, SPARSE_ROWS):
             i1 = min(i0 + SPARSE_ROWS, last)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
-            for i in range(i0, i1):
-                values = tile[i - i0, : j1 - j0]
-                kernel_row(values, x_sq[i], z_sq[j0:j1], params)
-                for j in range(j0, j1):
-                    out[i, j] = values[j - j0]
+            _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            _keep_tile(tile, i0, i1, j0, j1, mirrored, out)

@@ -22,6 +22,7 @@ import numpy as np
 
 from . import smo
 from .numerics import REORDERED_MATH, jit
+from .room import Room
 from .rows import Rows
 from .support import Support
 from .threads import over_rows, thread_count
@@ -56,6 +57,7 @@ STAGE = 0.2
 
 _ROUNDS = 10_000
 _STALLED = 5
+_LAST = -1  # level of rooms that no one below uses
 _INLINE = 100_000
 _SPAN = 2048
 """Gradients brought up to date at a time; they stay in the first cache."""
@@ -101,15 +103,8 @@ def most_violating(up: np.ndarray, down: np.ndarray, count: int) -> np.ndarray:
     return np.union1d(_largest(up, half), _largest(-down, half))
 
 
-def square(n: int) -> np.ndarray:
-    """Room for the kernel values of a working set of n: whole chunks, zero beyond column n."""
-    K = np.empty((n, smo.padded(n)), np.float32)
-    K[:, n:] = 0.0
-    return K
-
-
 def solve_set(K: np.ndarray, part: Problem, tol: float, steps: int) -> np.ndarray:
-    """Optimise ``part`` with its kernel values in a ``square``; returns the change of alpha."""
+    """Optimise ``part`` with its kernel values in a ``Room.square``; returns the change of alpha."""
     diagonal = np.zeros(K.shape[1], np.float32)
     diagonal[: len(K)] = part.diagonal
     alpha = part.alpha.copy()
@@ -180,12 +175,16 @@ def optimise(support: Support, kernel: Any, m: int, tol: float, megabytes: float
     """Bring machine m to g_max - g_min <= tol. Returns whether it got there."""
     slots = np.flatnonzero(support.a.member[m, : support.n])
     problem = problem_of(support, m, slots)
-    done = _descend(problem, kernel, support.rows().take(slots), tol, megabytes)
+    rows = support.rows().take(slots)
+    done = _descend(problem, kernel, rows, tol, megabytes, support.room)
     support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
     return done
 
 
-def _descend(problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: float) -> bool:
+def _descend(
+    problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: float, room: Room,
+    level: int = 0,
+) -> bool:  # fmt: skip
     """Optimise; as the gap closes, go on with fewer rows and come back to check the others."""
     n = len(rows)
     K = None
@@ -204,18 +203,19 @@ def _descend(problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: f
         if len(active) < FEWER * n:
             part, start = problem.take(active), problem.alpha[active]
             goal = max(tol, gap * ASIDE)
-            reached = _descend(part, kernel, rows.take(active), goal, megabytes)
+            fewer = rows.take(active)
+            reached = _descend(part, kernel, fewer, goal, megabytes, room, level + 1)
             problem.alpha[active], problem.grad[active] = part.alpha, part.grad
             _catch_up(problem, kernel, rows, active, part.alpha - start)
             if not reached:
                 return False
             continue
         if n <= WHOLE:
-            K = kernel.block(rows, rows, square(n)) if K is None else K
+            K = kernel.block(rows, rows, room.square(n, level)) if K is None else K
             _solve_whole(problem, K, tol / 2, thread_count(kernel.n_jobs))
         else:
             keeper = keeper or RowKeeper(kernel, rows, megabytes)
-            _rounds(problem, kernel, keeper, max(tol, gap * STAGE))
+            _rounds(problem, kernel, keeper, max(tol, gap * STAGE), room)
 
 
 def _active(up: np.ndarray, down: np.ndarray, gap: float) -> np.ndarray:
@@ -250,7 +250,9 @@ def _catch_up(
         problem.grad[aside] -= product[:, 0]
 
 
-def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float) -> None:
+def _rounds(
+    problem: Problem, kernel: Any, keeper: RowKeeper, tol: float, room: Room
+) -> None:
     """Working sets, half of each kept from the one before, until the gap is at most tol."""
     size = SET_SIZE if len(keeper.rows) < LARGE else LARGE_SET
     kept = np.empty(0, np.int64)
@@ -261,7 +263,8 @@ def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float) -> Non
             return
         fresh = most_violating(up, down, size if not len(kept) else size // 2)
         W = np.union1d(fresh, kept)
-        if _round(problem, kernel, keeper, W, max(tol / 2, 0.1 * gap)) <= 0:
+        K = room.square(len(W), _LAST)
+        if _round(problem, kernel, keeper, W, K, max(tol / 2, 0.1 * gap)) <= 0:
             return
         free = (problem.alpha[fresh] > problem.lo[fresh]) & (
             problem.alpha[fresh] < problem.hi[fresh]
@@ -277,10 +280,11 @@ def _solve_whole(problem: Problem, K: np.ndarray, tol: float, threads: int) -> N
     _subtract(problem.grad, K, moved, change[moved], threads)
 
 
-def _round(problem: Problem, kernel: Any, keeper: RowKeeper, W: np.ndarray, tol: float) -> float:
+def _round(
+    problem: Problem, kernel: Any, keeper: RowKeeper, W: np.ndarray, K: np.ndarray, tol: float
+) -> float:
     """One working set: solve, then bring all gradients up to date. Returns the dual's gain."""
     before = problem.grad[W]
-    K = square(len(W))
     if keeper.capacity:
         places = keeper.fetch(W)
         gather(keeper.pool, places, W, K)

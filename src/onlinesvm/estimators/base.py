@@ -33,7 +33,7 @@ from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 SPARSE_BELOW = 0.25
 """Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
 
-SPARSE_FROM = 64
+SPARSE_FROM = 32
 """... if it has at least so many features."""
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {

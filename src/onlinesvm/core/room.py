@@ -1,0 +1,48 @@
+"""Memory that is used again, for the kernel values of working sets.
+
+The system hands out fresh memory page by page and clears each page first, which takes as long as
+to compute the kernel values that go there. What a learner needs for a moment, again and again, it
+takes from here. Contents are never kept: a copy or a pickle of a room is an empty one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import smo
+
+
+RESERVE = 4096 * 4096
+"""Values a piece has place for at least; what is not used costs no memory."""
+
+
+class Room:
+    """One piece of memory for each level of nesting; grows to the largest ever asked for."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[int, np.ndarray] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_pieces": {}}
+
+    def square(self, n: int, level: int = 0) -> np.ndarray:
+        """Room for the kernel values of a working set of n: whole chunks, zero beyond column n.
+
+        Good until the next call at the same level.
+        """
+        width = smo.padded(n)
+        piece = self._pieces.get(level)
+        if piece is None or len(piece) < n * width:
+            self._pieces.pop(level, None)  # before the larger one is there
+            del piece
+            size = max(n * width, RESERVE)
+            piece = self._pieces[level] = np.empty(size, np.float32)
+        K = piece[: n * width].reshape(n, width)
+        K[:, n:] = 0.0
+        return K
+
+    def clear(self) -> None:
+        """Give the memory back."""
+        self._pieces.clear()
