@@ -19,7 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import report
+from benchmarks import readme, report
 from benchmarks.peers import PEERS
 from benchmarks.suites import SUITES, Job, Suite
 
@@ -143,6 +143,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--quick", action="store_true", help="little data, one repetition, minutes")
     out.add_argument("--only", type=_names, metavar="NAME", help=f"of {', '.join(SUITES)}")
     out.add_argument("--peers", type=_names, metavar="NAMES", help=f"of {', '.join(PEERS)}")
+    out.add_argument("--readme", action="store_true", help="put the speed table into README.md")
     out.add_argument("--sets", type=_names, metavar="NAMES", help="data sets of the suite")
     return out
 
@@ -163,6 +164,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{name}: no job of these peers and sets", file=sys.stderr)
             return 2
         run_suite(name, suite, jobs, done)
+        if options.readme and name == "speed":
+            readme.update(RESULTS)
     return 0
 
 

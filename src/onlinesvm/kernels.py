@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
-_INLINE_VALUES = 20_000
-"""Below this many values, threads cost more than they bring."""
+_INLINE_WORK, _FUNCTION_WORK = 4_000_000, 30
+"""Below so many multiplications threads cost more than they bring; the kernel function counts as
+thirty of them."""
 
 _FEW = 16
 """Rows whose k(x, x) a callable is asked for at once: few calls, few values in vain."""
@@ -163,7 +164,8 @@ class Kernel:
     ) -> None:
         from .core.threads import over_rows, thread_count
 
-        small = len(X) * len(Z) < _INLINE_VALUES
+        work = len(X) * len(Z) * (_FUNCTION_WORK + min(X.width(), Z.width()))
+        small = work < _INLINE_WORK
         over_rows(task, len(X), 1 if small else thread_count(self.n_jobs), triangle)
 
     def _python_block(self, X: Rows, Z: Rows) -> np.ndarray:
