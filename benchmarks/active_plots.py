@@ -48,33 +48,56 @@ def adult(found: Sequence[dict[str, Any]], folder: Path) -> None:
     _save(figure, folder / "active-adult.png")
 
 
+def adult_support(found: Sequence[dict[str, Any]], folder: Path) -> None:
+    """Figure 12 alone: error against support vectors."""
+    figure, (axis,) = _axes(1, 3.2)
+    for criterion, colour in COLOURS.items():
+        runs = [run[criterion] for run in found]
+        axis.plot(_mean(runs, "support"), _mean(runs, "error"), "o-", ms=3.5, color=colour,
+                  label=criterion)  # fmt: skip
+    error, support = (np.mean([run["exact"][k] for run in found]) for k in ("error", "support"))
+    axis.plot(support, error, "k*", ms=10, label="exact SVM")
+    axis.axhline(error, color="black", ls="--", lw=0.8)
+    axis.set(xlabel="support vectors", ylabel="test error, %", xscale="log",
+             ylim=(error - 0.4, error + 4))  # fmt: skip
+    axis.set_title("Adult: which example next", loc="left")
+    axis.legend(frameon=False, fontsize="small")
+    _save(figure, folder / "active-adult-support.png")
+
+
+SHOWN = ("random", "gradient", "active")
+
+
 def mnist(curves: dict[Any, Any], exact: dict[str, Any], folder: Path) -> None:
     """Figures 13 and 14: error against iterations and time; Figure 15: against support vectors."""
-    for noise in (0.0, 0.1):
+    for setting in ("clean", "noisy"):
         figure, axes = _axes(2)
-        for criterion in ("random", "gradient", "active"):
-            runs = curves[criterion, noise]
+        for criterion in SHOWN:
+            runs = curves.get((setting, criterion), [])
+            if not runs:
+                continue
             for axis, name in zip(axes, ("iterations", "seconds")):
                 axis.plot(_mean(runs, name), _mean(runs, "error"), "o-", ms=3.5,
                           color=COLOURS[criterion], label=criterion)  # fmt: skip
         for axis, label in zip(axes, ("iterations", "seconds of fit")):
-            axis.axhline(100 * exact["error"], color="black", ls="--", lw=1, label="exact, clean")
+            axis.axhline(exact["error"], color="black", ls="--", lw=1, label="exact, clean")
             axis.set(xlabel=label, xscale="log", yscale="log")
         axes[0].set_ylabel("test error, %")
-        axes[0].set_title(f"MNIST 8, {100 * noise:.0f} % label noise", loc="left")
+        words = "clean labels" if setting == "clean" else "10 % label noise"
+        axes[0].set_title(f"MNIST 8, {words}", loc="left")
         axes[0].legend(frameon=False)
-        _save(figure, folder / f"active-mnist-{'noisy' if noise else 'clean'}.png")
+        _save(figure, folder / f"active-mnist-{setting}.png")
     _mnist_support(curves, exact, folder)
 
 
 def _mnist_support(curves: dict[Any, Any], exact: dict[str, Any], folder: Path) -> None:
     figure, (axis,) = _axes(1)
-    for (criterion, noise), runs in curves.items():
-        axis.plot(_mean(runs, "support"), _mean(runs, "error"), "o--" if noise else "o-", ms=3.5,
-                  color=COLOURS[criterion],
-                  label=f"{criterion}, {100 * noise:.0f} % noise")  # fmt: skip
-    axis.plot(exact["n_support"], 100 * exact["error"], "k*", ms=11, label="exact, clean")
-    axis.set(xlabel="support vectors", ylabel="test error, %", yscale="log")
+    styles = {"clean": "o-", "noisy": "o--", "noisy, C = 1000": "x:"}
+    for (setting, criterion), runs in curves.items():
+        axis.plot(_mean(runs, "support"), _mean(runs, "error"), styles[setting], ms=3.5,
+                  color=COLOURS[criterion], label=f"{criterion}, {setting}")  # fmt: skip
+    axis.plot(exact["support"], exact["error"], "k*", ms=11, label="exact, clean")
+    axis.set(xlabel="support vectors", ylabel="test error, %", xscale="log", yscale="log")
     axis.legend(frameon=False, fontsize="small")
     _save(figure, folder / "active-mnist-support.png")
 

@@ -13,8 +13,10 @@ from onlinesvm import LASVMClassifier
         {"kernel": "poly", "gamma": 0.1, "coef0": 1.0},
         {"gamma": 0.05, "budget": 30},
         {"gamma": 0.05, "cache_size": 0.01},
+        {"gamma": 0.05, "selection": "active"},
+        {"gamma": 0.05, "selection": "gradient"},
     ],
-    ids=["rbf", "poly", "budget", "tiny cache"],
+    ids=["rbf", "poly", "budget", "tiny cache", "active", "gradient"],
 )
 def test_learn_one_equals_partial_fit(settings):
     rng = np.random.default_rng(0)
@@ -27,3 +29,6 @@ def test_learn_one_equals_partial_fit(settings):
         one.learn_one(x, label)
     np.testing.assert_array_equal(one.decision_function(X), rows.decision_function(X))
     assert one.n_support_.tolist() == rows.n_support_.tolist()
+    if "selection" in settings:
+        assert (one.n_looked_at_, one.n_learned_) == (rows.n_looked_at_, rows.n_learned_)
+        assert one.n_learned_ < one.n_looked_at_

@@ -1,6 +1,10 @@
 """The SimpleSVM estimators: exactness, coming and going of examples, leave-one-out, bad input."""
 
+import os
 import pickle
+import signal
+import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -159,18 +163,50 @@ def test_one_class_equals_scikit_learn(cancer, options):
     np.testing.assert_array_equal(model.predict(X)[agree], reference.predict(X)[agree])
 
 
-@kernels
-@pytest.mark.parametrize("name", ["two_spirals", "wbc", "sonar", "vote", "a1a"])
-def test_papers_data_equal_svc(data_dir, name, options):
+def papers_data(data_dir, name):
     from benchmarks.datasets import load
 
     if name == "a1a":
         data = load(name)
-        X, y = data.X_train.astype(float), data.y_train
-    else:
-        with np.load(data_dir / f"{name}.npz") as z:
-            X, y = z["X"].astype(float), z["y"]
-    check_c_svc(X, y, 1.0, options)
+        return data.X_train.astype(float), data.y_train
+    with np.load(data_dir / f"{name}.npz") as z:
+        return z["X"].astype(float), z["y"]
+
+
+papers_names = pytest.mark.parametrize("name", ["two_spirals", "wbc", "sonar", "vote", "a1a"])
+
+
+@kernels
+@papers_names
+def test_papers_data_equal_svc(data_dir, name, options):
+    check_c_svc(*papers_data(data_dir, name), 1.0, options)
+
+
+@papers_names
+def test_papers_data_equal_the_other_problems(data_dir, name):
+    X, y = papers_data(data_dir, name)
+    n, options = len(y), {"kernel": "rbf", "gamma": 0.1}
+    K = kernel_matrix(X, options)
+    nu = 0.9 * 2 * min(np.mean(y > 0), np.mean(y <= 0))
+    model = SimpleSVMClassifier(nu=nu, **options).fit(X, y)
+    reference = NuSVC(nu=nu, tol=1e-8, **options).fit(X, y)
+    c = coefficients(reference, n)
+    c *= nu * n / np.abs(c).sum()
+    assert model.dual_objective_[0] == pytest.approx(c @ K @ c / 2, rel=1e-6)
+    values = reference.decision_function(X)
+    np.testing.assert_allclose(model.decision_function(X), values, atol=1e-3)
+
+    model = SimpleSVMOneClass(nu=0.2, **options).fit(X)
+    reference = OneClassSVM(nu=0.2, tol=1e-8, **options).fit(X)
+    check_against(model, reference, K, lambda c: c @ K @ c / 2, X=X)
+
+    K[np.diag_indices(n)] += 1.0
+    model = SimpleSVMClassifier(margin="quadratic", **options).fit(X, y)
+    reference = SVC(C=1e8, kernel="precomputed", tol=1e-8).fit(K, y)
+    c = coefficients(reference, n)
+    assert model.dual_objective_[0] == pytest.approx(c @ K @ c / 2 - np.abs(c).sum(), rel=1e-6)
+    values = model.decision_function(X) + coefficients(model, n)
+    np.testing.assert_allclose(values, reference.decision_function(K), atol=1e-3)
 
 
 @pytest.mark.parametrize("weighted", ["sample", "class", "balanced"])
@@ -455,6 +491,70 @@ def test_memory_beyond_the_cache_says_what_fits(cancer):
     check_refused(model, X, lambda: model.fit(X, y), "only so many fit.*low_rank", MemoryError)
 
 
+def memory_for(room):
+    """``cache_size`` in which exactly so many members of a working set fit."""
+    return 2 * 16 * (room + 0.5) ** 2 / 2**20
+
+
+@tasks
+@pytest.mark.parametrize("selection", ["block", "sweep"])
+def test_memory_that_suffices_is_enough(cancer, task, selection):
+    if "low rank" in task:
+        pytest.skip("needs no square matrix")
+    X, y = cancer
+    free = fitted(task, X, y)
+    needed = len(free._learner.machines[0].held)
+    model = clone(free).set_params(cache_size=memory_for(needed), selection=selection)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, y)
+    assert model.dual_objective_[0] == pytest.approx(free.dual_objective_[0], rel=1e-8)
+    model.set_params(cache_size=memory_for(needed // 2))
+    before = values_of(model, X)
+    with pytest.raises(MemoryError, match=f"More than {needed // 2} support vectors"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(values_of(model, X), before)
+
+
+def test_memory_that_does_not_suffice_later(cancer):
+    X, y = cancer
+    model = SimpleSVMRegressor(gamma=0.1, cache_size=memory_for(20)).fit(X[:15], y[:15])
+    before = model.predict(X)
+    with pytest.raises(MemoryError, match=r"More than 20 support vectors.*low_rank"):
+        model.partial_fit(X[15:], y[15:])
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert model.partial_fit(X[15:17], y[15:17]).kkt_violation_ < 1e-5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are not delivered to oneself there")
+@pytest.mark.parametrize("kind", [SimpleSVMClassifier, SimpleSVMRegressor, SimpleSVMOneClass])
+def test_ctrl_c_leaves_a_usable_model(cancer, kind):
+    X, y = cancer
+    calls = [0, 3]
+
+    def kernel(A, B):
+        calls[0] += 1
+        if calls[0] == calls[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+        return pairwise_kernels(A, B, metric="rbf", gamma=0.1)
+
+    model = kind(kernel=kernel, selection="sweep", block_size=5)
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        before = values_of(model, X)
+        assert np.isfinite(before).all()
+        calls[1] = calls[0] + 3
+        with pytest.raises(KeyboardInterrupt):  # as it was
+            model.partial_fit(X[:50], y[:50])
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    np.testing.assert_array_equal(values_of(model, X), before)
+    model.partial_fit(X[:5], y[:5])
+    assert model.kkt_violation_ < 1e-5
+
+
 def test_the_rest_of_bad_input(cancer):
     X, y = cancer
     model = SimpleSVMClassifier().fit(X, y)
@@ -477,7 +577,7 @@ def test_max_sweeps_warns(cancer):
 
     X, y = cancer
     with pytest.warns(ConvergenceWarning, match="max_sweeps"):
-        model = SimpleSVMClassifier(max_sweeps=1, block_size=4).fit(X, y)
+        model = SimpleSVMClassifier(max_sweeps=1, block_size=4, selection="sweep").fit(X, y)
     assert model.n_sweeps_ == 1
 
 

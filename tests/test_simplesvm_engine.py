@@ -13,9 +13,12 @@ from onlinesvm.core import simplesvm_problems as problems
 from onlinesvm.core.exact_kernels import ExactRows
 from onlinesvm.core.kernel_store import KernelStore
 from onlinesvm.core.lowrank import incomplete_cholesky
+from onlinesvm.core.simplesvm_approach import approach
+from onlinesvm.core.simplesvm_learner import Options, SimpleSVM
 from onlinesvm.core.simplesvm_machine import Machine, run
 from onlinesvm.core.simplesvm_solution import LowRankSource
 from onlinesvm.core.simplesvm_state import SINGULAR
+from onlinesvm.core.simplesvm_tasks import Classification
 from onlinesvm.kernels import make_kernel
 
 
@@ -178,6 +181,47 @@ def test_promises_after_every_deletion(seed):
         run(fresh)
         assert machine.objective() == pytest.approx(fresh.objective(), rel=1e-8)
         kept = np.ones(len(smaller), bool)
+
+
+def test_promises_through_ten_thousand_comings_and_goings():
+    """Random examples, among them duplicates of both classes, are learned and forgotten."""
+    pool, labels = points(4, n=40)
+    rng = np.random.default_rng(0)
+    rows = ExactRows(pool, make_kernel("rbf", gamma=0.5, n_jobs=1))
+    task, options = Classification("linear", 2.0, None, 2), Options(tol=1e-10, init="random")
+    target = (labels > 0).astype(np.int64)
+    start = np.array([np.argmax(target), np.argmin(target)])
+    learner = SimpleSVM(rows.take(start), target[start], np.ones(2), task, options)
+    for _ in range(10_000):
+        n = len(learner.target)
+        if n > 2 and rng.random() < (0.5 if n < 25 else 0.9):
+            learner.forget(np.arange(n) == rng.integers(2, n))  # one of each class stays
+        else:
+            one = rng.integers(len(pool), size=1)
+            learner.learn(rows.take(one), target[one], np.ones(1))
+        assert learner.finish()
+        check_promises(learner.machines[0], np.inf)
+        assert learner.machines[0].kkt_violation() <= 1e-8
+
+
+@pytest.mark.parametrize("name", ["linear", "quadratic", "nu", "regression", "one class"])
+def test_cheap_steps_keep_what_must_hold(name):
+    X, y = points(6, n=60)
+    machine = machine_for(six_problems(y)[name], X)
+    objective = machine.objective()
+    for gap in (0.3, 0.1, 0.01):
+        at = machine.everything()
+        approach(at, machine.score, np.empty(0, np.int64), gap, 500)
+        machine.alpha = at.alpha
+        assert machine.objective() <= objective + 1e-12 * abs(objective)
+        objective = machine.objective()
+        assert np.abs(machine.gap()).max() <= 1e-10
+        assert ((machine.alpha >= 0) & (machine.alpha <= machine.problem.upper)).all()
+        exact = machine.source.fill() @ machine.coefficients()
+        np.testing.assert_allclose(machine.score, exact, atol=1e-10)
+    fresh = machine_for(six_problems(y)[name], X)
+    run(fresh)
+    assert objective == pytest.approx(fresh.objective(), rel=1e-2)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])

@@ -30,9 +30,8 @@ ONLINE = [
     public
     for name in onlinesvm.__all__
     if inspect.isclass(public := getattr(onlinesvm, name))
-    and issubclass(public, OnlineKernelClassifier)
+    and issubclass(public, OnlineKernelClassifier | onlinesvm.SimpleSVMClassifier)
 ]
-# SimpleSVM keeps every example and its optimum: what it promises is tested in its own files.
 
 every_online = pytest.mark.parametrize("kind", ONLINE, ids=lambda kind: kind.__name__)
 

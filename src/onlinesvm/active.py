@@ -65,6 +65,10 @@ class ActiveLearner:
     settle ``gamma="scale"`` on the whole pool. With several classes the boundary is where the two
     best are equal.
 
+    Where a LASVM learns from the pool alone and it pays (always with ``sample_size=None``), the
+    decision values of the whole pool are kept up to date: a label costs one kernel row over the
+    pool. These rows take up to ``cache_size`` MB of the estimator.
+
     A label that is taught again replaces the old one exactly as if it had been given the first
     time: the model is built anew from all labels, in their order. What cannot be undone is that
     later questions were chosen with the old one; what was done to ``estimator`` directly, such as
@@ -227,30 +231,23 @@ class ActiveLearner:
             The learner.
         """
         pairs = self._check_answers(indices, labels)
-        answers, aside = dict(self._answers), set(self._aside)
-        new, replay = [], False
-        for i, label in pairs:
-            known = i in answers
-            (aside.add if label is None else aside.discard)(i)
-            if label is None:
-                replay |= known
-                answers.pop(i, None)
-            else:
-                replay |= known and answers[i] != label
-                new += [] if known else [(i, label)]
-                answers[i] = label
-        self.estimator = self._learned(list(answers.items()) if replay else new, replay)
-        self._answers, self._aside = answers, aside
+        known = self._answers
+        if any(i in known and known[i] != label for i, label in pairs):
+            known, aside = dict(known), set(self._aside)
+            _note(pairs, known, aside)
+            self.estimator = self._learned(list(known.items()), deepcopy(self._start))
+            self._answers, self._aside = known, aside
+        else:
+            model = self.estimator if self._pool.in_place else deepcopy(self.estimator)
+            new = [(i, label) for i, label in pairs if label is not None and i not in known]
+            self.estimator = self._learned(new, model)
+            _note(pairs, known, self._aside)
         self._open[[i for i, _ in pairs]] = False
         self._turn += 1
         return self
 
-    def _learned(self, pairs: list[tuple[int, Any]], replay: bool) -> Any:
-        """The model with these labels learned: from the start, or beyond what it knows."""
-        if replay:
-            model = deepcopy(self._start)
-        else:
-            model = self.estimator if self._pool.in_place else deepcopy(self.estimator)
+    def _learned(self, pairs: list[tuple[int, Any]], model: Any) -> Any:
+        """The model with these labels learned."""
         with Interruptible():
             for i, label in pairs:
                 self._pool.learn(model, i, label)
@@ -284,7 +281,7 @@ class ActiveLearner:
         outside = where[(where < 0) | (where >= len(self))]
         if len(outside):
             raise IndexError(f"The pool has no example {outside[0]}; it has {len(self)}.")
-        if len(np.unique(where)) < len(where):
+        if len(where) > 1 and len(np.unique(where)) < len(where):
             twice = [int(i) for i, count in zip(*np.unique(where, return_counts=True)) if count > 1]
             raise ValueError(f"Taught twice in one call: {twice}.")
         if any(np.ndim(label) for label in given):
@@ -307,6 +304,17 @@ class ActiveLearner:
                 )
         self._pool.check(self.estimator, labels)
         self._familiar.update(labels.tolist())
+
+
+def _note(pairs: list[tuple[int, Any]], answers: dict[int, Any], aside: set[int]) -> None:
+    """Write answers down: labels, and those that nobody knows."""
+    for i, label in pairs:
+        if label is None:
+            aside.add(i)
+            answers.pop(i, None)
+        else:
+            aside.discard(i)
+            answers[i] = label
 
 
 def _check_settings(estimator: Any, strategy: Any, sample_size: Any) -> None:

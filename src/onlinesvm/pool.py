@@ -26,6 +26,9 @@ from .estimators.labels import LabelBook, unique_labels
 
 _DTYPES = [np.float64, np.float32]
 
+_MEGABYTES = 200
+"""Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
+
 
 def make_pool(model: Any, X: Any, classes: np.ndarray | None) -> Any:
     """The pool that fits the model."""
@@ -38,6 +41,17 @@ def stack(first: Any, second: Any) -> Any:
     if sparse.issparse(first):
         return sparse.vstack([first, second]).tocsr()
     return np.concatenate([first, second.toarray() if sparse.issparse(second) else second])
+
+
+def _form(model: Any) -> tuple[Any, Any, bool]:
+    """What a model's rows depend on."""
+    return model._kernel, model._centre, model._packs
+
+
+def _learn_everything(learner: Any) -> None:
+    """What was asked for is learned, near the boundary or far."""
+    if hasattr(learner, "everything"):
+        learner.everything = True
 
 
 class KernelPool:
@@ -54,6 +68,7 @@ class KernelPool:
         self.classes = classes
         self.settle(model)
         self._model = model  # its gamma, centre and form of rows are those of the pool
+        self._own: Any = None  # the LASVM that learned from this pool alone, by its numbers
         self._convert()
 
     @property
@@ -71,6 +86,24 @@ class KernelPool:
         n = self.X.shape[0]
         fresh = self._model._fresh(self.X, None, np.ones(n))
         self._fresh = fresh._replace(key=np.arange(n))
+        self._form = _form(self._model)
+        self._rows: Any = None  # made when they pay
+        self._values: Any = None
+        self._row_cost: float | None = None  # of a kernel row over the pool, in kernel values
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_rows": None, "_values": None}  # can be computed again
+
+    def _meet(self, model: Any) -> None:
+        """Rows in the form of the model: it has another one if somebody has fitted it anew."""
+        kernel, centre, packs = form = _form(model)
+        if kernel is self._form[0]:
+            return
+        same = kernel == self._form[0] and packs == self._form[2]
+        if not (same and np.array_equal(centre, self._form[1])):
+            self._model = model
+            self._convert()
+        self._form = form
 
     def check(self, model: Any, labels: np.ndarray) -> None:
         """Refuse labels that the model could not take."""
@@ -81,23 +114,77 @@ class KernelPool:
 
     def learn(self, model: Any, i: int, label: Any) -> None:
         """One iteration with the label of example i."""
-        from .core.lasvm_learner import select
+        from .core.lasvm_learner import LASVM, select
 
-        y = np.array([label])
-        labels = y if self.classes is None else np.union1d(self.classes, y)
+        self._meet(model)
         data = select(self._fresh, slice(i, i + 1))
         if getattr(model, "class_weight", None) is not None:
-            cost = model._cost(y, None, None)
-            data = data._replace(bound=data.bound * cost)
+            data = data._replace(bound=data.bound * model._cost(np.array([label]), None, None))
         learner = getattr(model, "_learner", None)
-        if learner is not None and hasattr(learner, "everything"):
-            learner.everything = True  # what was asked for is learned, near or far
+        number = model._book.numbers.get(label)
+        if number is not None and learner is self._own and self.in_place:
+            self._learn_again(learner, data._replace(label=np.array([number])))
+            return
+        _learn_everything(learner)
+        y = np.array([label])
+        labels = y if self.classes is None else np.union1d(self.classes, y)
         model._learn(data, y, np.ones(1), labels)
+        if learner is None and isinstance(model._learner, LASVM):
+            self._own = model._learner
+            _learn_everything(self._own)
+
+    def _learn_again(self, learner: Any, data: Any) -> None:
+        """One iteration, without detours, for a learner that knows the label."""
+        from .core.lasvm_pool import is_of_pool, learn_dense, learn_sparse
+
+        if not data.rows.is_sparse:
+            learn_dense(learner, data)
+        elif self._rows is not None and is_of_pool(learner):
+            learn_sparse(learner, data, self._rows[int(data.key[0])])
+        else:
+            learn_sparse(learner, data, None)
 
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
-        values = model._to_classes(model._learner.decide(self._fresh.rows.take(which)).T)
+        self._meet(model)
+        values = model._to_classes(self._decide(model._learner, which))
         return values[0] if len(values) == 1 else values.T
+
+    def _decide(self, learner: Any, which: np.ndarray) -> np.ndarray:
+        """Values of each machine, (machines, n), the cheapest way."""
+        if learner is self._own and self.in_place:
+            from .core.lasvm_pool import PANEL, few_values
+
+            if self._rows_pay(learner, len(which)):
+                return self._followed(learner)[:, which] + learner.support.a.bias[:, None]
+            if len(which) <= PANEL:
+                return few_values(learner, self._fresh.rows.take(which))
+        return learner.decide(self._fresh.rows.take(which)).T
+
+    def _rows_pay(self, learner: Any, n_asked: int) -> bool:
+        """Whether to keep the values of the whole pool up to date."""
+        from .core.lasvm_pool import TYPICAL, is_of_pool, row_cost
+
+        if not is_of_pool(learner):
+            return False
+        if self._row_cost is None:
+            self._row_cost = row_cost(self._fresh.rows) / max(1.0, self._fresh.rows.width())
+        return self._row_cost <= n_asked * TYPICAL
+
+    def _followed(self, learner: Any) -> np.ndarray:
+        """Decision values of the whole pool, less the bias, (machines, n)."""
+        from .core.lasvm_pool import PoolRows, PoolValues
+
+        if self._rows is None:
+            megabytes = getattr(self._model, "cache_size", _MEGABYTES)
+            self._rows = PoolRows(self._fresh.rows, self._form[0], megabytes)
+        # An interruption on the way loses the values; they are made anew then.
+        values, self._values = self._values, None
+        if values is None or len(values.values) != learner.support.machines:
+            values = PoolValues(self._rows, learner.support.machines)
+        values.follow(learner)
+        self._values = values
+        return values.values
 
     def distances(self, which: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Squared distances, (which, known)."""

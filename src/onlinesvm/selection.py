@@ -59,12 +59,16 @@ def check_utilities(utilities: Any, n: int) -> np.ndarray:
 
 def best_of_samples(utilities: np.ndarray, n: int) -> np.ndarray:
     """Places of n candidates: the best of each of n parts, the candidates being in random order."""
+    if n == 1:
+        return np.array([utilities.argmax()])
     bounds = np.linspace(0, len(utilities), n + 1).astype(int)
     return np.array([a + utilities[a:b].argmax() for a, b in zip(bounds[:-1], bounds[1:])])
 
 
 def best(utilities: np.ndarray, n: int) -> np.ndarray:
     """Places of the n best candidates, the best first; of equal ones, the first."""
+    if n == 1:
+        return np.array([utilities.argmax()])
     return np.argsort(-utilities, kind="stable")[:n]
 
 

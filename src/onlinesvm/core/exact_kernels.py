@@ -26,7 +26,7 @@ from .threads import over_rows, thread_count
 from .vector64 import WIDTH, dense_panel_dot, sparse_panel_dot
 
 _LINE = 8  # float64 values in a cache line
-_INLINE_VALUES = 50_000
+_INLINE_WORK = 5_000_000  # multiplications that one thread does sooner than two
 _CHUNK_VALUES = 1 << 20
 _PANEL_VALUES = 1 << 19
 
@@ -228,7 +228,9 @@ class ExactRows:
         return dots
 
     def _over(self, task: Any, n: int, values: int) -> None:
-        over_rows(task, n, 1 if values < _INLINE_VALUES else thread_count(self.kernel.n_jobs))
+        width = self.values.nnz / len(self) if self.is_sparse else self.values.shape[1]
+        alone = values * (width + 16) < _INLINE_WORK
+        over_rows(task, n, 1 if alone else thread_count(self.kernel.n_jobs))
 
 
 def _dense(values: Any) -> np.ndarray:

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from .exact_kernels import ExactRows, weigh
+from .memory import fresh
 from .numerics import jit
 from .threads import over_rows, thread_count
 
 _CHUNK_VALUES = 1 << 21
 _INLINE_VALUES = 100_000
 _BAND = 128
+_LINE = 8  # float64 values in a cache line
+_WORTH_COPYING = 0.1  # share of the values of new rows that must be known to look them up
 
 
 @jit
@@ -28,6 +31,48 @@ def _gather(slots, which, columns, out, rows):
         for q in range(columns.shape[0]):
             target[q] = source[columns[q]]
             out[q, r] = target[q]
+
+
+@jit
+def _spread(slots, places, values, columns):
+    """slots[places[p], columns[q]] = values[p, q]."""
+    for p in range(places.shape[0]):
+        source, target = values[p], slots[places[p]]
+        for q in range(columns.shape[0]):
+            target[columns[q]] = source[q]
+
+
+@jit
+def _copy_column(slots, sources, columns, which, places):
+    """slots[places[p], columns[q]] = slots[sources[q], which[p]]."""
+    for q in range(columns.shape[0]):
+        source, column = slots[sources[q]], columns[q]
+        for p in range(which.shape[0]):
+            slots[places[p], column] = source[which[p]]
+
+
+@jit
+def _mirror(band, out, top):
+    """out[top + p, top + q] = out[top + q, top + p] = band[p, q], a few rows at a time."""
+    n, m = band.shape
+    for p in range(n):
+        for q in range(m):
+            out[top + p, top + q] = band[p, q]
+    for first in range(0, n, _LINE):
+        last = min(first + _LINE, n)
+        for q in range(first, m):
+            for p in range(first, last):
+                out[top + q, top + p] = band[p, q]
+
+
+def _among(rows: ExactRows) -> np.ndarray:
+    """All values among some examples, computed as half a matrix and mirrored."""
+    n = len(rows)
+    every, K = np.arange(n), fresh(n, n)
+    for top in range(0, n, _BAND):
+        band = rows.take(every[top : top + _BAND])
+        _mirror(band.block(rows.take(every[top:])), K, top)
+    return K
 
 
 class KernelStore:
@@ -107,12 +152,7 @@ class KernelStore:
         n = len(self)
         if self._used == n and np.array_equal(self.owner, np.arange(n)):
             return self.slots
-        every, K = np.arange(n), np.empty((n, n))
-        for top in range(0, n, _BAND):
-            last = min(top + _BAND, n)
-            band = self.rows.take(every[top:last]).block(self.rows.take(every[top:]))
-            K[top:last, top:] = band
-            K[last:, top:last] = band[:, last - top :].T
+        every, K = np.arange(n), _among(self.rows)
         if self.capacity == n:
             self.slots, self._used, self.slot_of = K, n, every
             self.owner = every.copy()
@@ -132,11 +172,16 @@ class KernelStore:
 
     def _grow(self, needed: int) -> None:
         if needed > len(self.slots):
-            larger = np.empty((min(self.capacity, max(needed, 2 * len(self.slots))), len(self)))
+            larger = fresh(min(self.capacity, max(needed, 4 * len(self.slots))), len(self))
             larger[: len(self.slots)] = self.slots
             self.slots = larger
 
     def _compute(self, which: np.ndarray, places: np.ndarray) -> None:
+        """Fill slots with the rows of ``which``."""
+        known = np.flatnonzero(self.slot_of >= 0)
+        if len(known) >= _WORTH_COPYING * len(self):
+            self._complete(which, places, known)
+            return
         size = max(1, _CHUNK_VALUES // len(self))
         for first in range(0, len(which), size):
             part, where = which[first : first + size], places[first : first + size]
@@ -146,6 +191,17 @@ class KernelStore:
             values = self.rows.take(part).block(self.rows, target)
             if not straight:
                 self.slots[where] = values
+
+    def _complete(self, which: np.ndarray, places: np.ndarray, known: np.ndarray) -> None:
+        """The same; values with examples whose rows are stored are taken from those."""
+        rest = np.flatnonzero(self.slot_of < 0)
+        others = self.rows.take(rest)
+        size = max(1, _CHUNK_VALUES // max(1, len(rest)))
+        for first in range(0, len(which), size):
+            part, where = which[first : first + size], places[first : first + size]
+            values = self.rows.take(part).block(others)
+            _spread(self.slots, where, values, rest)
+        _copy_column(self.slots, self.slot_of[known], known, which, places)
 
     def product(self, which: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """sum_p coef[p] K(which[p], :), of length n."""
@@ -163,14 +219,19 @@ class KernelStore:
             out += weights[part] @ self.rows.take(rest[part]).block(self.rows)
         return out
 
+    def values(self, one: int, others: np.ndarray) -> np.ndarray:
+        """K(one, others)."""
+        if self.slot_of[one] >= 0:
+            return self.slots[self.slot_of[one], others]
+        return self.rows.take(np.array([one])).block(self.rows.take(others))[0]
+
     def block(self, which: np.ndarray) -> np.ndarray:
         """K among the examples ``which``, symmetric."""
         out = np.empty((len(which), len(which)))
         stored = np.flatnonzero(self.slot_of[which] >= 0)
         rest = np.flatnonzero(self.slot_of[which] < 0)
         if len(rest):
-            some = self.rows.take(which[rest])
-            out[np.ix_(rest, rest)] = some.block(some)
+            out[np.ix_(rest, rest)] = _among(self.rows.take(which[rest]))
         if len(stored):
             _gather(self.slots, self.slot_of[which[stored]], which, out, stored)
         return out

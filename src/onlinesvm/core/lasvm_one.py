@@ -62,7 +62,7 @@ def _learn(
     ``rows`` has room for eight rows more than are in use. Where a row is needed, the caller
     settles the rows and the pass goes on in ``lasvm.online``.
     """
-    fresh = lasvm.FreshBlock(*parts[:8], delta_max)
+    fresh = lasvm.FreshBlock(*parts[:8], delta_max)  # type: ignore[call-arg]
     a, c = SupportArrays(*parts[8:22]), KernelCache(*parts[22:])
     fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
     n = a.count[N]

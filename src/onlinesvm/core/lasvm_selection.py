@@ -154,6 +154,16 @@ class SelectiveLASVM(LASVM):
             if len(wanted):
                 super().learn(select(part, wanted))
 
+    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
+        """As ``learn`` with one dense row."""
+        if not self.everything:
+            alone = (np.array([value]) for value in (label, bound, diagonal, -1))
+            self.n_looked_at += 1
+            if not self._wanted(Fresh(Rows.of(x[None, :]), *alone))[0]:
+                return
+            self.n_learned += 1
+        super().learn_one(x, label, bound, diagonal)
+
     def _wanted(self, fresh: Fresh) -> np.ndarray:
         """Whether each example is worth learning."""
         present = np.bincount(self.support.a.label[: self.support.n], minlength=self.n_labels)

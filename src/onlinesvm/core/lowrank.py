@@ -29,6 +29,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from .apart import apart
+from .blas import one_blas_thread
 from .factor import backward, dot, forward
 from .numerics import REORDERED_MATH, inner
 from .simplesvm_state import ENTRY, IMAGE, RIDGE, ROW, SIGN, SLOPE, STEP, M
@@ -155,6 +156,13 @@ def incomplete_cholesky(
     Stops at ``rank`` columns, or when no diagonal of K - ZZ' exceeds ``tol`` times the largest
     diagonal of K.
     """
+    with one_blas_thread():
+        return _incomplete_cholesky(rows, rank, tol)
+
+
+def _incomplete_cholesky(
+    rows: Any, rank: int, tol: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     n = len(rows)
     left = rows.diagonal()
     floor = max(tol, 1e-14) * left.max(initial=0.0)

@@ -13,7 +13,6 @@ import numpy as np
 
 from . import smo
 
-
 RESERVE = 4096 * 4096
 """Values a piece has place for at least; what is not used costs no memory."""
 

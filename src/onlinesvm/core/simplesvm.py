@@ -50,8 +50,10 @@ from .simplesvm_state import (
     FULL,
     FULL_HOUSE,
     GROUP,
+    GROW,
     IN_TURN,
     MORE,
+    MOST,
     PLACE,
     RIDGE,
     ROUNDING,
@@ -66,6 +68,9 @@ from .simplesvm_state import (
     ZERO,
     M,
 )  # fmt: skip
+
+COARSE = 0.1
+"""Violations that are smaller than this share of the largest wait."""
 
 NEXT_TO_NOTHING = -1e-300
 """The gradient of a variable that is to join where it stands."""
@@ -382,27 +387,38 @@ def settle(at, w, gap):
 
 
 @inner
-def _in_turn(at, w, order, limit):
-    """Add the violators among ``order`` as they come, at most ``limit`` of them."""
+def in_turn(at, w, order, floor, limit):
+    """Add the violators among ``order`` as they come, at most ``limit`` of them.
+
+    Violations below ``floor`` wait. Returns the outcome, DONE if there was no violator at all,
+    and the largest violation met.
+    """
     apart()
-    before = w.counts[ADDED]
+    last, worst, outcome = w.counts[ADDED] + limit, 0.0, DONE
     for i in order:
         if at.code[PLACE, i] < 0:
             g = gradient(i, at, w) + multiplier(i, at, w)
-            if violation(i, g, at) > at.given[TOL, i]:
-                outcome = add(i, g, at, w)
-                if outcome != DONE:
-                    return outcome
-                if w.counts[ADDED] - before >= limit:
-                    return MORE
-    return DONE if w.counts[ADDED] == before else MORE
+            size = violation(i, g, at)
+            if size <= at.given[TOL, i]:
+                continue
+            worst, outcome = max(worst, size), MORE
+            if size > floor:
+                if w.counts[M] == w.member.shape[0] and w.counts[M] < w.counts[MOST]:
+                    return GROW, worst
+                result = add(i, g, at, w)
+                if result != DONE:
+                    return result, worst
+                if w.counts[ADDED] >= last:
+                    return MORE, worst
+    return outcome, worst
 
 
 @jit
-def work(at, w, gap, order, mode, passes, limit):
+def work(at, w, gap, order, mode, floor, passes, limit):
     """Solve the working set, then change it: the engine's one way in.
 
-    ``IN_TURN``      add violators among ``order`` until there is none, for so many passes
+    ``IN_TURN``      add violators among ``order`` until there is none, for so many passes; each
+                     leaves violations alone that are below ``floor``, which follows the largest
     ``WORST_FIRST``  add the worst violator among ``order``, ``limit`` times or until there is none
     ``ENROLL``       the variables ``order``, wherever their coefficients are, join the working
                      set; one that it cannot hold beside the others (a duplicate) is moved to a
@@ -417,7 +433,8 @@ def work(at, w, gap, order, mode, passes, limit):
     settle(at, w, gap)
     for _ in range(passes):
         if mode == IN_TURN:
-            outcome = _in_turn(at, w, order, limit)
+            outcome, worst = in_turn(at, w, order, floor, limit)
+            floor = min(floor, COARSE * worst)
         else:
             i, g = _worst(order, at, w)
             outcome = DONE if i < 0 else add(i, g, at, w)

@@ -117,7 +117,12 @@ class SimpleSVM:
         y = np.where(machine.problem.upper > 0, machine.problem.sign, 0.0)
         if not self.task.has_pair or not ((y > 0).any() and (y < 0).any()):
             return np.empty(0, np.int64)
-        return STARTS[self.options.init](y, self.rows, machine.rng)
+        store = self.source
+        if isinstance(store, LowRankSource):
+            store = KernelStore(self.rows, 0.0)
+        elif machine.whole:
+            store.fill()
+        return STARTS[self.options.init](y, store, machine.rng)
 
     # -- learning -------------------------------------------------------------------------
 

@@ -127,7 +127,7 @@ def leave_each(at, w, at_0, w_0, first, second, order, out):
             able = expel(k, at, w)
         if able:
             for _ in range(1000):
-                outcome = core._in_turn(at, w, order, NO_LIMIT)
+                outcome, _ = core.in_turn(at, w, order, 0.0, NO_LIMIT)
                 if outcome == FULL_HOUSE:
                     return FULL_HOUSE
                 if outcome == DONE:
@@ -151,7 +151,7 @@ def values(machine: Machine, room: int) -> np.ndarray:
     p, n = machine.problem, len(machine.source)
     machine._reserve(min(room, len(p)))
     at, w = machine.everything(), machine.w
-    core.work(at, w, machine.gap(), np.empty(0, np.int64), IN_TURN, 1, 0)
+    core.work(at, w, machine.gap(), np.empty(0, np.int64), IN_TURN, 0.0, 1, 0)
     held = np.zeros(len(p), bool)
     held[w.member[: w.counts[M]]] = True
     involved = np.flatnonzero((at.alpha > 0) | held)

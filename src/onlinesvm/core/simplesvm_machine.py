@@ -4,6 +4,8 @@
 all variables, takes a block of violators, and lets the compiled loop (``core.simplesvm``) work on
 them; then ``score`` is brought up to date with one product of kernel rows. Where all of H is at
 hand, because it is small or has a factor Z (``LowRankSource``), a sweep visits all variables.
+A small problem begins, unlike the paper's, with cheap steps of two coefficients
+(``simplesvm_approach``); the exact method then starts from there.
 
 ``forget`` and ``extend`` change the problem and keep it feasible: what the equality rows miss is
 taken from, or given to, variables nearest to the margin; the next sweeps do the rest.
@@ -19,21 +21,25 @@ import numpy as np
 
 from . import simplesvm as core
 from .blas import one_blas_thread
+from .simplesvm_approach import approach
 from .simplesvm_problems import Problem
 from .simplesvm_solution import LowRankSource, Solution, Source
-from .simplesvm_state import IN_TURN, TOL, WORST_FIRST
+from .simplesvm_state import GROW, IN_TURN, WORST_FIRST
 
 RANDOM_POINTS = 59
 """The best of so many random points is among the best 5 % with probability 0.95."""
-
-COARSE = 0.1
-"""Sweeps leave violations alone that are smaller than this share of the largest."""
 
 WHOLE = 1024
 """Up to so many variables, half of the kernel matrix is computed and all of it kept."""
 
 PASSES = 20
 """How often a sweep goes over variables whose gradients cost next to nothing."""
+
+APPROACH = 0.01
+"""Pairs that violate by more than this share of the largest violation are worth a cheap step."""
+
+MANY, FEW_PASSES = 1024, 5
+"""... and of a large data set, how many violators and others, how often."""
 
 NO_LIMIT = 2**62
 """Violators may be added without end."""
@@ -66,7 +72,8 @@ class Machine(Solution):
         self.converged = False
         self.first = np.empty(0, np.int64)
         self._turn = 0
-        self.balance(self.rng.permutation(len(problem)).astype(float))
+        if problem.target.any():  # else nothing is in place already
+            self.balance(self.rng.permutation(len(problem)).astype(float))
 
     def copy(self) -> Self:
         """A copy whose state is its own; the kernel values are shared."""
@@ -86,6 +93,8 @@ class Machine(Solution):
             tol = self.tolerances()
             found = int((violation > tol).sum())
             self.converged = found == 0
+            if self.converged and len(self.held) > self.room and not self.primal:
+                self._refuse()
             if self.converged or stale > _PATIENCE or made == max_sweeps:
                 return
             yield found
@@ -138,14 +147,16 @@ class Machine(Solution):
 
     def _sweep(self, gradient: np.ndarray, violation: np.ndarray, tol: np.ndarray) -> None:
         if self.whole:
+            if not (self.n_sweeps or isinstance(self.source, LowRankSource)):
+                self._approach(APPROACH * violation.max())
+                violation = self.violations(self.gradient())
             self._sweep_all(violation, tol)
             return
         block = self._choose(violation, tol)
-        if len(self.held) + len(block) > self.room:
-            block = block[: self.room - len(self.held)]
+        block = block[: max(0, self.most - len(self.held))]
         if not len(block):
             self._refuse()
-        tol = np.maximum(tol, COARSE * violation.max())
+        tol = np.maximum(tol, core.COARSE * violation[block].max())
         self._work(block, gradient, tol, passes=50)
 
     def _choose(self, violation: np.ndarray, tol: np.ndarray) -> np.ndarray:
@@ -191,33 +202,58 @@ class Machine(Solution):
         mode, limit = IN_TURN, 8 * len(ids)
         if self.selection == "random":
             mode, passes = WORST_FIRST, limit
-        outcome = core.work(at, w, self.gap(), order, mode, passes, limit)
+        outcome = core.work(at, w, self.gap(), order, mode, 0.0, passes, limit)
         self._write_back(ids, at, before)
         self._check(outcome)
 
     # -- all variables at once ------------------------------------------------------------
 
+    def _approach(self, gap: float) -> None:
+        """Before the first sweep: near the solution by cheap steps, and a factor of what is free."""
+        p, at = self.problem, self.everything()
+        score = self.score.copy()
+        approach(at, score, self.first, gap, 4 * len(p))
+        free = np.flatnonzero((at.alpha > 0) & (at.alpha < p.upper))
+        if len(free) > self.most:  # the solution itself may have fewer
+            return
+        self.first = np.empty(0, np.int64)
+        self.alpha, self.score, self.held = at.alpha, score, free
+        self._make_factor(min(len(p), self.most, len(self.held) * 5 // 4 + 16))
+        self.rebuild()
+
     def _sweep_all(self, violation: np.ndarray, tol: np.ndarray) -> None:
-        """Every variable in turn, violators first, gradients from H or its factor."""
+        """Every variable in turn, violators first, gradients from H or its factor.
+
+        Of a large data set (there is a factor) all are visited once, and then those that violate
+        most and those nearest to a violation: the others hardly ever change.
+        """
         n, source = len(self.problem), self.source
-        low_rank = isinstance(source, LowRankSource)
-        most = self.room
-        if isinstance(source, LowRankSource):  # no more are linearly independent
-            most = source.Z.shape[1] + len(self.beta) + 1
-        self._reserve(min(n, most))
-        at = self.everything()
+        floor, passes, most = core.COARSE * violation.max(initial=0.0), PASSES, n
+        if isinstance(source, LowRankSource):
+            self._reserve(min(n, source.Z.shape[1] + len(self.beta) + 1))  # its rank allows no more
+            floor, passes, most = (0.0, FEW_PASSES, MANY) if self.n_sweeps else (0.0, 1, n)
         wrong = np.flatnonzero(violation > tol)
-        order = self._worst(wrong[~np.isin(wrong, self.first)], violation, n)
+        order = self._worst(wrong[~np.isin(wrong, self.first)], violation, most)
         ahead = np.concatenate([self.first[~np.isin(self.first, self.held)], order])
         self.first = np.empty(0, np.int64)
-        rest = np.ones(n, bool)
-        rest[ahead] = False
-        order = np.concatenate([ahead, np.flatnonzero(rest)])
-        at.given[TOL] = tol if low_rank else np.maximum(tol, COARSE * violation.max())
-        before = self.alpha.copy()
-        outcome = core.work(at, self.w, self.gap(), order, IN_TURN, PASSES, NO_LIMIT)
+        order = np.concatenate([ahead, self._others(ahead, most)])
+        at, before = self.everything(), self.alpha.copy()
+        outcome = GROW
+        while outcome == GROW:
+            outcome = core.work(at, self.w, self.gap(), order, IN_TURN, floor, passes, NO_LIMIT)
+            if outcome == GROW:
+                self._reserve(min(n, self.most, 2 * len(self.w.member) + 64))
         self._write_back(np.arange(n), at, before)
         self._check(outcome)
+
+    def _others(self, ahead: np.ndarray, most: int) -> np.ndarray:
+        """Variables besides ``ahead``; if they are more than ``most``, those nearest a violation."""
+        rest = np.ones(len(self.problem), bool)
+        rest[ahead] = False
+        others = np.flatnonzero(rest)
+        if len(others) <= most:
+            return others
+        return others[np.argpartition(self._preference()[others], most)[:most]]
 
     # -- changes of the problem -----------------------------------------------------------
 

@@ -69,6 +69,11 @@ class Solution:
     # -- reading ---------------------------------------------------------------------
 
     @property
+    def most(self) -> int:
+        """Members allowed on the way: a few more than in the end, who make others leave."""
+        return self.room + max(8, self.room // 16)
+
+    @property
     def primal(self) -> bool:
         """Whether the factor is that of the normal equations: low rank with a ridge."""
         return isinstance(self.source, LowRankSource) and bool((self.problem.ridge > 0).all())
@@ -126,6 +131,17 @@ class Solution:
         twin.w = Work(*(array.copy() for array in self.w))
         return twin
 
+    def __getstate__(self) -> dict[str, object]:
+        """The factor without the room that it has to grow."""
+        m, w = int(self.w.counts[M]), self.w
+        if self.primal:
+            return self.__dict__
+        trimmed = w._replace(
+            U=w.U[:m, :m].copy(), V=w.V[:, :m].copy(), member=w.member[:m].copy(),
+            line=w.line[:, :m].copy(),
+        )  # fmt: skip
+        return {**self.__dict__, "w": trimmed}
+
     # -- what the compiled loops see ----------------------------------------------------
 
     def _check(self, outcome: int) -> None:
@@ -137,8 +153,8 @@ class Solution:
     def _refuse(self) -> None:
         raise NoRoomError(
             f"More than {self.room} support vectors strictly within their bounds are needed, and "
-            "only so many fit. Raise cache_size, use low_rank, or LASVMClassifier, whose memory "
-            "does not grow with the square of their number."
+            "only so many fit. Raise cache_size, use low_rank, or, to classify, LASVMClassifier, "
+            "whose memory does not grow with the square of their number."
         )
 
     def _record(
@@ -214,7 +230,7 @@ class Solution:
         border[0, d + 2] = 0.0 if normal else self.tau
         return Work(
             np.zeros((side, side)), np.zeros((d + 1, side)), R, np.zeros(members, np.int64),
-            np.zeros((2, members)), np.zeros((2, rank + 1)), border, np.zeros(2, np.int64),
+            np.zeros((2, members)), np.zeros((2, rank + 1)), border, np.array([0, 0, self.most]),
         )  # fmt: skip
 
     def _make_factor(self, room: int) -> None:
@@ -278,9 +294,13 @@ class Solution:
             K = rows @ rows.T
         else:
             K = self.source.block(p.row[held])
-        H = K * np.outer(p.sign[held], p.sign[held]) + np.diag(p.ridge[held])
-        same = p.group[held][:, None] == p.group[held]
-        return H + self.tau * same * np.outer(p.entry[held], p.entry[held])
+        K *= p.sign[held][:, None]
+        K *= p.sign[held]
+        K.flat[:: len(held) + 1] += p.ridge[held]
+        for q in range(len(p.target)):
+            part = np.where(p.group[held] == q, p.entry[held], 0.0)
+            K += (self.tau * part)[:, None] * part
+        return K
 
     def _enroll(self) -> None:
         """The members join an empty factor one by one; those it cannot hold go to a bound."""
@@ -289,6 +309,6 @@ class Solution:
         self.held = np.empty(0, np.int64)
         at = self._local(ids, self.gradient(), np.zeros(len(self.problem)))
         before = at.alpha.copy()
-        outcome = core.work(at, self.w, self.gap(), np.arange(len(ids)), ENROLL, 1, 0)
+        outcome = core.work(at, self.w, self.gap(), np.arange(len(ids)), ENROLL, 0.0, 1, 0)
         self._write_back(ids, at, before)
         self._check(outcome)

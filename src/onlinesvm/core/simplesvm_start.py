@@ -10,9 +10,10 @@ Distances are those of feature space, k(x, x) + k(z, z) - 2 k(x, z).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+
+from .kernel_store import KernelStore
 
 N_PAIRS = 59
 
@@ -23,34 +24,33 @@ def _sides(y: np.ndarray) -> Draw:
     return np.flatnonzero(y > 0), np.flatnonzero(y < 0)
 
 
-def any_pair(y: np.ndarray, rows: Any, rng: np.random.Generator) -> np.ndarray:
+def any_pair(y: np.ndarray, store: KernelStore, rng: np.random.Generator) -> np.ndarray:
     """A random example of each class."""
     positive, negative = _sides(y)
     return np.array([rng.choice(positive), rng.choice(negative)])
 
 
-def best_of_pairs(y: np.ndarray, rows: Any, rng: np.random.Generator) -> np.ndarray:
+def best_of_pairs(y: np.ndarray, store: KernelStore, rng: np.random.Generator) -> np.ndarray:
     """The closest of 59 random pairs."""
     positive, negative = _sides(y)
     left, right = rng.choice(positive, N_PAIRS), rng.choice(negative, N_PAIRS)
-    pairs = [
-        rows.take(left[q : q + 1]).block(rows.take(right[q : q + 1]))[0, 0] for q in range(N_PAIRS)
-    ]
-    distance = rows.take(left).diagonal() + rows.take(right).diagonal() - 2 * np.array(pairs)
+    pairs = [store.values(x, right[q : q + 1])[0] for q, x in enumerate(left)]
+    diagonal = store.rows.diagonal()
+    distance = diagonal[left] + diagonal[right] - 2 * np.array(pairs)
     best = int(distance.argmin())
     return np.array([left[best], right[best]])
 
 
-def closest_pair(y: np.ndarray, rows: Any, rng: np.random.Generator) -> np.ndarray:
+def closest_pair(y: np.ndarray, store: KernelStore, rng: np.random.Generator) -> np.ndarray:
     """Algorithm 2, from a random pair until the distance stays the same."""
     sides = _sides(y)
-    diagonal = rows.diagonal()
-    pair = any_pair(y, rows, rng)
+    diagonal = store.rows.diagonal()
+    pair = any_pair(y, store, rng)
     distance = np.inf
     while True:
         for mine, others in ((0, 1), (1, 0)):
-            x = pair[mine : mine + 1]
-            values = rows.take(x).block(rows.take(sides[others]))[0]
+            x = pair[mine]
+            values = store.values(x, sides[others])
             away = diagonal[x] + diagonal[sides[others]] - 2 * values
             pair[others] = sides[others][away.argmin()]
         if away.min() >= distance:

@@ -19,11 +19,12 @@ SINGULAR = 1e-12
 ROUNDING = 1e-13
 """Residuals below this share of their terms are left alone."""
 
-M, ADDED = range(2)
-"""Places in ``Work.counts``: members, violators added so far."""
+M, ADDED, MOST = range(3)
+"""Places in ``Work.counts``: members, violators added so far, members allowed."""
 
-DONE, FULL_HOUSE, UNBOUNDED, MORE = range(4)
-"""What ``work`` says: all fits, no room in the factor, no solution, passes used up."""
+DONE, FULL_HOUSE, UNBOUNDED, MORE, GROW = range(5)
+"""What ``work`` says: no violator is left, no more members are allowed, there is no solution,
+passes used up, the factor must grow to go on."""
 
 IN_TURN, WORST_FIRST, ENROLL = range(3)
 """What ``work`` does."""
@@ -64,4 +65,4 @@ class Work(NamedTuple):
     line: np.ndarray  # (2, room)
     low: np.ndarray  # (2, l + 1)
     border: np.ndarray  # (d, d + 3): the border's system and its right side, beta, tau
-    counts: np.ndarray  # (2,)
+    counts: np.ndarray  # (3,)

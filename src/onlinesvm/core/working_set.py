@@ -250,9 +250,7 @@ def _catch_up(
         problem.grad[aside] -= product[:, 0]
 
 
-def _rounds(
-    problem: Problem, kernel: Any, keeper: RowKeeper, tol: float, room: Room
-) -> None:
+def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float, room: Room) -> None:
     """Working sets, half of each kept from the one before, until the gap is at most tol."""
     size = SET_SIZE if len(keeper.rows) < LARGE else LARGE_SET
     kept = np.empty(0, np.int64)

@@ -256,7 +256,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         """
         learner = getattr(self, "_learner", None)
         label = None if learner is None else self._book.numbers.get(y)
-        if label is None or self.class_weight is not None or not self._fast:
+        if learner is None or label is None or self.class_weight is not None or not self._fast:
             return self.partial_fit(np.asarray(x)[None, :], [y], sample_weight=[sample_weight])
         shifted = np.asarray(x) if self._centre is None else x - self._centre
         row = np.ascontiguousarray(shifted, np.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -194,8 +195,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         self : object
             The fitted classifier. After Ctrl-C it is what was learned so far.
         """
-        before = dict(self.__dict__)
-        try:
+        with self._atomic():
             X, y = self._check_X(X, y, True)
             labels = unique_labels(y)
             if len(labels) < 2:
@@ -208,11 +208,6 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             target = self._book.encode(y)
             self._check_nu(target, weight)
             self._learn_all(X, target, weight, y)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            self.__dict__ = before
-            raise self._explained(error) from error
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -237,17 +232,16 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         self : object
             The classifier.
         """
-        before = dict(self.__dict__)
-        try:
+        with self._atomic():
             first = not hasattr(self, "_learner")
             X, y = self._check_X(X, y, first)
             labels = unique_labels(y)
             if classes is not None:
-                labels = np.union1d(labels, unique_labels(np.asarray(classes)))
+                expected = unique_labels(np.asarray(classes))
+                LabelBook(labels).check(expected)
+                labels = np.union1d(labels, expected)
             weight = self._costs(y, None, self._check_weight(sample_weight, X))
-            book = LabelBook() if first else LabelBook(self._book.classes[:0])
-            if not first:
-                book.numbers, book.classes = dict(self._book.numbers), self._book.classes
+            book = LabelBook() if first else deepcopy(self._book)
             book.check(labels)
             book.add(book.missing(labels))
             self._book = book
@@ -259,9 +253,6 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
                 kept = self._learner
                 self._check_nu(np.append(kept.target, target), np.append(kept.weight, weight))
                 self._learn_more(X, target, weight)
-        except BaseException as error:
-            self.__dict__ = before
-            raise self._explained(error) from error
         return self
 
     def forget(self, indices: Any) -> Any:

@@ -8,7 +8,8 @@ is done on a copy of the learner, which takes the place of the old one at the en
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -36,7 +37,7 @@ SIMPLESVM_CONSTRAINTS: dict[str, list[Any]] = {
         None,
     ],
     "selection": [StrOptions({"block", "sweep", "random"})],
-    "block_size": [Interval(Integral, 2, None, closed="left")],
+    "block_size": [Interval(Integral, 1, None, closed="left")],
     "max_sweeps": [Interval(Integral, 1, None, closed="left"), None],
     "cache_size": [Interval(Real, 0, None, closed="neither")],
 }
@@ -67,10 +68,10 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
             block_size=self.block_size, init=getattr(self, "init", "random"),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )  # fmt: skip
-        learner = SimpleSVM(rows, target, weight, self._task(), options, features)
-        self._learner = learner
-        progress = FitProgress(self, X, y, None)
         with Interruptible() as interruptible:
+            learner = SimpleSVM(rows, target, weight, self._task(), options, features)
+            self._learner = learner
+            progress = FitProgress(self, X, y, None)
             for _ in progress.epoch("sweeps", learner.optimise(self.max_sweeps), None):
                 interruptible.check()
         progress.close()
@@ -85,11 +86,36 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
             )
         learner = self._learner.copy()
         learner.task = self._task()
-        with Interruptible():
-            learner.learn(self._rows(X), target, weight)
-            learner.finish(self.max_sweeps)
+        rows = self._rows(X)
+        self._replace_by(learner, lambda: learner.learn(rows, target, weight))
+
+    def _replace_by(self, learner: Any, change: Callable[[], None]) -> None:
+        """The learner, once it has changed and is optimal again; Ctrl-C before that: not at all."""
+        with Interruptible() as interruptible:
+            change()
+            for _ in learner.optimise(self.max_sweeps):
+                interruptible.check()
             self._learner = learner
         self._warn(learner)
+
+    @contextmanager
+    def _atomic(self) -> Iterator[None]:
+        """An error leaves the model as it was; Ctrl-C what was learned, if learning had begun."""
+        before = dict(self.__dict__)
+        try:
+            yield
+        except BaseException as error:
+            begun = self.__dict__.get("_learner") is not before.get("_learner")
+            if not (begun and isinstance(error, KeyboardInterrupt)):
+                self.__dict__ = before
+            explained = self._explained(error)
+            if explained is error:
+                raise
+            raise explained from error
+
+    def _explained(self, error: BaseException) -> BaseException:
+        """The engine's errors in the user's words."""
+        return error
 
     def finish(self) -> Any:
         """Do nothing: the solution is optimal after every call. For the family's sake.
@@ -120,11 +146,8 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         gone = self._positions(indices)
         self._check_forget(gone)
         learner = self._learner.copy()
-        with Interruptible():
-            learner.forget(gone)
-            learner.finish(self.max_sweeps)
-            self._learner = learner
-        self._warn(learner)
+        with self._atomic():
+            self._replace_by(learner, lambda: learner.forget(gone))
         return self
 
     def _positions(self, indices: Any) -> np.ndarray:
@@ -196,7 +219,15 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
             X = X.toarray()
         if self._centre is not None:
             X = (X.toarray() if sparse.issparse(X) else X) - self._centre
-        return ExactRows(X, self._kernel, key)
+        with np.errstate(over="ignore"):
+            rows = ExactRows(X, self._kernel, key)
+            largest = 0.0 if self._kernel.name == "callable" else np.abs(rows.diagonal()).max()
+        if not np.isfinite(largest + rows.squares.max()):
+            raise ValueError(
+                "The values are too large for kernel values in double precision; scale the "
+                "features (for example with StandardScaler)."
+            )
+        return rows
 
     def _features(self, rows: Any) -> Any:
         if self.low_rank is None:

@@ -165,8 +165,7 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         return self._learn(X, sample_weight, not hasattr(self, "_learner"))
 
     def _learn(self, X: Any, sample_weight: Any, first: bool) -> SimpleSVMOneClass:
-        before = dict(self.__dict__)
-        try:
+        with self._atomic():
             X = self._check_X(X, "no_validation", first)
             weight = self._check_weight(sample_weight, X)
             target = np.zeros(X.shape[0])
@@ -174,11 +173,6 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
                 self._learn_all(X, target, weight, None)
             else:
                 self._learn_more(X, target, weight)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            self.__dict__ = before
-            raise
         return self
 
     def _task(self) -> Any:

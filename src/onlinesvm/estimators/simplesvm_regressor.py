@@ -168,8 +168,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         return self._learn(X, y, sample_weight, not hasattr(self, "_learner"))
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool) -> SimpleSVMRegressor:
-        before = dict(self.__dict__)
-        try:
+        with self._atomic():
             X, y = self._check_X(X, y, first, y_numeric=True)
             weight = self._check_weight(sample_weight, X)
             target = np.asarray(y, np.float64)
@@ -177,11 +176,6 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
                 self._learn_all(X, target, weight, y)
             else:
                 self._learn_more(X, target, weight)
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            self.__dict__ = before
-            raise
         return self
 
     def _task(self) -> Any:

@@ -1,0 +1,304 @@
+"""LASVM over a pool: decision values of every example, kept up to date.
+
+    f_m(x_i) = sum_s alpha_ms K(s, i) + b_m         for every example i of the pool, machine m
+
+One LASVM iteration changes a few coefficients, so f follows by the kernel rows K(s, .) of those
+alone. The rows are kept within a memory budget, for the same support vectors change again and
+again; a new label costs one new row.
+
+Sparse rows are made through an inverted index, feature -> (examples, values): the cost is that of
+the examples that share a feature. Dense or sparse, each sum runs over the features in order, as
+in ``core/tiles.py``: the values are the same to the last bit.
+
+Symbols: i an example's number in the pool, which is its key in the support set; s a support
+vector; m machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from . import lasvm
+from .lasvm_learner import LASVM
+from .numerics import ORDERED_MATH, inner, jit
+from .rows import Rows, pack
+from .support import PHASE, POSITION, SLOT, STORED, Fresh
+from .tiles import SparseRows, dense_panel, kernel_row
+from .vector import LANES, panel_dot
+
+TYPICAL = 200
+"""Rows are kept where one costs less than the values of a sample with so many support vectors."""
+
+
+PANEL = LANES
+"""Examples whose values are best made all at once."""
+
+
+class Columns(NamedTuple):
+    """Feature j: examples example[begin[j]:begin[j + 1]] with their values."""
+
+    begin: np.ndarray
+    example: np.ndarray
+    value: np.ndarray
+
+
+@inner(fastmath=ORDERED_MATH)
+def _dense_dots(X, x, out):
+    """x . X[i] for every i; eight sums under way at once hide the latency of each."""
+    n, width = X.shape
+    last = n - n % 8
+    for i in range(0, last, 8):
+        a = b = c = d = e = f = g = h = np.float32(0.0)
+        for j in range(width):
+            v = x[j]
+            a += v * X[i, j]
+            b += v * X[i + 1, j]
+            c += v * X[i + 2, j]
+            d += v * X[i + 3, j]
+            e += v * X[i + 4, j]
+            f += v * X[i + 5, j]
+            g += v * X[i + 6, j]
+            h += v * X[i + 7, j]
+        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
+        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = e, f, g, h
+    for i in range(last, n):
+        a = np.float32(0.0)
+        for j in range(width):
+            a += x[j] * X[i, j]
+        out[i] = a
+
+
+@jit
+def make_panels(X):
+    """Rows of X, 64 at a time, transposed: (panels, features, 64). Rows that lack are zero."""
+    n, width = X.shape
+    panels = np.zeros(((n + LANES - 1) // LANES, width, LANES), np.float32)
+    for p in range(panels.shape[0]):
+        dense_panel(X, p * LANES, min(n, (p + 1) * LANES), panels[p])
+    return panels
+
+
+@inner(fastmath=ORDERED_MATH)
+def _spread(columns, j, value, out):
+    """out[i] += value * X[i, j] for the examples that have feature j."""
+    for p in range(columns.begin[j], columns.begin[j + 1]):
+        out[columns.example[p]] += value * columns.value[p]
+
+
+@jit
+def dense_row(X, squares, i, params, out):
+    """out = K(i, .) over dense rows X."""
+    _dense_dots(X, X[i], out)
+    kernel_row(out, squares[i], squares, params)
+
+
+@jit
+def panel_row(X, panels, squares, i, params, out):
+    """out = K(i, .) over dense rows X and the same as panels; ``out`` has room for all lanes."""
+    lanes = out.reshape(panels.shape[0], LANES)
+    for p in range(panels.shape[0]):
+        panel_dot(X, i, panels[p], 0, lanes, p, X.shape[1])
+    kernel_row(out[: X.shape[0]], squares[i], squares, params)
+
+
+@jit
+def sparse_row(X, columns, squares, i, params, out):
+    """out = K(i, .) over sparse rows X and the same as columns."""
+    for k in range(out.shape[0]):
+        out[k] = np.float32(0.0)
+    for p in range(X.begin[i], X.end[i]):
+        _spread(columns, X.indices[p], X.data[p], out)
+    kernel_row(out, squares[i], squares, params)
+
+
+@jit
+def add_row(values, change, row):
+    """values[m] += change[m] * row for every machine."""
+    for m in range(values.shape[0]):
+        if change[m] != 0.0:
+            for i in range(row.shape[0]):
+                values[m, i] += change[m] * row[i]
+
+
+class PoolRows:
+    """Kernel rows over the pool, the least recently used dropped when memory runs out.
+
+    Dense rows are kept a second time, as panels, where that takes less than half of the memory.
+    """
+
+    def __init__(self, rows: Rows, kernel: Any, megabytes: float):
+        self.rows, self.params = rows, kernel.params
+        memory, self.n = int(megabytes * 2**20), len(rows)
+        self.columns = self.panels = None
+        if isinstance(rows.values, SparseRows):
+            self.columns = _columns(rows)
+        elif 2 * rows.values.nbytes <= memory:
+            self.panels = make_panels(rows.values)
+            memory -= self.panels.nbytes
+        self.most = max(2, memory // (4 * self.n))
+        self._kept: dict[int, np.ndarray] = {}
+
+    def __getitem__(self, i: int) -> np.ndarray:
+        row = self._kept.pop(i, None)
+        if row is None:
+            row = self._make(i)
+            if len(self._kept) >= self.most:
+                del self._kept[next(iter(self._kept))]
+        self._kept[i] = row
+        return row
+
+    def _make(self, i: int) -> np.ndarray:
+        X, squares = self.rows.values, self.rows.squares
+        out = np.empty(-(-self.n // LANES) * LANES, np.float32)[: self.n]
+        if self.columns is not None:
+            sparse_row(X, self.columns, squares, i, self.params, out)
+        elif self.panels is not None:
+            panel_row(X, self.panels, squares, i, self.params, out.base)
+        else:
+            dense_row(X, squares, i, self.params, out)
+        return out
+
+
+def _columns(rows: Rows) -> Columns:
+    """The inverted index."""
+    values = rows.values
+    assert isinstance(values, SparseRows)
+    values = pack(values)
+    pointer = np.append(values.begin, len(values.data))
+    by_row = sparse.csr_matrix((values.data, values.indices, pointer), (len(rows), rows.n_features))
+    turned = by_row.tocsc()
+    return Columns(turned.indptr.astype(np.int64), turned.indices.astype(np.int32), turned.data)
+
+
+def row_cost(rows: Rows) -> float:
+    """Multiplications that a kernel row over the pool takes, on average."""
+    if not isinstance(rows.values, SparseRows):
+        return len(rows) * rows.width()
+    count = np.bincount(pack(rows.values).indices).astype(np.float64)
+    return float(count @ count) / len(rows)
+
+
+@jit
+def note_changes(alpha, key, n, before, slot, known, changed, change):
+    """Examples whose coefficients are not the ``known`` ones, which become what they are now.
+
+    ``before`` are the keys of the last time, ``slot`` is -1 everywhere. Returns how many; their
+    numbers are in ``changed``, the differences in ``change``.
+    """
+    count, machines = 0, alpha.shape[0]
+    for s in range(n):
+        slot[key[s]] = s
+    for q in range(before.shape[0] + n):
+        i = before[q] if q < before.shape[0] else key[q - before.shape[0]]
+        s, differs = slot[i], False
+        for m in range(machines):
+            now = alpha[m, s] if s >= 0 else 0.0
+            change[count, m] = now - known[m, i]
+            known[m, i] = now
+            differs = differs or change[count, m] != 0.0
+        if differs:
+            changed[count] = i
+            count += 1
+    for s in range(n):
+        slot[key[s]] = -1
+    return count
+
+
+class PoolValues:
+    """Decision values, less the bias, of the whole pool for one learner: (machines, n)."""
+
+    def __init__(self, rows: PoolRows, machines: int):
+        n = len(rows.rows)
+        self.rows = rows
+        self.values = np.zeros((machines, n))
+        self._known = np.zeros((machines, n))  # coefficients that the values were made with
+        self._key = np.empty(0, np.int64)
+        self._slot = np.full(n, -1)
+
+    def follow(self, learner: LASVM) -> None:
+        """Bring the values up to date."""
+        a, n, before = learner.support.a, learner.support.n, self._key
+        changed = np.empty(n + len(before) + 1, np.int64)
+        change = np.empty((len(changed), len(self.values)))
+        self._key = a.key[:n].copy()
+        count = note_changes(
+            a.alpha, self._key, n, before, self._slot, self._known, changed, change
+        )
+        for c in range(count):
+            add_row(self.values, change[c], self.rows[int(changed[c])])
+
+
+def is_of_pool(learner: LASVM) -> bool:
+    """Whether all support vectors have a number in the pool."""
+    n = learner.support.n
+    return n > 0 and bool(learner.support.a.key[:n].min() >= 0)
+
+
+def learn_dense(learner: LASVM, fresh: Fresh) -> None:
+    """One example of the pool, dense, in one compiled call."""
+    row = np.asarray(fresh.rows.values)[0]
+    learner.learn_one(row, int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0]))
+    slot = learner.support.a.count[SLOT]
+    if slot >= 0:
+        learner.support.a.key[slot] = fresh.key[0]
+
+
+@jit
+def one_against(x, x_square, rows, squares, params, out):
+    """out = K(x, .) of a dense x against sparse rows: what only one of them has adds nothing."""
+    for s in range(out.shape[0]):
+        out[s] = _gathered(x, rows, s)
+    kernel_row(out, x_square, squares, params)
+
+
+@inner(fastmath=ORDERED_MATH)
+def _gathered(x, rows, s):
+    total = np.float32(0.0)
+    for p in range(rows.begin[s], rows.end[s]):
+        total += x[rows.indices[p]] * rows.data[p]
+    return total
+
+
+def learn_sparse(learner: LASVM, fresh: Fresh, row: np.ndarray | None) -> None:
+    """One example of the pool, sparse; ``row`` is its kernel row over the pool, if known."""
+    support, n = learner.support, learner.support.n
+    values = np.empty((1, n + 1), np.float32)
+    if row is None:
+        own, x = support.rows(), fresh.rows.to_dense().values[0]
+        params = learner.kernel.params
+        one_against(x, fresh.rows.squares[0], own.values, own.squares, params, values[0, :n])
+    else:
+        values[0, :n] = row[support.a.key[:n]]
+    values[0, n] = fresh.diagonal[0]
+    learner.kernel.n_evaluations += n + 1
+    _learn_known(learner, fresh, values)
+
+
+def _learn_known(learner: LASVM, fresh: Fresh, values: np.ndarray) -> None:
+    """One iteration with given kernel values, the example's own last."""
+    support, n = learner.support, learner.support.n
+    learner._vectors = None
+    learner._make_room(n + 1)
+    a = support.a
+    a.column[:n] = a.handle[:n] = np.arange(n)
+    a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
+    block = lasvm.FreshBlock(
+        values, *fresh[1:], learner.seeds, np.zeros(support.machines, bool),
+        np.empty(0, np.int64), learner.delta_max,
+    )  # fmt: skip
+    limit, space = learner.budget or 0, np.empty(n + 1, np.float32)
+    if lasvm.online(block, a, learner.cache, learner.tau, limit, space):
+        support.settle(fresh.rows)
+    else:
+        learner._go_on(block, space, fresh.rows, limit)
+
+
+def few_values(learner: LASVM, rows: Rows) -> np.ndarray:
+    """Decision values (machines, n) of at most 64 examples: they are one panel, S goes by."""
+    own, alpha = learner.support.expansion()
+    block = replace(learner.kernel).block(own, rows)  # does not count as training
+    return alpha @ block + learner.support.a.bias[:, None]
