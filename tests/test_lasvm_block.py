@@ -33,7 +33,7 @@ class Run:
         self.learner = LASVM(
             self.kernel, rows, classes, block_size=block_size, cache_size=cache_size
         )
-        self.slacks = np.full(n, np.inf)
+        self.slacks = np.full((self.support.machines, n), np.inf)
 
     @property
     def support(self):
@@ -121,11 +121,11 @@ def test_parked_examples_have_a_true_slack_and_get_a_second_look():
         pass
     outside = np.setdiff1d(order, run.support.a.key[: run.support.n])
     assert len(outside) > 50
-    assert np.isfinite(run.slacks[outside]).all()
-    assert (run.slacks[outside] <= 0).all()
+    assert np.isfinite(run.slacks[0, outside]).all()
+    assert (run.slacks[0, outside] <= 0).all()
     run.learner.second_look(run.data, run.slacks)
     slack = run.slack()[0]
-    parked_near = outside[run.slacks[outside] > -lasvm_block.NEAR]
+    parked_near = outside[run.slacks[0, outside] > -lasvm_block.NEAR]
     inside = parked_near[slack[parked_near] > lasvm_block.REENTER]
     assert np.isin(inside, run.support.a.key[: run.support.n]).all()
 

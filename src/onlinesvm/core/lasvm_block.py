@@ -10,8 +10,8 @@ For a block B of fresh examples against the support set S, for each machine:
     members at zero that lie beyond the margin by more than SLACK leave
 
 Symbols: *slack* is y (g - b) = 1 - y f(x), positive inside the margin. Of every example and
-machine that did not join or has left, the slack is remembered (``slacks``, the largest over the
-machines); those that were near are looked at again before the end.
+machine that did not join or has left, the slack is remembered (``slacks``); those that were near
+are looked at again before the end, by the machines to which they were near.
 
 Notes
 -----
@@ -25,10 +25,12 @@ from typing import Any
 
 import numpy as np
 
+from .room import Room
 from .support import Fresh, Support
 from .working_set import (
     gather,
     most_violating,
+    over_machines,
     problem_of,
     solve_set,
     subtract_rows,
@@ -71,7 +73,10 @@ def judge(
 
 
 def learn_block(support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray) -> np.ndarray:
-    """One block step; ``slot`` is -1 for examples not in S. The slacks of what did not join."""
+    """One block step; ``slot`` is -1 for examples not in S.
+
+    Returns the slacks (machines, n), -inf where an example joined.
+    """
     if support.n == 0:
         grad = support.signs(fresh.label)
         joins, slack = np.ones(grad.shape, bool), np.full(grad.shape, -np.inf)
@@ -82,7 +87,18 @@ def learn_block(support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray) -
     if joins.any():
         _absorb(support, kernel)
         support.measure()
-    return np.where(joins, -np.inf, slack).max(axis=0)
+    return np.where(joins, -np.inf, slack)
+
+
+def judge_alone(
+    support: Support, kernel: Any, m: int, fresh: Fresh, which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients and slacks of some examples for machine m, by its own support vectors."""
+    used = np.flatnonzero(support.a.alpha[m, : support.n])
+    y = np.where(fresh.label[which] == support.a.positive[m], 1.0, -1.0)
+    vectors, alpha = support.rows().take(used), support.a.alpha[m : m + 1, used]
+    grad = y - kernel.product(fresh.rows.take(which), vectors, alpha)[:, 0]
+    return grad, y * (grad - support.a.bias[m])
 
 
 def join(
@@ -115,7 +131,7 @@ def _working_set(support: Support, m: int) -> np.ndarray:
 
 
 def _absorb(support: Support, kernel: Any) -> None:
-    """Optimise every machine on its working set.
+    """Optimise every machine on its working set, several machines at a time.
 
     Where the sets overlap so much that it pays, kernel values are computed once for all.
     """
@@ -125,20 +141,24 @@ def _absorb(support: Support, kernel: Any) -> None:
     shared = None
     if support.machines > 1 and len(union) ** 2 <= sum(len(W) ** 2 for W in sets):
         chosen = rows.take(union)
-        shared = kernel.block(chosen, chosen, support.room.square(len(union), 1))
-    for m, W in enumerate(sets):
+        shared = kernel.block(chosen, chosen, support.room.square(len(union)))
+
+    def absorb(m: int, own: Any, room: Room) -> None:
+        W = sets[m]
         if not len(W):
-            continue
+            return
         if shared is None:
             chosen = rows.take(W)
-            K = kernel.block(chosen, chosen, support.room.square(len(W)))
+            K = own.block(chosen, chosen, room.square(len(W)))
         elif len(W) == len(union):
             K = shared
         else:
             where = np.searchsorted(union, W)
-            K = support.room.square(len(W))
+            K = room.square(len(W))
             gather(shared, where, where, K)
-        _optimise_set(support, kernel, m, W, K)
+        _optimise_set(support, own, m, W, K)
+
+    over_machines(support, kernel, list(range(support.machines)), absorb)
 
 
 def _optimise_set(support: Support, kernel: Any, m: int, W: np.ndarray, K: np.ndarray) -> None:
@@ -161,14 +181,17 @@ def _optimise_set(support: Support, kernel: Any, m: int, W: np.ndarray, K: np.nd
 
 
 def evict(support: Support) -> tuple[np.ndarray, np.ndarray]:
-    """Members at zero beyond the margin leave; keys and slacks of all that left."""
+    """Members at zero beyond the margin leave.
+
+    Returns the keys of those that left a machine, and the slacks (machines, keys) there.
+    """
     n = support.n
     alpha, member = support.alpha(), support.a.member[:, :n]
     slack = support.signs() * (support.a.grad[:, :n] - support.a.bias[:, None])
     leaves = member & (alpha == 0.0) & (slack < -SLACK)
     gone = np.flatnonzero(leaves.any(axis=0))
     keys = support.a.key[gone]
-    slacks = np.where(leaves[:, gone], slack[:, gone], -np.inf).max(axis=0)
+    slacks = np.where(leaves[:, gone], slack[:, gone], -np.inf)
     member[leaves] = False
     support.keep(np.asarray(member.any(axis=0)))
     return keys, slacks

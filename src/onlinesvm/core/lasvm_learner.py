@@ -192,7 +192,8 @@ class LASVM:
     def epoch(self, data: Fresh, order: np.ndarray, slacks: np.ndarray) -> Iterator[int]:
         """One pass over the data set; yields how many examples are done.
 
-        ``slacks[i]`` is example i's last known y (g - b), for a second look at those turned away.
+        ``slacks[m, i]`` is example i's last known y (g - b) for machine m, for a second look at
+        those turned away.
         """
         self._vectors = None
         if self.singly:
@@ -202,8 +203,8 @@ class LASVM:
         for part in self._parts(data, order):
             done += len(part.rows)
             slack, gone, gone_slack = self._learn_block(part)
-            slacks[part.key] = slack
-            slacks[gone] = np.maximum(slacks[gone], gone_slack)
+            slacks[:, part.key] = slack
+            slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
             yield done
 
     def _epoch_singly(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
@@ -225,28 +226,32 @@ class LASVM:
             return
         self.finish(max(self.tau, lasvm_block.ROUGH))
         gone, gone_slack = lasvm_block.evict(self.support)
-        slacks[gone] = np.maximum(slacks[gone], gone_slack)
+        slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
         threshold = np.full(self.support.machines, lasvm_block.REENTER)
-        self._enter(data, np.flatnonzero(slacks > -lasvm_block.NEAR), slacks, threshold)
+        self._enter(data, slacks, lasvm_block.NEAR, threshold)
 
-    def _enter(
-        self, data: Fresh, which: np.ndarray, slacks: np.ndarray, threshold: np.ndarray
-    ) -> int:
-        """Judge examples by the model as it is; those with more slack than that become members."""
+    def _enter(self, data: Fresh, slacks: np.ndarray, reach: float, threshold: np.ndarray) -> int:
+        """Machines judge what they lack, by themselves as they are, and take what has more slack.
+
+        Examples that were farther out than ``reach`` are not looked at.
+        """
         self.cache = None
-        found, size = [], max(self.block_size, 2048)
-        for first in range(0, len(which), size):
-            part = select(data, which[first : first + size])
-            slot = self.support.slots(part.key)
-            grad, slack = lasvm_block.judge(self.support, self.kernel, part, slot)
-            joins = slack > threshold[:, None]
-            slacks[part.key] = np.where(joins, -np.inf, slack).max(axis=0)
-            near = np.flatnonzero(joins.any(axis=0))
-            if len(near):
-                found.append((select(part, near), slot[near], joins[:, near], grad[:, near]))
-        for part, slot, joins, grad in found:
-            lasvm_block.join(self.support, part, slot, joins, grad)
-        return sum(len(part.rows) for part, *_ in found)
+        support, size = self.support, max(self.block_size, 2048)
+        joins, grad = np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
+        for m in range(support.machines):
+            near = slacks[m] > -reach if reach < np.inf else np.ones(slacks.shape[1], bool)
+            near[support.a.key[: support.n][support.a.member[m, : support.n]]] = False
+            which = np.flatnonzero(near)
+            for first in range(0, len(which), size):
+                part = which[first : first + size]
+                grad[m, part], slack = lasvm_block.judge_alone(support, self.kernel, m, data, part)
+                joins[m, part] = slack > threshold[m]
+                slacks[m, part] = np.where(joins[m, part], -np.inf, slack)
+        which = np.flatnonzero(joins.any(axis=0))
+        if len(which):
+            slot = support.slots(data.key[which])
+            lasvm_block.join(support, select(data, which), slot, joins[:, which], grad[:, which])
+        return len(which)
 
     def converge(self, data: Fresh, slacks: np.ndarray) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
@@ -270,15 +275,7 @@ class LASVM:
         """
         self.support.measure()
         threshold = self.tau - self.support.a.delta / 2
-        which = np.flatnonzero(slacks > -reach) if reach < np.inf else self._outside(len(slacks))
-        return self._enter(data, which, slacks, threshold)
-
-    def _outside(self, n: int) -> np.ndarray:
-        """Examples that some machine lacks, also those evicted again while finishing."""
-        members = self.support.a.member[:, : self.support.n].all(axis=0)
-        lacking = np.ones(n, bool)
-        lacking[self.support.a.key[: self.support.n][members]] = False
-        return np.flatnonzero(lacking)
+        return self._enter(data, slacks, reach, threshold)
 
     # -- finishing ------------------------------------------------------------------------
 
@@ -291,12 +288,7 @@ class LASVM:
         if self.singly:
             return all([self._finish_singly(m) for m in range(self.support.machines)])
         self.cache = None
-        done = all(
-            [
-                working_set.optimise(self.support, self.kernel, m, tol, self.cache_size)
-                for m in range(self.support.machines)
-            ]
-        )
+        done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
         self.support.measure()
         if tol <= self.tau:
             self.support.room.clear()

@@ -22,9 +22,10 @@ class Room:
 
     def __init__(self) -> None:
         self._pieces: dict[int, np.ndarray] = {}
+        self._side: list[Room] = []
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_pieces": {}}
+        return {"_pieces": {}, "_side": []}
 
     def square(self, n: int, level: int = 0) -> np.ndarray:
         """Room for the kernel values of a working set of n: whole chunks, zero beyond column n.
@@ -42,6 +43,13 @@ class Room:
         K[:, n:] = 0.0
         return K
 
+    def side_rooms(self, count: int) -> list[Room]:
+        """Rooms for workers that work at the same time."""
+        while len(self._side) < count:
+            self._side.append(Room())
+        return self._side[:count]
+
     def clear(self) -> None:
         """Give the memory back."""
         self._pieces.clear()
+        self._side.clear()

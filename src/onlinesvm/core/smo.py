@@ -100,14 +100,15 @@ def solve(K, diagonal, alpha, gradient, lo, hi, tol, max_steps):
     down = np.empty(width, np.float32)
     gain = np.empty(width, np.float32)
     _split(alpha, gradient, lo, hi, up, down)
-    gap = np.float32(0.0)
     for step in range(max_steps):
         i = _argmax(up)
-        gap = up[i] - _minimum(down)
-        if gap <= tol or up[i] <= -_FAR:
-            return step, gap
         _gains(down, K[i], diagonal, up[i], diagonal[i], gain)
         j = _argmax(gain)
+        # A pair that violates says the gap does; only else is it worth a look at all rows.
+        if up[i] - down[j] <= tol or up[i] <= -_FAR:
+            gap = up[i] - _minimum(down)
+            if gap <= tol or up[i] <= -_FAR:
+                return step, gap
         curvature = max(diagonal[i] + diagonal[j] - np.float32(2.0) * K[i, j], _FLOOR)
         g_i, g_j = up[i], down[j]
         move = min((g_i - g_j) / curvature, hi[i] - alpha[i], alpha[j] - lo[j])
@@ -116,4 +117,4 @@ def solve(K, diagonal, alpha, gradient, lo, hi, tol, max_steps):
         change_j = np.float32(move) * (K[i, j] - K[j, j])
         _place(i, alpha, alpha[i] + move, lo, hi, up, down, g_i - change_i)
         _place(j, alpha, alpha[j] - move, lo, hi, up, down, g_j - change_j)
-    return max_steps, gap
+    return max_steps, up[_argmax(up)] - _minimum(down)

@@ -66,3 +66,14 @@ def over_rows(
     finally:
         for other in others:
             other.result()
+
+
+def over_tasks(task: Callable[[int, int], Any], count: int, threads: int) -> None:
+    """Run ``task(number, worker)`` for every number; each worker takes the next when it is free."""
+    numbers = iter(range(count))  # taking the next is atomic
+
+    def work(worker: int) -> None:
+        for number in numbers:
+            task(number, worker)
+
+    over_rows(lambda first, last: work(first), min(threads, count), threads)

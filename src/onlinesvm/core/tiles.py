@@ -130,11 +130,21 @@ def _load_lanes(source, first, last, lanes):
 @inner(fastmath=REORDERED_MATH)
 def _weigh_tile(tile, first, last, weights, out):
     """out[i, c] += sum over the lanes of a row's values times weights[c], in float64."""
+    if weights.shape[0] == 1:
+        for i in range(first, last):
+            total = 0.0
+            for lane in range(LANES):
+                total += tile[i - first, lane] * weights[0, lane]
+            out[i, 0] += total
+        return
+    wide = np.empty(LANES)
     for i in range(first, last):
+        for lane in range(LANES):
+            wide[lane] = tile[i - first, lane]
         for c in range(weights.shape[0]):
             total = 0.0
             for lane in range(LANES):
-                total += tile[i - first, lane] * weights[c, lane]
+                total += wide[lane] * weights[c, lane]
             out[i, c] += total
 
 

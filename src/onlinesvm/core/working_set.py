@@ -16,6 +16,8 @@ Symbols: alpha, grad (g), lo (A), hi (B) as in eq. (5) and (9) of lasvm-2005.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +27,7 @@ from .numerics import REORDERED_MATH, jit
 from .room import Room
 from .rows import Rows
 from .support import Support
-from .threads import over_rows, thread_count
+from .threads import over_rows, over_tasks, thread_count
 
 SET_SIZE = 1024
 """Rows in a working set while finishing."""
@@ -171,12 +173,54 @@ class RowKeeper:
         return self.place[wanted]
 
 
-def optimise(support: Support, kernel: Any, m: int, tol: float, megabytes: float) -> bool:
+def over_machines(
+    support: Support, kernel: Any, machines: list[int], task: Callable[[int, Any, Room], None]
+) -> None:
+    """``task(m, kernel, room)`` for machines that know nothing of each other.
+
+    One machine has all threads for its kernel values; several share them out, so that what a
+    single thread does for one (SMO) others do meanwhile for another.
+    """
+    threads = min(len(machines), thread_count(kernel.n_jobs))
+    if threads < 2 or not kernel.is_compiled:
+        for m in machines:
+            task(m, kernel, support.room.side_rooms(1)[0])
+        return
+    kernels = [replace(kernel, n_jobs=1, n_evaluations=0) for _ in range(threads)]
+    rooms = support.room.side_rooms(threads)
+    over_tasks(
+        lambda number, worker: task(machines[number], kernels[worker], rooms[worker]),
+        len(machines),
+        threads,
+    )
+    kernel.n_evaluations += sum(own.n_evaluations for own in kernels)
+
+
+def optimise_all(support: Support, kernel: Any, tol: float, megabytes: float) -> bool:
+    """Bring every machine to g_max - g_min <= tol. Returns whether all got there.
+
+    Machines small enough to be solved at once go side by side; others may need all the memory.
+    """
+    done = np.zeros(support.machines, bool)
+
+    def task(m: int, own: Any, room: Room) -> None:
+        done[m] = optimise(support, own, m, tol, megabytes, room)
+
+    small = support.a.member[:, : support.n].sum(axis=1) <= WHOLE
+    over_machines(support, kernel, np.flatnonzero(small).tolist(), task)
+    for m in np.flatnonzero(~small).tolist():
+        task(m, kernel, support.room)
+    return bool(done.all())
+
+
+def optimise(
+    support: Support, kernel: Any, m: int, tol: float, megabytes: float, room: Room | None = None
+) -> bool:
     """Bring machine m to g_max - g_min <= tol. Returns whether it got there."""
     slots = np.flatnonzero(support.a.member[m, : support.n])
     problem = problem_of(support, m, slots)
     rows = support.rows().take(slots)
-    done = _descend(problem, kernel, rows, tol, megabytes, support.room)
+    done = _descend(problem, kernel, rows, tol, megabytes, room or support.room)
     support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
     return done
 

@@ -289,7 +289,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         if self.early_stopping == "score":
             held = hold_out(data.label, self.validation_fraction, rng)
         enough = EarlyStopping(self.early_stopping, self.n_iter_no_change, data, held)
-        slacks = np.full(len(data.rows), np.inf)  # not judged yet
+        slacks = np.full((learner.support.machines, len(data.rows)), np.inf)  # not judged yet
         self.n_iter_ = 0
         for epoch in range(1 if converge else int(self.epochs)):
             steps, count = self._epoch(learner, data, rng, slacks, enough)
@@ -299,7 +299,7 @@ class LASVMClassifier(OnlineKernelClassifier):
             if enough.stopped or self._left() < 1:
                 slacks[np.isposinf(slacks)] = -np.inf  # not asked for: never to be learned
                 break
-        slacks[held] = -np.inf
+        slacks[:, held] = -np.inf
         if self.selection == "random":
             learner.second_look(data, slacks)
             yield
