@@ -15,12 +15,12 @@ from .numerics import ORDERED_MATH, inner, jit
 from .support import PHASE, POSITION, STORED, N, Support, SupportArrays
 from .tiles import KernelParams, kernel_row, squared_norm
 
-_ROWS = 8
+EIGHT = 8
 """Dot products under way at once: enough to hide the latency of one sum in order."""
 
 
 @inner(fastmath=ORDERED_MATH)
-def _dots(x, rows, first, out):
+def eight_dots(x, rows, first, out):
     """x . rows[first .. first + 8], each sum over the features in order, as tiles make it."""
     a = b = c = d = e = f = g = h = np.float32(0.0)
     for j in range(x.shape[0]):
@@ -67,8 +67,8 @@ def _learn(
     fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
     n = a.count[N]
     values, x_square = fresh.values[0], squared_norm(x)
-    for first in range(0, n, _ROWS):
-        _dots(x, rows, first, values)
+    for first in range(0, n, EIGHT):
+        eight_dots(x, rows, first, values)
     kernel_row(values[:n], x_square, squares[:n], KernelParams(code, gamma, coef0, degree))
     for s in range(n):
         a.column[s] = s
@@ -93,7 +93,7 @@ class OneByOne:
     ):  # fmt: skip
         store, capacity = support.store, len(support.a.label)
         self.a, self.cache, self.dense = support.a, cache, store.dense
-        self.most = capacity - _ROWS - 1
+        self.most = capacity - EIGHT - 1
         self.row = np.empty(capacity, np.float32)
         self.block = lasvm.FreshBlock(
             values=np.zeros((1, capacity), np.float32),

@@ -24,6 +24,7 @@ from scipy import sparse
 
 from . import lasvm
 from .lasvm_learner import LASVM
+from .lasvm_one import EIGHT, eight_dots
 from .numerics import ORDERED_MATH, inner, jit
 from .rows import Rows, pack
 from .support import PHASE, POSITION, SLOT, STORED, Fresh
@@ -48,28 +49,16 @@ class Columns(NamedTuple):
 
 @inner(fastmath=ORDERED_MATH)
 def _dense_dots(X, x, out):
-    """x . X[i] for every i; eight sums under way at once hide the latency of each."""
-    n, width = X.shape
-    last = n - n % 8
-    for i in range(0, last, 8):
-        a = b = c = d = e = f = g = h = np.float32(0.0)
-        for j in range(width):
-            v = x[j]
-            a += v * X[i, j]
-            b += v * X[i + 1, j]
-            c += v * X[i + 2, j]
-            d += v * X[i + 3, j]
-            e += v * X[i + 4, j]
-            f += v * X[i + 5, j]
-            g += v * X[i + 6, j]
-            h += v * X[i + 7, j]
-        out[i], out[i + 1], out[i + 2], out[i + 3] = a, b, c, d
-        out[i + 4], out[i + 5], out[i + 6], out[i + 7] = e, f, g, h
+    """x . X[i] for every i."""
+    n = X.shape[0]
+    last = n - n % EIGHT
+    for i in range(0, last, EIGHT):
+        eight_dots(x, X, i, out)
     for i in range(last, n):
-        a = np.float32(0.0)
-        for j in range(width):
-            a += x[j] * X[i, j]
-        out[i] = a
+        total = np.float32(0.0)
+        for j in range(X.shape[1]):
+            total += x[j] * X[i, j]
+        out[i] = total
 
 
 @jit
