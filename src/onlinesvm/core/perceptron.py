@@ -35,7 +35,7 @@ N, POSITION, VICTIM, HOLE, CLOCK = range(5)
 TIE = 1e-9
 """Safeties that differ by less, relative to 1 or to themselves, are equal."""
 
-BLOCK = 256
+BLOCK = 512
 
 
 class BudgetArrays(NamedTuple):
