@@ -31,7 +31,7 @@ BLOCK = 512
 """Examples of a data set at hand that are learned between two updates of the outputs."""
 
 FEW = 512
-"""The same for a stream: K(B, B), one half of it, costs an example 256 kernel values, a block its calls."""
+"""The same for a stream: half of K(B, B) costs an example 256 kernel values, a block its calls."""
 
 EXPENSIVE = 128
 """From so many features on, keeping kernel columns for the next epoch beats computing them."""
