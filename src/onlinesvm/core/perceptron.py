@@ -36,6 +36,7 @@ TIE = 1e-9
 """Safeties that differ by less, relative to 1 or to themselves, are equal."""
 
 BLOCK = 512
+_FEWEST = 64  # slots to begin with
 
 
 class BudgetArrays(NamedTuple):
@@ -171,7 +172,7 @@ class BudgetPerceptron:
         self.n_labels, self.cache_size = n_labels, cache_size
         self.store = RowStore(like)
         positive = [1] if n_labels <= 2 else list(range(n_labels))
-        self.a = _arrays(min(budget + 1, BLOCK), np.array(positive, np.int64))
+        self.a = _arrays(min(budget + 1, _FEWEST), np.array(positive, np.int64))
         self._vectors: Any = None
 
     # -- labels ---------------------------------------------------------------------------
