@@ -124,11 +124,12 @@ def test_one_row_is_enough(kind, stream):
 # -- the stream ---------------------------------------------------------------------------------
 
 
-@every_online
+SINGLY = [kind for kind in ONLINE if learns_singly(kind)]
+
+
+@pytest.mark.parametrize("kind", SINGLY, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("classes", [2, 3])
 def test_many_at_once_equal_one_by_one(kind, stream, classes):
-    if not learns_singly(kind):
-        pytest.skip("learns several examples at a time")
     X, y = stream
     X, y = X[y < classes], y[y < classes]
     at_once, singly, mixed = (one_by_one(kind).partial_fit(X[:FIRST], y[:FIRST]) for _ in range(3))
