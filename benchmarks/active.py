@@ -24,11 +24,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks import active_plots, active_pool
-from benchmarks.active_runs import RESULTS, bar, forget, kept
+from benchmarks.active_pool import RUNS
 from benchmarks.datasets import Dataset, load
 from benchmarks.references import reference
 from benchmarks.report import markdown
 from benchmarks.run import warn_of_load
+from benchmarks.runs import RESULTS, bar
 
 CRITERIA = ("random", "gradient", "active", "autoactive")
 ORIGINAL_SECONDS = 34.0
@@ -94,7 +95,7 @@ def _adult_run(seed: int, criterion: str) -> Any:
 def adult() -> str:
     """Figures 11 and 12."""
     found = [
-        {c: kept(f"adult split {s} {c}", lambda s=s, c=c: _adult_run(s, c))
+        {c: RUNS.kept(f"adult split {s} {c}", lambda s=s, c=c: _adult_run(s, c))
          for c in ("exact", *CRITERIA)}
         for s in SPLITS
     ]  # fmt: skip
@@ -202,7 +203,7 @@ def _mnist_run(setting: str, criterion: str, seed: int) -> list[dict[str, float]
 def _mnist_exact(C: float) -> dict[str, float]:
     """The exact SVM on clean labels."""
     data = replace(_mnist("clean", 0), C=C)
-    return kept(f"mnist exact {C:g}", lambda: measure(data, epochs="converge", random_state=0))
+    return RUNS.kept(f"mnist exact {C:g}", lambda: measure(data, epochs="converge", random_state=0))
 
 
 def mnist() -> str:
@@ -214,7 +215,7 @@ def mnist() -> str:
             if setting.endswith("1000") and criterion != "active":
                 continue
             runs = [
-                kept(f"mnist {setting}, {criterion}, seed {s}",
+                RUNS.kept(f"mnist {setting}, {criterion}, seed {s}",
                      lambda t=setting, c=criterion, s=s: _mnist_run(t, c, s))
                 for s in MNIST_SEEDS
             ]  # fmt: skip
@@ -288,7 +289,7 @@ def banana() -> str:
     curves, rows = {}, []
     for form in FORMS:
         runs = [
-            [kept(f"banana {form} {delta:g} {seed}",
+            [RUNS.kept(f"banana {form} {delta:g} {seed}",
                   lambda d=delta, f=form, s=seed: _banana(d, f, s)) for delta in DELTAS]
             for seed in range(5)
         ]  # fmt: skip
@@ -334,7 +335,7 @@ def main() -> None:
     warn_of_load()
     wanted = [options.only] if options.only else list(PARTS)
     if options.again:
-        forget(wanted)
+        RUNS.forget(wanted)
     for name in wanted:
         print(f"## {name}\n\n{PARTS[name]()}\n", flush=True)
 

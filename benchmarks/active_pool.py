@@ -17,9 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks import active_plots
-from benchmarks.active_runs import RESULTS, bar, kept
 from benchmarks.datasets import Dataset, load
 from benchmarks.report import markdown
+from benchmarks.runs import RESULTS, Runs, bar
+
+RUNS = Runs(RESULTS / "active.json")
 
 # --- a pool ---------------------------------------------------------------------------------------
 
@@ -155,7 +157,7 @@ def pool() -> str:
     for name in SETS:
         for method in METHODS:
             curves[name, method] = [
-                kept(_key(name, seed, method), lambda n=name, m=method, s=seed: _run(n, m, s))
+                RUNS.kept(_key(name, seed, method), lambda n=name, m=method, s=seed: _run(n, m, s))
                 for seed in range(SPLITS)
             ]
         for method in METHODS:
@@ -265,9 +267,9 @@ def latency() -> str:
         "scikit-activeml, SVC, 50 candidates": lambda: _latency_activeml(data, 50, 5),
         "scikit-activeml, SVC, the whole pool": lambda: _latency_activeml(data, None, 1),
     }.items():
-        found = kept(f"latency {name}", run)
+        found = RUNS.kept(f"latency {name}", run)
         spread = f"{found['lower']:,.2f} to {found['upper']:,.2f}"
         rows.append([name, "60,000 × 784", f"**{found['median']:,.2f}**", spread])
-    ours = kept("latency ActiveLearner(LASVMClassifier), sample_size=50", dict)["median"]
+    ours = RUNS.kept("latency ActiveLearner(LASVMClassifier), sample_size=50", dict)["median"]
     claim = bar(f"query and teach in {ours:.2f} ms, at most 3", ours <= 3)
     return markdown(("query and teach", "pool", "median, ms", "quartiles"), rows) + f"\n\n{claim}"

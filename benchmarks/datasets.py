@@ -288,11 +288,12 @@ def checkerboard(rows: int | None, seed: int, squares: int = 4) -> Dataset:
 
 
 def two_normals(rows: int | None, seed: int) -> Dataset:
+    """The OL SVM paper gives no distance, but an error averaged over a grid of 7.82 %."""
     n = rows or 15_000
     rng = np.random.default_rng(seed)
     y = np.where(rng.random(n + 5_000) < 0.5, 1, -1).astype(np.int8)
-    X = (rng.standard_normal((len(y), 2)) + 0.75 * y[:, None]).astype(np.float32)
-    note = "generated: unit normals in the plane, centres 2.12 apart"
+    X = (rng.standard_normal((len(y), 2)) + np.sqrt(1.125) * y[:, None]).astype(np.float32)
+    note = "generated: unit normals in the plane, centres 3 apart; 6.7 % at best"
     return Dataset("two_normals", X[:n], y[:n], X[n:], y[n:], 1.0, 0.5, note)
 
 

@@ -20,9 +20,9 @@ import click
 import numpy as np
 
 from benchmarks.datasets import Dataset, load
+from benchmarks.runs import RESULTS
 from benchmarks.throughput import stream_throughput
 
-RESULTS = Path(__file__).parent / "results"
 EPOCHS = (1, 2, 5)
 BARS = {1: 0.2, 2: 0.08, 5: 0.03}
 

@@ -21,10 +21,10 @@ from typing import Any
 
 from benchmarks import readme, report
 from benchmarks.peers import PEERS
+from benchmarks.runs import RESULTS
 from benchmarks.suites import SUITES, Job, Suite
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
 OVERHEAD = 600.0
 """Seconds that reading, warming up and predicting may take on top of the fits."""
 

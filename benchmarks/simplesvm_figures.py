@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.runs import RESULTS
 from benchmarks.simplesvm_data import TITLES, classifier, data, verdict
 
-RESULTS = Path(__file__).parent / "results"
 COSTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 FEW_COSTS = (0.1, 1.0, 10.0, 100.0)
 FEW = 0.1

@@ -23,9 +23,9 @@ import click
 import numpy as np
 
 from benchmarks.datasets import Arrays, load
+from benchmarks.runs import RESULTS
 from benchmarks.throughput import stream_throughput
 
-RESULTS = Path(__file__).parent / "results"
 BALLS = (1, 8, 32, 100)
 TABLE_1 = {
     "mnist 0/1": 99.71,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from benchmarks import active_runs
 from benchmarks.active_pool import EVERY, METHODS, Retrained, _ask
 from benchmarks.datasets import Dataset
+from benchmarks.runs import Runs, bar
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X / 16, np.where(Y == 0, 1, -1).astype(np.int8)
@@ -37,26 +37,26 @@ def test_kept_kernel_values_change_no_question_of_retraining(method):
         assert learner.known[-1] == expected
 
 
-def test_a_run_is_made_once(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(active_runs, "FILE", tmp_path / "results" / "active.json")
+def test_a_run_is_made_once(tmp_path, capsys):
+    runs = Runs(tmp_path / "results" / "active.json")
     calls = []
 
     def run():
-        active_runs.kept("adult inner", lambda: 1)  # written while the outer one runs
+        runs.kept("adult inner", lambda: 1)  # written while the outer one runs
         calls.append(0)
         return {"error": 2.5}
 
-    assert active_runs.kept("pool one", run) == {"error": 2.5}
-    assert active_runs.kept("pool one", run) == {"error": 2.5}
+    assert runs.kept("pool one", run) == {"error": 2.5}
+    assert runs.kept("pool one", run) == {"error": 2.5}
     assert len(calls) == 1
-    assert active_runs.kept("adult inner", run) == 1
-    active_runs.forget(["pool"])
-    active_runs.kept("pool one", run)
-    active_runs.kept("adult inner", run)
+    assert runs.kept("adult inner", run) == 1
+    runs.forget(["pool"])
+    runs.kept("pool one", run)
+    runs.kept("adult inner", run)
     assert len(calls) == 2
     assert "pool one" in capsys.readouterr().err
 
 
 def test_claims_say_whether_they_are_met():
-    assert active_runs.bar("a > b", True) == "- a > b: **met**"
-    assert active_runs.bar("a > b", False).endswith("**missed**")
+    assert bar("a > b", True) == "- a > b: **met**"
+    assert bar("a > b", False).endswith("**missed**")

@@ -12,6 +12,7 @@ from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
+from onlinesvm.core.room import Room
 from onlinesvm.core.rows import Rows
 from onlinesvm.kernels import KERNEL_NAMES, Kernel, make_kernel
 
@@ -259,3 +260,24 @@ def test_rbf_values_are_those_of_a_kernel(seed):
     assert K.min() >= 0
     assert K.max() <= 1 + slack
     assert np.linalg.eigvalsh(K).min() > -40 * slack
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize(("fresh", "held"), [(1, 0), (7, 3), (70, 130), (200, 81), (300, 400)])
+def test_fresh_rows_meet_those_held_and_each_other(fresh, held, form):
+    rng = np.random.default_rng(0)
+    X, Z = (Rows.of(form(rng.standard_normal((n, 54)).astype(np.float32))) for n in (fresh, held))
+    for name in ("rbf", "poly", "linear"):
+        kernel = Kernel(name, gamma=0.02, coef0=1.0)
+        expected = np.hstack([kernel.block(X, Z), kernel.block(X, X)])
+        counted = kernel.n_evaluations
+        np.testing.assert_array_equal(kernel.meet(X, Z, Room()), expected)
+        assert kernel.n_evaluations == 2 * counted
+
+
+def test_a_callable_meets_as_the_tiles_do():
+    rng = np.random.default_rng(0)
+    X, Z = (Rows.of(rng.standard_normal((n, 5)).astype(np.float32)) for n in (7, 4))
+    kernel = Kernel("callable", function=lambda a, b: a @ b.T)
+    expected = Kernel("linear").meet(X, Z, Room())
+    np.testing.assert_allclose(kernel.meet(X, Z, Room()), expected, rtol=1e-5, atol=1e-6)

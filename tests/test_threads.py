@@ -30,6 +30,14 @@ def test_a_triangle_is_split_by_its_area():
     assert max(area) < 1.02 * min(area)
 
 
+def test_a_triangle_beside_a_rectangle_is_split_by_both_areas():
+    parts = []
+    threads.over_rows(lambda a, b: parts.append((a, b)), 300, 3, triangle=True, beside=500)
+    area = [sum(800 - i for i in range(a, b)) for a, b in parts]
+    assert len(area) == 3
+    assert max(area) < 1.02 * min(area)
+
+
 def test_tasks_are_shared_out_and_no_worker_is_two_threads():
     seen, lock = {}, threading.Lock()
 

@@ -21,12 +21,13 @@ import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
+    from .core.room import Room
     from .core.rows import Rows
     from .core.tiles import KernelParams
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
-_INLINE_WORK, _FUNCTION_WORK = 4_000_000, 30
+_INLINE_WORK, _FUNCTION_WORK = 8_000_000, 30
 """Below so many multiplications threads cost more than they bring; the kernel function counts as
 thirty of them."""
 
@@ -74,38 +75,55 @@ class Kernel:
         ``out`` may be given, and be wider: columns beyond m are left alone. Of a block of rows
         with themselves (``Z is X``) one half is computed.
         """
-        mirrored = X is Z and self.is_compiled
-        self.n_evaluations += len(X) * (len(X) + 1) // 2 if mirrored else len(X) * len(Z)
         if out is None:
             out = np.empty((len(X), len(Z)), np.float32)
-        if not len(X) or not len(Z):
-            return out
         if not self.is_compiled:
-            out[:, : len(Z)] = self._python_block(X, Z)
+            self.n_evaluations += len(X) * len(Z)
+            if len(X) and len(Z):
+                out[:, : len(Z)] = self._python_block(X, Z)
             return out
+        if len(X) and len(Z):
+            self._over_rows(self._block_task(X, Z, out, 0), X, Z, X is Z)
+        return out
+
+    def meet(self, X: Rows, Z: Rows, room: Room) -> np.ndarray:
+        """k of fresh rows X with rows Z that are held, and among themselves: (n, m + n).
+
+        Both are computed in one go, which pays where blocks are small. The values are good until
+        ``room`` is used again.
+        """
+        out = room.block(len(X), len(Z) + len(X))
+        if not self.is_compiled:
+            out[:, : len(Z)], out[:, len(Z) :] = self.block(X, Z), self.block(X, X)
+            return out
+        held, own = self._block_task(X, Z, out, 0), self._block_task(X, X, out, len(Z))
+
+        def both(first: int, last: int) -> None:
+            held(first, last)
+            own(first, last)
+
+        if len(X):
+            self._over_rows(both, X, Z, triangle=True, beside=len(Z))
+        return out
+
+    def _block_task(
+        self, X: Rows, Z: Rows, out: np.ndarray, column: int
+    ) -> Callable[[int, int], None]:
+        """What computes some rows of a block into the columns from ``column`` on; counts it."""
         from .core import tiles
 
+        mirrored = X is Z
+        self.n_evaluations += len(X) * (len(X) + 1) // 2 if mirrored else len(X) * len(Z)
+        params = self.params
         if X.is_sparse or Z.is_sparse:
-            X, Z = X.to_sparse(), Z.to_sparse()
-            self._over_rows(
-                lambda a, b: tiles.sparse_block(
-                    X.values, X.squares, Z.values, Z.squares, X.n_features, mirrored, self.params,
-                    a, b, out,
-                ),
-                X,
-                Z,
-                mirrored,
+            A, B = X.to_sparse(), Z.to_sparse()
+            return lambda first, last: tiles.sparse_block(
+                A.values, A.squares, B.values, B.squares, A.n_features, mirrored, params, column,
+                first, last, out,
             )  # fmt: skip
-        else:
-            self._over_rows(
-                lambda a, b: tiles.dense_block(
-                    X.values, X.squares, Z.values, Z.squares, mirrored, self.params, a, b, out
-                ),
-                X,
-                Z,
-                mirrored,
-            )
-        return out
+        return lambda first, last: tiles.dense_block(
+            X.values, X.squares, Z.values, Z.squares, mirrored, params, column, first, last, out
+        )
 
     def product(self, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
         """sum_j k(x_i, z_j) coef[c, j] for every machine c: float64 of shape (n, machines)."""
@@ -160,13 +178,19 @@ class Kernel:
             return kept.astype(np.float32).astype(np.float64)
 
     def _over_rows(
-        self, task: Callable[[int, int], Any], X: Rows, Z: Rows, triangle: bool = False
+        self,
+        task: Callable[[int, int], Any],
+        X: Rows,
+        Z: Rows,
+        triangle: bool = False,
+        beside: int = 0,
     ) -> None:
         from .core.threads import over_rows, thread_count
 
-        work = len(X) * len(Z) * (_FUNCTION_WORK + min(X.width(), Z.width()))
-        small = work < _INLINE_WORK
-        over_rows(task, len(X), 1 if small else thread_count(self.n_jobs), triangle)
+        values = len(X) * (beside + len(X) // 2 if triangle else len(Z))
+        width = min(X.width(), Z.width()) if len(Z) else X.width()
+        small = values * (_FUNCTION_WORK + width) < _INLINE_WORK
+        over_rows(task, len(X), 1 if small else thread_count(self.n_jobs), triangle, beside)
 
     def _python_block(self, X: Rows, Z: Rows) -> np.ndarray:
         if self.name == "precomputed":

@@ -18,11 +18,15 @@ import numpy as np
 from . import huller
 from .cache import KernelCache, keep_row, make_cache, widen
 from .huller import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N
+from .room import Room
 from .rows import Rows, RowStore
 from .support import Fresh
 from .threads import over_rows, thread_count
 
-LARGEST_BLOCK = 256
+LARGEST_BLOCK, SHARE = 256, 4
+"""A block has this part of as many examples as rows are held: their values among themselves are then
+a small part of all."""
+
 _BLOCK_VALUES = 8_000_000
 
 REFRESH = 16
@@ -70,7 +74,7 @@ class Huller:
         self.sweeps, self.cache_size = sweeps, cache_size
         self.rng = np.random.default_rng(seed)
         self.n_labels = n_labels
-        self.store = RowStore(like)
+        self.store, self.room = RowStore(like), Room()
         self.key, self.label, self.ridge = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
         self.positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.hulls = [make_hulls(64) for _ in self.positive]
@@ -123,7 +127,7 @@ class Huller:
         while first < len(order):
             n = self.store.n
             largest = min(LARGEST_BLOCK, max(16, _BLOCK_VALUES // (n + 1)))
-            which = order[first : first + int(np.clip(n // 16, 1, largest))]
+            which = order[first : first + int(np.clip(n // SHARE, 1, largest))]
             part = Fresh(fresh.rows.take(which), *(array[which] for array in fresh[1:]))
             self._learn_block(part, slot_of)
             first += len(which)
@@ -132,9 +136,7 @@ class Huller:
     def _learn_block(self, fresh: Fresh, slot_of: np.ndarray) -> None:
         self._vectors = None
         size, stored = len(fresh.rows), self.store.n
-        values = np.empty((size, stored + size), np.float32)
-        values[:, :stored] = self.kernel.block(fresh.rows, self.store.rows())
-        values[:, stored:] = self.kernel.block(fresh.rows, fresh.rows)
+        values = self.kernel.meet(fresh.rows, self.store.rows(), self.room)
         handle = stored + np.arange(size)
         if len(slot_of):  # a row that another machine holds already is not stored twice
             known = slot_of[fresh.key]

@@ -120,10 +120,7 @@ class LASVM:
         """Some examples whose kernel values are computed in one block."""
         support, n = self.support, self.support.n
         self._make_room(n + len(fresh.rows))
-        rows = support.rows()
-        values = np.empty((len(fresh.rows), n + len(fresh.rows)), np.float32)
-        values[:, :n] = self.kernel.block(fresh.rows, rows)
-        values[:, n:] = self.kernel.block(fresh.rows, fresh.rows)
+        values = self.kernel.meet(fresh.rows, support.rows(), support.room)
         a = support.a
         a.column[:n] = a.handle[:n] = np.arange(n)
         a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .numerics import REORDERED_MATH, inner, jit
+from .room import Room
 from .rows import Rows, RowStore
 from .sgd_learner import select
 from .support import Fresh
@@ -170,7 +171,7 @@ class BudgetPerceptron:
     ):
         self.kernel, self.budget, self.margin = kernel, budget, margin
         self.n_labels, self.cache_size = n_labels, cache_size
-        self.store = RowStore(like)
+        self.store, self.room = RowStore(like), Room()
         positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.a = _arrays(min(budget + 1, _FEWEST), np.array(positive, np.int64))
         self._vectors: Any = None
@@ -213,12 +214,9 @@ class BudgetPerceptron:
             self._learn_block(select(fresh, slice(first, first + BLOCK)))
 
     def _learn_block(self, fresh: Fresh) -> None:
-        n, size = self.store.n, len(fresh.rows)
-        self._reserve(min(n + size, self.budget + 1))
-        values = np.empty((size, n + size), np.float32)
-        if n:
-            self.kernel.block(fresh.rows, self.store.rows(), values)
-        values[:, n:] = self.kernel.block(fresh.rows, fresh.rows)
+        n = self.store.n
+        self._reserve(min(n + len(fresh.rows), self.budget + 1))
+        values = self.kernel.meet(fresh.rows, self.store.rows(), self.room)
         a, stored, given = self.a, n, False
         a.state[POSITION] = 0
         a.column[:n] = a.handle[:n] = np.arange(n)

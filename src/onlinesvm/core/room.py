@@ -1,4 +1,4 @@
-"""Memory that is used again, for the kernel values of working sets.
+"""Memory that is used again, for the kernel values of blocks and working sets.
 
 The system hands out fresh memory page by page and clears each page first, which takes as long as
 to compute the kernel values that go there. What a learner needs for a moment, again and again, it
@@ -27,19 +27,19 @@ class Room:
     def __getstate__(self) -> dict[str, Any]:
         return {"_pieces": {}, "_side": []}
 
-    def square(self, n: int, level: int = 0) -> np.ndarray:
-        """Room for the kernel values of a working set of n: whole chunks, zero beyond column n.
-
-        Good until the next call at the same level.
-        """
-        width = smo.padded(n)
+    def block(self, rows: int, columns: int, level: int = 0) -> np.ndarray:
+        """Room for so many values, good until the next call at the same level."""
+        size = rows * columns
         piece = self._pieces.get(level)
-        if piece is None or len(piece) < n * width:
+        if piece is None or len(piece) < size:
             self._pieces.pop(level, None)  # before the larger one is there
             del piece
-            size = max(n * width, RESERVE)
-            piece = self._pieces[level] = np.empty(size, np.float32)
-        K = piece[: n * width].reshape(n, width)
+            piece = self._pieces[level] = np.empty(max(size, RESERVE), np.float32)
+        return piece[:size].reshape(rows, columns)
+
+    def square(self, n: int, level: int = 0) -> np.ndarray:
+        """The same for the kernel values of a working set: whole chunks, zero beyond column n."""
+        K = self.block(n, smo.padded(n), level)
         K[:, n:] = 0.0
         return K
 

@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from .blas import one_blas_thread
 from .enclose import enclose
 from .rows import Rows, RowStore
 from .streamsvm import NEED, POSITION, TAKEN, Balls, N, Passage, online
 from .support import Fresh
 
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1024
+_BLOCK_VALUES = 4_000_000  # kernel values of a block
 
 
 def make_balls(n_balls: int) -> Balls:
@@ -34,6 +36,11 @@ class Vectors:
     def __init__(self, kernel: Any, like: Rows, size: int):
         self.kernel = kernel
         self.table = np.zeros((size, like.n_features))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows whose kernel values an example needs."""
+        return len(self.table)
 
     def near(self, rows: Rows) -> np.ndarray:
         """Inner products of examples with all centres."""
@@ -73,8 +80,15 @@ class Expansions:
         self.coef = np.zeros((size, 0))
         self.key = self.label = np.empty(0, np.int64)
 
+    @property
+    def n_rows(self) -> int:
+        return self.store.n
+
     def near(self, rows: Rows) -> np.ndarray:
-        return self.kernel.product(rows, self.store.rows(), self.coef)
+        """Inner products of examples with all centres; they are many, so BLAS weighs."""
+        values = self.kernel.block(rows, self.store.rows()).astype(np.float64)
+        with one_blas_thread():
+            return values @ self.coef.T
 
     def mix(self, first: int, old: np.ndarray, new: np.ndarray, rows: Rows, about: Fresh) -> None:
         part = slice(first, first + len(old))
@@ -172,7 +186,8 @@ class StreamSVM:
             first += len(which)
             # many examples taken: their kernel values are asked for one by one
             size = self.block // 2 if 4 * taken > len(which) else self.block * 2
-            self.block = int(np.clip(size, SMALLEST_BLOCK, LARGEST_BLOCK))
+            largest = min(LARGEST_BLOCK, _BLOCK_VALUES // (self.centres.n_rows + 1))
+            self.block = int(np.clip(size, SMALLEST_BLOCK, max(largest, SMALLEST_BLOCK)))
             yield first
 
     def _learn_block(self, fresh: Fresh) -> int:

@@ -46,11 +46,16 @@ def _pool(process: int, workers: int) -> ThreadPoolExecutor:
 
 
 def over_rows(
-    task: Callable[[int, int], Any], n_rows: int, threads: int, triangle: bool = False
+    task: Callable[[int, int], Any],
+    n_rows: int,
+    threads: int,
+    triangle: bool = False,
+    beside: int = 0,
 ) -> None:
     """Run ``task(first, last)`` over all rows, the work split evenly over the threads.
 
-    ``triangle``: the work of row i is that of the n_rows - i columns right of the diagonal.
+    ``triangle``: the work of row i is that of the n_rows - i columns right of the diagonal, and of
+    ``beside`` columns that every row has.
     """
     threads = max(1, min(threads, n_rows))
     if threads == 1:
@@ -58,7 +63,8 @@ def over_rows(
         return
     edges = [n_rows * t // threads for t in range(threads + 1)]
     if triangle:
-        edges = [round(n_rows * (1 - (1 - t / threads) ** 0.5)) for t in range(threads + 1)]
+        width, area = n_rows + beside, n_rows * (n_rows + 2 * beside)
+        edges = [round(width - (width**2 - area * t / threads) ** 0.5) for t in range(threads + 1)]
     pool = _pool(os.getpid(), threads - 1)
     others = [pool.submit(task, a, b) for a, b in zip(edges[1:-1], edges[2:], strict=True)]
     try:

@@ -149,15 +149,15 @@ def _weigh_tile(tile, first, last, weights, out):
 
 
 @inner
-def _keep_tile(tile, first, last, j0, j1, mirrored, out):
-    """out[i, j] = the tile's value; ``mirrored``: out[j, i], too."""
+def _keep_tile(tile, first, last, j0, j1, mirrored, column, out):
+    """out[i, column + j] = the tile's value; ``mirrored``: out[j, column + i], too."""
     for i in range(first, last):
         for j in range(j0, j1):
-            out[i, j] = tile[i - first, j - j0]
+            out[i, column + j] = tile[i - first, j - j0]
     if mirrored:
         for j in range(max(j0, first + 1), j1):
             for i in range(first, min(last, j)):
-                out[j, i] = tile[i - first, j - j0]
+                out[j, column + i] = tile[i - first, j - j0]
 
 
 @inner(fastmath=REORDERED_MATH)
@@ -225,12 +225,18 @@ def dense_panel(Z, first, last, panel):
 
 
 @inner
-def _dense_tile(X, first, last, panel, tile):
-    """Dot products of X's rows first .. last with the panel's 64 columns."""
+def _dense_tile(X, first, last, panel, lanes, tile):
+    """Dot products of X's rows first .. last with the panel's columns, of which ``lanes`` are used.
+
+    The others are zero, as all of the panel beyond is.
+    """
     i, width = first, X.shape[1]
     while i + GROUP <= last:
-        for lane in range(0, LANES, GROUP_LANES):
+        for lane in range(0, lanes, GROUP_LANES):
             panel_dots(X, i, panel, lane, tile, i - first, width)
+        for r in range(i - first, i - first + GROUP):
+            for lane in range((lanes + GROUP_LANES - 1) // GROUP_LANES * GROUP_LANES, LANES):
+                tile[r, lane] = _ZERO
         i += GROUP
     while i < last:
         panel_dot(X, i, panel, 0, tile, i - first, width)
@@ -252,14 +258,14 @@ def dense_product(X, x_sq, Z, z_sq, coef, params, first, last, out):
             _load_lanes(coef[c], j0, j1, weights[c])
         for i0 in range(first, last, TILE_ROWS):
             i1 = min(i0 + TILE_ROWS, last)
-            _dense_tile(X, i0, i1, panel, tile)
+            _dense_tile(X, i0, i1, panel, j1 - j0, tile)
             _kernel_tile(tile, i0, i1, x_sq, squares, params)
             _weigh_tile(tile, i0, i1, weights, out)
 
 
 @jit
-def dense_block(X, x_sq, Z, z_sq, mirrored, params, first, last, out):
-    """out[i] = k(x_i, Z) for rows first <= i < last.
+def dense_block(X, x_sq, Z, z_sq, mirrored, params, column, first, last, out):
+    """out[i, column:] = k(x_i, Z) for rows first <= i < last.
 
     ``mirrored``: Z is X; values on and above the diagonal are computed, and copied below it.
     """
@@ -270,11 +276,12 @@ def dense_block(X, x_sq, Z, z_sq, mirrored, params, first, last, out):
         j1 = min(j0 + LANES, Z.shape[0])
         dense_panel(Z, j0, j1, panel)
         _load_lanes(z_sq, j0, j1, squares)
-        for i0 in range(first, min(last, j1) if mirrored else last, TILE_ROWS):
-            i1 = min(i0 + TILE_ROWS, last)
-            _dense_tile(X, i0, i1, panel, tile)
+        stop = min(last, j1) if mirrored else last
+        for i0 in range(first, stop, TILE_ROWS):
+            i1 = min(i0 + TILE_ROWS, stop)
+            _dense_tile(X, i0, i1, panel, j1 - j0, tile)
             _kernel_tile(tile, i0, i1, x_sq, squares, params)
-            _keep_tile(tile, i0, i1, j0, j1, mirrored, out)
+            _keep_tile(tile, i0, i1, j0, j1, mirrored, column, out)
 
 
 @inner
@@ -381,7 +388,7 @@ def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, first, last, out)
 
 
 @jit
-def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, first, last, out):
+def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, column, first, last, out):
     """As ``dense_block``, for sparse rows."""
     height = _panel_height(Z, n_features)
     panel = _aligned(height)
@@ -394,8 +401,9 @@ def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, first, last, ou
         j1 = min(j0 + LANES, Z.begin.shape[0])
         sparse_panel(Z, j0, j1, panel, column_of, used)
         _load_lanes(z_sq, j0, j1, squares)
-        for i0 in range(first, min(last, j1) if mirrored else last, SPARSE_ROWS):
-            i1 = min(i0 + SPARSE_ROWS, last)
+        stop = min(last, j1) if mirrored else last
+        for i0 in range(first, stop, SPARSE_ROWS):
+            i1 = min(i0 + SPARSE_ROWS, stop)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
             _kernel_tile(tile, i0, i1, x_sq, squares, params)
-            _keep_tile(tile, i0, i1, j0, j1, mirrored, out)
+            _keep_tile(tile, i0, i1, j0, j1, mirrored, column, out)
