@@ -15,7 +15,9 @@ import numpy as np
 
 from benchmarks.datasets import load
 
-BUDGETS = ((500, 0.0), (500, 20.0), (1500, 0.0), (1500, 1.0), (2500, 1.0), (2500, 20.0))
+BUDGETS = (
+    (500, 0.0), (500, 20.0), (1500, 0.0), (1500, 1.0), (2000, 5.0), (2500, 1.0), (2500, 20.0),
+)  # fmt: skip
 """Budget and margin. The plain perceptron makes about 1,150 mistakes on this data."""
 
 

@@ -113,14 +113,16 @@ class LASVM:
         n, first = len(fresh.rows), 0
         while first < n:
             size = int(np.clip(self.support.n // 32, 1, 128))
-            self._few(select(fresh, slice(first, first + size)), slot_of)
+            few = select(fresh, slice(first, first + size))
+            values = self.kernel.meet(few.rows, self.support.rows(), self.support.room)
+            self.learn_known(few, values, slot_of)
             first += size
 
-    def _few(self, fresh: Fresh, slot_of: np.ndarray) -> None:
-        """Some examples whose kernel values are computed in one block."""
+    def learn_known(self, fresh: Fresh, values: np.ndarray, slot_of: np.ndarray) -> None:
+        """The same where kernel values are known: with the support set, then among themselves."""
         support, n = self.support, self.support.n
+        self._vectors = None
         self._make_room(n + len(fresh.rows))
-        values = self.kernel.meet(fresh.rows, support.rows(), support.room)
         a = support.a
         a.column[:n] = a.handle[:n] = np.arange(n)
         a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
@@ -128,7 +130,7 @@ class LASVM:
         block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, self.delta_max)
         limit = self.budget or 0
         row = np.empty(n + len(fresh.rows), np.float32)
-        if lasvm.online(block, support.a, self.cache, self.tau, limit, row):
+        if lasvm.online(block, a, self.cache, self.tau, limit, row):
             support.settle(fresh.rows)
         else:
             self._go_on(block, row, fresh.rows, limit)

@@ -22,12 +22,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from . import lasvm
 from .lasvm_learner import LASVM
 from .lasvm_one import EIGHT, eight_dots
 from .numerics import ORDERED_MATH, inner, jit
 from .rows import Rows, pack
-from .support import PHASE, POSITION, SLOT, STORED, Fresh
+from .support import SLOT, Fresh
 from .tiles import SparseRows, dense_panel, kernel_row
 from .vector import LANES, panel_dot
 
@@ -264,26 +263,7 @@ def learn_sparse(learner: LASVM, fresh: Fresh, row: np.ndarray | None) -> None:
         values[0, :n] = row[support.a.key[:n]]
     values[0, n] = fresh.diagonal[0]
     learner.kernel.n_evaluations += n + 1
-    _learn_known(learner, fresh, values)
-
-
-def _learn_known(learner: LASVM, fresh: Fresh, values: np.ndarray) -> None:
-    """One iteration with given kernel values, the example's own last."""
-    support, n = learner.support, learner.support.n
-    learner._vectors = None
-    learner._make_room(n + 1)
-    a = support.a
-    a.column[:n] = a.handle[:n] = np.arange(n)
-    a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
-    block = lasvm.FreshBlock(
-        values, *fresh[1:], learner.seeds, np.zeros(support.machines, bool),
-        np.empty(0, np.int64), learner.delta_max,
-    )  # fmt: skip
-    limit, space = learner.budget or 0, np.empty(n + 1, np.float32)
-    if lasvm.online(block, a, learner.cache, learner.tau, limit, space):
-        support.settle(fresh.rows)
-    else:
-        learner._go_on(block, space, fresh.rows, limit)
+    learner.learn_known(fresh, values, np.empty(0, np.int64))
 
 
 def few_values(learner: LASVM, rows: Rows) -> np.ndarray:
