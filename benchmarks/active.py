@@ -175,19 +175,27 @@ def _equal_at(found: list[dict[str, Any]]) -> str:
 
 # --- MNIST ----------------------------------------------------------------------------------------
 
-MNIST_POINTS = (1000, 2000, 4000, 6000, 9000)
+MNIST_POINTS = (1000, 2000, 4000, 6000, 9000, 15000)
 MNIST_RANDOM = (1000, 4000, 16000, 60000)
 MNIST_SEEDS = range(2)
-SETTINGS = {"clean": (0.0, 1000.0), "noisy": (0.1, 10.0), "noisy, C = 1000": (0.1, 1000.0)}
-"""Label noise and C. The paper says C = 1000 of its clean MNIST, and of noisy labels only that on
-USPS they take C = 10 where it has 1000 for clean ones (its Figure 7)."""
+SETTINGS = {"clean": 1000.0, "digits replaced": 10.0, "signs flipped": 10.0}
+"""C for each kind of labels. "Ten percent label noise on the MNIST training data" may mean that a
+tenth of the digits are replaced by others before one asks which are an 8, or that a tenth of the
+answers are flipped, so that as many 8s are false as are true. Only the first gives what the paper
+says of the exact SVM on noisy labels, a slightly higher error and many more support vectors. C is
+1000 on its clean MNIST; of noisy labels it says only that on USPS they take C = 10 (Figure 7)."""
 
 
 def _mnist(setting: str, seed: int) -> Dataset:
-    noise, C = SETTINGS[setting]
-    data = load("mnist8")
-    flip = np.random.default_rng(seed).random(len(data.y_train)) < noise
-    return replace(data, y_train=np.where(flip, -data.y_train, data.y_train), C=C)
+    data, rng = replace(load("mnist8"), C=SETTINGS[setting]), np.random.default_rng(seed)
+    if setting == "clean":
+        return data
+    wrong = rng.random(len(data.y_train)) < 0.1
+    if setting == "signs flipped":
+        return replace(data, y_train=np.where(wrong, -data.y_train, data.y_train))
+    digit = load("mnist").y_train.astype(int)
+    digit = np.where(wrong, (digit + rng.integers(1, 10, len(digit))) % 10, digit)
+    return replace(data, y_train=np.where(digit == 8, 1, -1).astype(data.y_train.dtype))
 
 
 def _mnist_run(setting: str, criterion: str, seed: int) -> list[dict[str, float]]:
@@ -208,12 +216,10 @@ def _mnist_exact(C: float) -> dict[str, float]:
 
 def mnist() -> str:
     """Figures 13 to 15."""
-    exact = _mnist_exact(1000.0)
+    exact = {setting: _mnist_exact(C) for setting, C in SETTINGS.items()}
     curves, rows = {}, []
     for setting in SETTINGS:
         for criterion in ("active", "gradient", "random"):
-            if setting.endswith("1000") and criterion != "active":
-                continue
             runs = [
                 RUNS.kept(f"mnist {setting}, {criterion}, seed {s}",
                      lambda t=setting, c=criterion, s=s: _mnist_run(t, c, s))
@@ -226,27 +232,33 @@ def mnist() -> str:
                 rows.append([*row, f"{min(run[i]['seconds'] for run in runs):.2f}"])
     active_plots.mnist(curves, exact, RESULTS)
     header = ("labels", "criterion", "iterations", "SVs", "error, %", "time, s (best)")
-    same = _mnist_exact(10.0)
+    known = [
+        f"{run['error']:.2f} % with {run['support']:,} support vectors and C = {C:g}"
+        for C in sorted(set(SETTINGS.values()))
+        for run in [_mnist_exact(C)]
+    ]
     note = (
-        f"Means over {len(MNIST_SEEDS)} seeds; C = 1000, but 10 with noisy labels. The exact SVM "
-        f"on clean labels: {exact['error']:.2f} % with {exact['support']:,} support vectors; with "
-        f"C = 10, {same['error']:.2f} % with {same['support']:,}."
+        f"Means over {len(MNIST_SEEDS)} seeds; C = 1000, but 10 with wrong labels. The exact SVM "
+        f"on clean labels: {', '.join(known)}."
     )
     return f"{markdown(header, rows)}\n\n{note}\n\n{_mnist_bars(curves, exact)}"
 
 
-def _mnist_bars(curves: dict[Any, Any], exact: dict[str, float]) -> str:
-    """The best of each active curve against the exact SVM on clean labels, within two errors' sd."""
+def _mnist_bars(curves: dict[Any, Any], exacts: dict[str, dict[str, float]]) -> str:
+    """The best of each active curve against the exact SVM with the same C on clean labels.
+
+    Within twice the standard deviation of an error that is measured on the test set.
+    """
     said = []
-    spread = 2 * np.sqrt(exact["error"] * (100 - exact["error"]) / 10_000)
-    for setting in SETTINGS:
+    for setting, exact in exacts.items():
+        spread = 2 * np.sqrt(exact["error"] * (100 - exact["error"]) / 10_000)
         runs = curves[setting, "active"]
         error, support = means(runs, "error"), means(runs, "support")
         i = int(error.argmin())
         said.append(
             bar(f"active, {setting}: {error[i]:.2f} % with {support[i]:,.0f} support vectors, "
                 f"against {exact['error']:.2f} % (± {spread:.2f}, twice the deviation of 10,000 "
-                f"test examples) with {exact['support']:,}",
+                f"test examples) with {exact['support']:,} on clean labels and the same C",
                 bool(error[i] <= exact["error"] + spread and support[i] <= 1.5 * exact["support"]))
         )  # fmt: skip
     return "\n".join(said)

@@ -70,7 +70,7 @@ SHOWN = ("random", "gradient", "active")
 
 def mnist(curves: dict[Any, Any], exact: dict[str, Any], folder: Path) -> None:
     """Figures 13 and 14: error against iterations and time; Figure 15: against support vectors."""
-    for setting in ("clean", "noisy"):
+    for setting in exact:
         figure, axes = _axes(2)
         for criterion in SHOWN:
             runs = curves.get((setting, criterion), [])
@@ -80,23 +80,25 @@ def mnist(curves: dict[Any, Any], exact: dict[str, Any], folder: Path) -> None:
                 axis.plot(_mean(runs, name), _mean(runs, "error"), "o-", ms=3.5,
                           color=COLOURS[criterion], label=criterion)  # fmt: skip
         for axis, label in zip(axes, ("iterations", "seconds of fit")):
-            axis.axhline(exact["error"], color="black", ls="--", lw=1, label="exact, clean")
+            axis.axhline(exact[setting]["error"], color="black", ls="--", lw=1,
+                         label="exact, clean")  # fmt: skip
             axis.set(xlabel=label, xscale="log", yscale="log")
         axes[0].set_ylabel("test error, %")
-        words = "clean labels" if setting == "clean" else "10 % label noise"
+        words = "clean labels" if setting == "clean" else f"10 % of {setting}"
         axes[0].set_title(f"MNIST 8, {words}", loc="left")
         axes[0].legend(frameon=False)
-        _save(figure, folder / f"active-mnist-{setting}.png")
+        _save(figure, folder / f"active-mnist-{setting.split()[0]}.png")
     _mnist_support(curves, exact, folder)
 
 
 def _mnist_support(curves: dict[Any, Any], exact: dict[str, Any], folder: Path) -> None:
     figure, (axis,) = _axes(1)
-    styles = {"clean": "o-", "noisy": "o--", "noisy, C = 1000": "x:"}
+    styles = dict(zip(exact, ("o-", "o--", "x:"), strict=True))
     for (setting, criterion), runs in curves.items():
         axis.plot(_mean(runs, "support"), _mean(runs, "error"), styles[setting], ms=3.5,
                   color=COLOURS[criterion], label=f"{criterion}, {setting}")  # fmt: skip
-    axis.plot(exact["support"], exact["error"], "k*", ms=11, label="exact, clean")
+    for run in {run["support"]: run for run in exact.values()}.values():
+        axis.plot(run["support"], run["error"], "k*", ms=11, label="exact, clean")
     axis.set(xlabel="support vectors", ylabel="test error, %", xscale="log", yscale="log")
     axis.legend(frameon=False, fontsize="small")
     _save(figure, folder / "active-mnist-support.png")

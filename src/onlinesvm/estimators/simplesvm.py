@@ -255,22 +255,6 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
                 self._learn_more(X, target, weight)
         return self
 
-    def forget(self, indices: Any) -> Any:
-        """Remove examples and restore optimality over those that are left.
-
-        Parameters
-        ----------
-        indices : int or array-like of int
-            Numbers of the examples, counted from zero in the order they were given to ``fit`` and
-            then ``partial_fit``. Numbers do not change when others are forgotten.
-
-        Returns
-        -------
-        self : object
-            The classifier, as if it had never seen them.
-        """
-        return super().forget(indices)
-
     def _check_forget(self, gone: np.ndarray) -> None:
         super()._check_forget(gone)
         learner = self._learner
