@@ -98,9 +98,10 @@ def _mnist_support(curves: dict[Any, Any], exact: dict[str, Any], folder: Path) 
         axis.plot(_mean(runs, "support"), _mean(runs, "error"), styles[setting], ms=3.5,
                   color=COLOURS[criterion], label=f"{criterion}, {setting}")  # fmt: skip
     for run in {run["support"]: run for run in exact.values()}.values():
-        axis.plot(run["support"], run["error"], "k*", ms=11, label="exact, clean")
+        label = f"exact, clean: {run['support']:,}"
+        axis.plot(run["support"], run["error"], "*", ms=11, label=label)
     axis.set(xlabel="support vectors", ylabel="test error, %", xscale="log", yscale="log")
-    axis.legend(frameon=False, fontsize="small")
+    axis.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
     _save(figure, folder / "active-mnist-support.png")
 
 
