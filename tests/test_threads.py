@@ -88,4 +88,10 @@ def test_a_room_hands_out_the_same_memory_and_is_empty_in_a_copy():
     assert not np.shares_memory(first, room.square(100, level=1))
     assert not np.shares_memory(first, room.side_rooms(1)[0].square(100))
     assert len(pickle.dumps(room)) < 1000
+    small = Room()
+    block = small.block(3, 5)
+    assert block.shape == (3, 5)
+    assert np.shares_memory(block, small.block(2, 7))
+    assert not np.shares_memory(block, small.block(100, 3))
+    assert small.block(100, 3).base.size < 1000  # a small model stays small
     assert not np.shares_memory(first, copy.deepcopy(room).square(100))

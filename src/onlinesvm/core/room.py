@@ -14,7 +14,7 @@ import numpy as np
 from . import smo
 
 RESERVE = 4096 * 4096
-"""Values a piece has place for at least; what is not used costs no memory."""
+"""Values a working set's piece has place for at least; what is not used costs no memory."""
 
 
 class Room:
@@ -29,19 +29,25 @@ class Room:
 
     def block(self, rows: int, columns: int, level: int = 0) -> np.ndarray:
         """Room for so many values, good until the next call at the same level."""
-        size = rows * columns
+        known = self._pieces.get(level)
+        least = 0 if known is None else len(known) + len(known) // 2
+        return self._piece(rows * columns, least, level).reshape(rows, columns)
+
+    def square(self, n: int, level: int = 0) -> np.ndarray:
+        """The same for the kernel values of a working set: whole chunks, zero beyond column n."""
+        width = smo.padded(n)
+        K = self._piece(n * width, RESERVE, level).reshape(n, width)
+        K[:, n:] = 0.0
+        return K
+
+    def _piece(self, size: int, least: int, level: int) -> np.ndarray:
+        """``size`` values; where they do not fit yet, a new piece of ``least`` or more."""
         piece = self._pieces.get(level)
         if piece is None or len(piece) < size:
             self._pieces.pop(level, None)  # before the larger one is there
             del piece
-            piece = self._pieces[level] = np.empty(max(size, RESERVE), np.float32)
-        return piece[:size].reshape(rows, columns)
-
-    def square(self, n: int, level: int = 0) -> np.ndarray:
-        """The same for the kernel values of a working set: whole chunks, zero beyond column n."""
-        K = self.block(n, smo.padded(n), level)
-        K[:, n:] = 0.0
-        return K
+            piece = self._pieces[level] = np.empty(max(size, least), np.float32)
+        return piece[:size]
 
     def side_rooms(self, count: int) -> list[Room]:
         """Rooms for workers that work at the same time."""
