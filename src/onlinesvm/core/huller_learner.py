@@ -24,8 +24,8 @@ from .support import Fresh
 from .threads import over_rows, thread_count
 
 LARGEST_BLOCK, SHARE = 256, 4
-"""A block has this part of as many examples as rows are held: their values among themselves are then
-a small part of all."""
+"""A block has at most so many examples, and at most one for every SHARE rows held: their kernel values
+among themselves are then an eighth of all at most."""
 
 _BLOCK_VALUES = 8_000_000
 
