@@ -1,9 +1,7 @@
 """The SimpleSVM estimators: exactness, coming and going of examples, leave-one-out, bad input."""
 
-import os
 import pickle
 import signal
-import sys
 import warnings
 
 import numpy as np
@@ -525,7 +523,6 @@ def test_memory_that_does_not_suffice_later(cancer):
     assert model.partial_fit(X[15:17], y[15:17]).kkt_violation_ < 1e-5
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are not delivered to oneself there")
 @pytest.mark.parametrize("kind", [SimpleSVMClassifier, SimpleSVMRegressor, SimpleSVMOneClass])
 def test_ctrl_c_leaves_a_usable_model(cancer, kind):
     X, y = cancer
@@ -534,7 +531,7 @@ def test_ctrl_c_leaves_a_usable_model(cancer, kind):
     def kernel(A, B):
         calls[0] += 1
         if calls[0] == calls[1]:
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         return pairwise_kernels(A, B, metric="rbf", gamma=0.1)
 
     model = kind(kernel=kernel, selection="sweep", block_size=5)
