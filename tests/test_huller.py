@@ -45,7 +45,7 @@ def as_fresh(X, y, kernel, C):
 
 
 def take(fresh, which):
-    return Fresh(fresh.rows.take(which), *(array[which] for array in fresh[1:]))
+    return fresh.take(which)
 
 
 # -- the twin --------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core import lasvm_block
-from onlinesvm.core.lasvm_learner import LASVM, select
+from onlinesvm.core.lasvm_learner import LASVM
 from onlinesvm.core.rows import Rows
 from onlinesvm.core.support import Fresh
 from onlinesvm.kernels import Kernel
@@ -101,7 +101,7 @@ def test_evicted_examples_lie_beyond_the_margin(classes):
     run = Run(classes, block_size=50)
     evicted = 0
     for first in range(0, 400, 50):
-        part = select(run.data, np.arange(first, first + 50))
+        part = run.data.take(np.arange(first, first + 50))
         slot = run.support.slots(part.key)
         lasvm_block.learn_block(run.support, run.kernel, part, slot)
         before, slack, alpha = run.members(), run.slack(), run.coefficients()

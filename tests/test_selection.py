@@ -19,7 +19,6 @@ from onlinesvm.core.criteria import (
     sets_of_equal_size,
     sets_until_enough,
 )
-from onlinesvm.core.lasvm_learner import select
 from onlinesvm.core.lasvm_selection import SelectiveLASVM, Urn
 
 SELECTIVE = ("gradient", "active", "autoactive")
@@ -184,11 +183,9 @@ def test_a_choice_made_ahead_is_still_among_the_best_of_its_sample():
         steps = learner._ahead()
         assert steps >= 15
         candidates = urn.draw(50 * steps, rng)
-        chosen = best_of(
-            learner._judge(select(data, candidates)), sets_of_equal_size(50 * steps, 50)
-        )
+        chosen = best_of(learner._judge(data.take(candidates)), sets_of_equal_size(50 * steps, 50))
         later = deepcopy(learner)
-        later._learn_chosen(select(data, np.unique(candidates[chosen[:-1]])), np.empty(0))
+        later._learn_chosen(data.take(np.unique(candidates[chosen[:-1]])), np.empty(0))
         last = distance(later.score(data.rows.take(candidates[-50:])))
         ranks.append((last < last[chosen[-1] - 50 * (steps - 1)]).sum())
     # Of 50: the best of the moment would have rank 0, a random one 24.5 on average.

@@ -114,10 +114,10 @@ class KernelPool:
 
     def learn(self, model: Any, i: int, label: Any) -> None:
         """One iteration with the label of example i."""
-        from .core.lasvm_learner import LASVM, select
+        from .core.lasvm_learner import LASVM
 
         self._meet(model)
-        data = select(self._fresh, slice(i, i + 1))
+        data = self._fresh.take(slice(i, i + 1))
         if getattr(model, "class_weight", None) is not None:
             data = data._replace(bound=data.bound * model._cost(np.array([label]), None, None))
         learner = getattr(model, "_learner", None)

@@ -8,7 +8,7 @@ its twin because a rounding made another pair the most violating one.
 import numpy as np
 
 from naive.lasvm import NaiveOneVsRest
-from onlinesvm.core.lasvm_learner import LASVM, select
+from onlinesvm.core.lasvm_learner import LASVM
 from onlinesvm.core.rows import Rows
 from onlinesvm.core.support import Fresh
 from onlinesvm.kernels import Kernel
@@ -48,7 +48,7 @@ class Lockstep:
 
     def visit(self, k):
         """PROCESS(k) and REPROCESS in the code, through the very loops that ``fit`` uses."""
-        self.learner.learn_singly(select(self.data, np.array([k])), self.slot_of)
+        self.learner.learn_singly(self.data.take(np.array([k])), self.slot_of)
 
     def run(self, order):
         """Both visit all examples in ``order``, compared after each."""

@@ -128,7 +128,7 @@ class Huller:
             n = self.store.n
             largest = min(LARGEST_BLOCK, max(16, _BLOCK_VALUES // (n + 1)))
             which = order[first : first + int(np.clip(n // SHARE, 1, largest))]
-            part = Fresh(fresh.rows.take(which), *(array[which] for array in fresh[1:]))
+            part = fresh.take(which)
             self._learn_block(part, slot_of)
             first += len(which)
             yield first

@@ -114,7 +114,7 @@ def join(
         support.a.fresh[:, s] = joins[:, known]
     new = np.flatnonzero((slot < 0) & joins.any(axis=0))
     if len(new):
-        part = Fresh(fresh.rows.take(new), *(array[new] for array in fresh[1:]))
+        part = fresh.take(new)
         support.append(part, grad[:, new], joins[:, new])
 
 

@@ -93,7 +93,7 @@ class LASVM:
     def _parts(self, fresh: Fresh, order: np.ndarray) -> Iterator[Fresh]:
         for first in range(0, len(order), self.block_size):
             which = order[first : first + self.block_size]
-            yield select(fresh, which)
+            yield fresh.take(which)
 
     def _learn_block(self, fresh: Fresh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
@@ -113,7 +113,7 @@ class LASVM:
         n, first = len(fresh.rows), 0
         while first < n:
             size = int(np.clip(self.support.n // 32, 1, 128))
-            few = select(fresh, slice(first, first + size))
+            few = fresh.take(slice(first, first + size))
             values = self.kernel.meet(few.rows, self.support.rows(), self.support.room)
             self.learn_known(few, values, slot_of)
             first += size
@@ -211,7 +211,7 @@ class LASVM:
         slot_of[self.support.a.key[: self.support.n]] = np.arange(self.support.n)
         for first in range(0, len(order), _SINGLES):
             which = order[first : first + _SINGLES]
-            self.learn_singly(select(data, which), slot_of)
+            self.learn_singly(data.take(which), slot_of)
             self._vectors = None
             yield min(first + _SINGLES, len(order))
 
@@ -249,7 +249,7 @@ class LASVM:
         which = np.flatnonzero(joins.any(axis=0))
         if len(which):
             slot = support.slots(data.key[which])
-            lasvm_block.join(support, select(data, which), slot, joins[:, which], grad[:, which])
+            lasvm_block.join(support, data.take(which), slot, joins[:, which], grad[:, which])
         return len(which)
 
     def converge(self, data: Fresh, slacks: np.ndarray) -> Iterator[int]:
@@ -337,8 +337,3 @@ class LASVM:
         """Decision values, (n, machines). Does not count as training."""
         vectors, alpha, bias, _ = self.expansion()
         return replace(self.kernel).product(rows, vectors, alpha) + bias
-
-
-def select(fresh: Fresh, which: np.ndarray | slice) -> Fresh:
-    """Some of the examples."""
-    return Fresh(fresh.rows.take(which), *(array[which] for array in fresh[1:]))

@@ -45,7 +45,7 @@ from .criteria import (
     sets_of_equal_size,
     sets_until_enough,
 )
-from .lasvm_learner import LASVM, select
+from .lasvm_learner import LASVM
 from .rows import Rows
 from .support import Fresh
 
@@ -92,7 +92,7 @@ class SelectiveLASVM(LASVM):
         chosen = self._seeds(data, rng, urn)
         while len(chosen):
             urn.remove(chosen)
-            self._learn_chosen(select(data, chosen), slot_of)
+            self._learn_chosen(data.take(chosen), slot_of)
             yield chosen
             chosen = self._choose(data, rng, urn)
 
@@ -115,7 +115,7 @@ class SelectiveLASVM(LASVM):
         candidates = urn.draw(steps * size, rng)
         if not len(candidates):
             return candidates
-        scores = self._judge(select(data, candidates))
+        scores = self._judge(data.take(candidates))
         self.n_looked_at += len(scores)
         if auto:
             sets = sets_until_enough(scores, self.reach, steps)
@@ -146,13 +146,13 @@ class SelectiveLASVM(LASVM):
             return
         first = 0
         while first < len(fresh.rows):
-            part = select(fresh, slice(first, first + self._ahead()))
+            part = fresh.take(slice(first, first + self._ahead()))
             first += len(part.rows)
             wanted = np.flatnonzero(self._wanted(part))
             self.n_looked_at += len(part.rows)
             self.n_learned += len(wanted)
             if len(wanted):
-                super().learn(select(part, wanted))
+                super().learn(part.take(wanted))
 
     def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
         """As ``learn`` with one dense row."""

@@ -27,7 +27,6 @@ import numpy as np
 from .numerics import REORDERED_MATH, inner, jit
 from .room import Room
 from .rows import Rows, RowStore
-from .sgd_learner import select
 from .support import Fresh
 
 # Places in BudgetArrays.state
@@ -211,7 +210,7 @@ class BudgetPerceptron:
         """Examples in order."""
         self._vectors = None
         for first in range(0, len(fresh.rows), BLOCK):
-            self._learn_block(select(fresh, slice(first, first + BLOCK)))
+            self._learn_block(fresh.take(slice(first, first + BLOCK)))
 
     def _learn_block(self, fresh: Fresh) -> None:
         n = self.store.n
@@ -259,7 +258,7 @@ class BudgetPerceptron:
     def epoch(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
         """One pass over the data set; yields how many examples are done."""
         for first in range(0, len(order), BLOCK):
-            self.learn(select(data, order[first : first + BLOCK]))
+            self.learn(data.take(order[first : first + BLOCK]))
             yield min(first + BLOCK, len(order))
 
     def finish(self) -> None:

@@ -115,7 +115,7 @@ class ExpansionLearner:
         n = len(fresh.rows)
         batch = AtHand(fresh, np.arange(n), self._from_expansion(fresh))
         for first in range(0, n, FEW):
-            part = select(fresh, slice(first, first + FEW))
+            part = fresh.take(slice(first, first + FEW))
             out = batch.outputs[:, first : first + FEW].copy()
             change = self._learn_block(part, out, np.full(len(part.rows), -1))
             if first + FEW < n:
@@ -154,11 +154,11 @@ class ExpansionLearner:
         """
         if self._hand is None or self._hand.order is not order:
             outputs = np.zeros((len(self.machines.step), len(order)))
-            self._hand = AtHand(select(data, order), order, outputs)
+            self._hand = AtHand(data.take(order), order, outputs)
         n = len(order)
         for first in range(0, n, BLOCK):
             self._vectors = None
-            part = select(self._hand.data, slice(first, first + BLOCK))
+            part = self._hand.data.take(slice(first, first + BLOCK))
             slots = self._slots(n)[part.key]
             if self.cached:
                 out = self._hand.outputs[:, first : first + BLOCK].copy()
@@ -235,8 +235,3 @@ class ExpansionLearner:
         """Decision values, (n, machines). Does not count as training."""
         vectors, alpha, bias, _ = self.expansion()
         return replace(self.kernel).product(rows, vectors, alpha) + bias
-
-
-def select(fresh: Fresh, which: np.ndarray | slice) -> Fresh:
-    """Some of the examples."""
-    return Fresh(fresh.rows.take(which), *(array[which] for array in fresh[1:]))

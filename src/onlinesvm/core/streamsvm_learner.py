@@ -180,9 +180,7 @@ class StreamSVM:
         first = 0
         while first < len(order):
             which = order[first : first + self.block]
-            taken = self._learn_block(
-                Fresh(data.rows.take(which), *(array[which] for array in data[1:]))
-            )
+            taken = self._learn_block(data.take(which))
             first += len(which)
             # many examples taken: their kernel values are asked for one by one
             size = self.block // 2 if 4 * taken > len(which) else self.block * 2
@@ -224,7 +222,7 @@ class StreamSVM:
         if len(taken):
             old, new = p.old[:K].copy(), p.new[:K, : len(taken)] / length[taken]
             old[b.state[N] :], new[b.state[N] :] = 0.0, 0.0
-            about = Fresh(fresh.rows.take(taken), *(array[taken] for array in fresh[1:]))
+            about = fresh.take(taken)
             self.centres.mix(m * K, old, new, about.rows, about)
         return taken
 

@@ -52,6 +52,10 @@ class Fresh(NamedTuple):
     diagonal: np.ndarray
     key: np.ndarray
 
+    def take(self, which: np.ndarray | slice) -> Fresh:
+        """Some of them."""
+        return Fresh(self.rows.take(which), *(array[which] for array in self[1:]))
+
 
 _PER_ROW = ("label", "bound", "diagonal", "key", "column", "handle")
 _PER_MACHINE = ("alpha", "grad", "member", "fresh")

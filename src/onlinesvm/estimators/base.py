@@ -424,5 +424,4 @@ def _with_cost(data: Any) -> Any:
     """The examples that have a cost; those of weight zero are as if absent."""
     if (data.bound > 0).all():
         return data
-    used = np.flatnonzero(data.bound > 0)
-    return type(data)(data.rows.take(used), *(array[used] for array in data[1:]))
+    return data.take(np.flatnonzero(data.bound > 0))
