@@ -362,6 +362,16 @@ def test_a_callable_kernel_that_fails_changes_nothing(kind, stream):
             np.testing.assert_array_equal(decide(model, X), values)
 
 
+@every_online
+@pytest.mark.parametrize("dtype", [np.int64, np.float64, bool, "U3"])
+def test_labels_of_a_stream_keep_their_type(kind, stream, dtype):
+    X, y = stream
+    y = np.where(y == 0, "no", "yes") if dtype == "U3" else (y > 0).astype(dtype)
+    model = make(kind).partial_fit(X[:1], y[:1]).partial_fit(X, y)
+    assert model.classes_.dtype == y.dtype
+    assert model.predict(X).dtype == y.dtype
+
+
 # -- interruption -----------------------------------------------------------------------------------
 
 

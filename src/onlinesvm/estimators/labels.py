@@ -56,8 +56,9 @@ class LabelBook:
         """New labels get the next numbers."""
         for label in labels.tolist():
             self.numbers.setdefault(label, len(self.numbers))
-        known = self.classes if not len(labels) else np.concatenate([self.classes, labels])
-        self.classes = np.unique(known)
+        parts = [part for part in (self.classes, labels) if len(part)]  # an empty one has no type
+        if parts:
+            self.classes = np.unique(np.concatenate(parts))
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Numbers of the labels in y; all are in the book."""
