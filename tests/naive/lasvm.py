@@ -6,8 +6,9 @@ support set, alpha the signed coefficients, g their gradients (eq. 9), A and B t
 Where the listing leaves a choice open, it is made as ``onlinesvm/core/lasvm.py`` documents it:
 
 - of several examples with the same extreme gradient, the first in the order of ``slots``;
-- the first ``SEEDS`` examples of each class are inserted, not processed;
-- an example that finds no possible partner in S is not kept;
+- while S holds one class only, its first ``SEEDS`` examples are inserted, not processed;
+- an example that finds no possible partner in S is not kept; b is its label then;
+- a machine starts with the first example of its second class: all rows of S join it.
 - b and delta are measured when finishing ends, as a REPROCESS that bails out leaves them alone.
 """
 
@@ -15,6 +16,12 @@ import numpy as np
 
 SEEDS = 5
 NO_CURVATURE = 1e-12  # two equal examples: the step is as long as the bounds allow
+
+
+def seeds_first(order, label):
+    """Step 1: the first SEEDS examples of each class come before all others."""
+    seeds = [k for k in order if [j for j in order if label[j] == label[k]].index(k) < SEEDS]
+    return seeds + [k for k in order if k not in seeds]
 
 
 class Slots(list):
@@ -70,8 +77,20 @@ class NaiveLASVM:
         if self.insert(k):
             self.search(k)
 
+    def start(self, k):
+        """A machine without coefficients takes all rows of S once it has both signs."""
+        if self.delta < np.inf or self.alpha[list(self.slots)].any():
+            return
+        if all(self.y[s] == self.y[k] for s in self.slots):
+            self.b = self.y[k]
+            return
+        for s in self.slots:
+            self.S.add(s)
+            self.g[s] = self.y[s]
+
     def search(self, k):
         """Steps 3 to 5 of PROCESS."""
+        self.start(k)
         i, j = (k, self.arg_min()) if self.y[k] > 0 else (self.arg_max(), k)
         if i is None or j is None:
             self.remove(k)
@@ -180,10 +199,13 @@ class NaiveOneVsRest:
         return [machine.insert(k) for machine in self.machines]
 
     def is_seed(self, k):
-        return not self.wanted(k) and self.seeds[self.label[k].item()] > 0
+        alone = all(self.label[s] == self.label[k] for s in self.slots)
+        return alone and not self.wanted(k) and self.seeds[self.label[k].item()] > 0
 
     def seed(self, k):
         self.seeds[self.label[k].item()] -= 1
+        for machine in self.machines:
+            machine.b = machine.y[k]
         return self.insert(k)
 
     def finish(self):

@@ -13,9 +13,13 @@ Symbols: a support set, c kernel cache, m machine, k the slot of the fresh examp
 Notes
 -----
 The listing puts k into S before it tests for a violation, and a REPROCESS that bails out at its
-step 2 neither evicts nor changes b and delta; so it is here. The first examples of each class
-are seeds: inserted, not processed. An example that has no possible partner in S (a stream that
-has shown one class only) is not kept, where the listing would collect it for ever.
+step 2 neither evicts nor changes b and delta; so it is here. While S holds one class only, no
+example has a partner: the first few are kept as seeds, the others are not, where the listing
+would collect them for ever; the bias of such a machine is the sign of that class. A machine
+starts with the first example of its other sign, and takes all rows of S as members then.
+
+``slack`` > 0 keeps rows at zero that lie beyond the margin by less than that. The listing has
+none; streams that are learned in blocks or small batches need it (``core/lasvm_block.py``).
 
 Finishing repeats REPROCESS until delta <= tau; where PROCESS was the last to move, a REPROCESS
 that bails out would leave a delta above tau for ever, so b and delta are measured at the end.
@@ -34,10 +38,11 @@ from .numerics import inner, jit
 from .support import MACHINE, PHASE, POSITION, SLOT, STORED, N, extremes, lower, sign, upper
 
 SEEDS = 5
-"""Examples of each class that start the support set."""
+"""Examples of a class that are kept while no other class has been seen."""
 
 MOST_REPROCESS = 100_000
-"""At most so many REPROCESS after one PROCESS; never reached but where rounding stalls them."""
+"""Maximum number of REPROCESS after one PROCESS with ``delta_max``; reached only where rounding
+stalls them."""
 
 INSERT, PROCESS, REPROCESS = range(3)
 
@@ -54,6 +59,8 @@ class FreshBlock(NamedTuple):
     joined: np.ndarray  # (machines,) whether the example at hand is new to the machine
     slot_of: np.ndarray  # key -> slot, -1 outside the support set; empty on a stream
     delta_max: float = np.inf  # REPROCESS is repeated until delta is below (section 3.5)
+    slack: float = 0.0  # rows at zero are evicted when farther than this beyond the margin
+    most: int = MOST_REPROCESS  # REPROCESS steps after one PROCESS, at most
 
 
 @inner
@@ -82,13 +89,13 @@ def _wanted(s, a):
 
 
 @inner
-def evict(m, a, c, g_max, g_min, slot_of):
-    """Step 4 of REPROCESS: forget rows at zero that lie beyond the margin."""
+def evict(m, a, c, g_max, g_min, slack, slot_of):
+    """Step 4 of REPROCESS: forget rows at zero that lie beyond the margin by ``slack``."""
     for s in range(a.count[N] - 1, -1, -1):
         if not a.member[m, s] or a.alpha[m, s] != 0.0:
             continue
         g = a.grad[m, s]
-        if (g >= g_max) if sign(s, m, a) < 0 else (g <= g_min):
+        if (g >= g_max + slack) if sign(s, m, a) < 0 else (g <= g_min - slack):
             a.member[m, s] = False
             if not _wanted(s, a):
                 release(s, a, c, slot_of)
@@ -96,7 +103,7 @@ def evict(m, a, c, g_max, g_min, slot_of):
 
 
 @inner
-def reprocess(m, a, c, tau, slot_of):
+def reprocess(m, a, c, tau, slack, slot_of):
     """REPROCESS, steps 1 to 5: 1 a step was made, 0 no violating pair, -1 a row is needed."""
     i, j = extremes(m, a)
     if i < 0 or j < 0 or a.grad[m, i] - a.grad[m, j] <= tau:
@@ -108,7 +115,7 @@ def reprocess(m, a, c, tau, slot_of):
     if i < 0 or j < 0:
         return 1
     g_max, g_min = a.grad[m, i], a.grad[m, j]
-    evict(m, a, c, g_max, g_min, slot_of)
+    evict(m, a, c, g_max, g_min, slack, slot_of)
     a.bias[m] = (g_max + g_min) / 2
     a.delta[m] = g_max - g_min
     return 1
@@ -155,6 +162,42 @@ def insert(q, fresh, a, c, row):
     return False
 
 
+@inner
+def _is_alone(label, a):
+    """Whether S holds no row of another label, so that no machine has a pair."""
+    for m in range(a.delta.shape[0]):
+        if a.delta[m] < np.inf:
+            return False
+    for s in range(a.count[N]):
+        if a.label[s] != label:
+            return False
+    return True
+
+
+@inner
+def _is_outside(k, m, a):
+    """Whether k has coefficient zero and lies on or beyond the margin."""
+    return a.alpha[m, k] == 0.0 and sign(k, m, a) * (a.grad[m, k] - a.bias[m]) <= 0.0
+
+
+@inner
+def _start(k, m, a):
+    """A machine without coefficients takes all rows of S as members once it has both signs."""
+    if a.delta[m] < np.inf:
+        return
+    y, found = sign(k, m, a), False
+    for s in range(a.count[N]):
+        if a.alpha[m, s] != 0.0:
+            return
+        found = found or sign(s, m, a) != y
+    if not found:
+        a.bias[m] = y
+        return
+    for s in range(a.count[N]):
+        a.member[m, s] = True
+        a.grad[m, s] = sign(s, m, a)
+
+
 @jit
 def online(fresh, a, c, tau, limit, row):
     """Online iterations over a block, from where the last call stopped; true when all is done.
@@ -167,28 +210,31 @@ def online(fresh, a, c, tau, limit, row):
         if a.count[PHASE] == INSERT:
             known = insert(q, fresh, a, c, row)
             k = a.count[SLOT]
-            seed = not known and fresh.seeds[fresh.label[q]] > 0
             for m in range(machines):
                 a.member[m, k] = True
             a.count[PHASE], a.count[MACHINE] = PROCESS, 0
-            if seed:
-                fresh.seeds[fresh.label[q]] -= 1
+            seeds = fresh.seeds[fresh.label[q]]
+            if not known and seeds > 0 and _is_alone(fresh.label[q], a):
+                fresh.seeds[fresh.label[q]] = seeds - 1
+                for m in range(machines):
+                    a.bias[m] = sign(k, m, a)
                 a.count[MACHINE] = machines
         while a.count[MACHINE] < machines:
             m = a.count[MACHINE]
             k = a.count[SLOT]
             if a.count[PHASE] == PROCESS:
                 if fresh.joined[m] and k >= 0:
+                    _start(k, m, a)
                     made = process(k, m, a, c, tau)
                     if made < 0:
                         return False
-                    if made == 0:
+                    if made == 0 or (fresh.slack > 0.0 and _is_outside(k, m, a)):
                         a.member[m, k] = False
                         if not _wanted(k, a):
                             release(k, a, c, fresh.slot_of)
                 a.count[PHASE] = REPROCESS
-            for _ in range(MOST_REPROCESS):
-                made = reprocess(m, a, c, tau, fresh.slot_of)
+            for _ in range(fresh.most):
+                made = reprocess(m, a, c, tau, fresh.slack, fresh.slot_of)
                 if made < 0:
                     return False
                 if made == 0 or a.delta[m] < fresh.delta_max:
@@ -203,10 +249,10 @@ def online(fresh, a, c, tau, limit, row):
 
 
 @jit
-def finish(m, a, c, tau, max_steps, slot_of):
+def finish(m, a, c, tau, slack, max_steps, slot_of):
     """Repeat REPROCESS until delta <= tau. 0: done, -1: a row is needed, 1: steps are used up."""
     for _ in range(max_steps):
-        made = reprocess(m, a, c, tau, slot_of)
+        made = reprocess(m, a, c, tau, slack, slot_of)
         if made == 0:
             i, j = extremes(m, a)
             if i >= 0 and j >= 0:

@@ -48,7 +48,18 @@ COMPANY = 1024
 FEWEST_COMPANY = 256
 
 SLACK = 0.1
-"""Members at zero leave when they lie this far beyond the margin."""
+"""In ``fit``, members at zero leave when they lie this far beyond the margin: they get a second
+look."""
+
+STREAM_SLACK = 1.0
+"""The same on a stream, where what has left is lost."""
+
+STREAM_DELTA, STREAM_GOAL = 2.0, 1.0
+"""On a stream, a machine whose delta exceeds the first is optimised until it is the second: with a
+large C, steps on the newest examples alone leave delta so large that the bias means nothing."""
+
+ALONE = 2048
+"""Rows kept while all examples seen are of one class."""
 
 ROUGH = 0.1
 """Gap to which the machines are optimised before the second look."""
@@ -58,6 +69,13 @@ NEAR = 1.0
 
 REENTER = 0.02
 """Slack from which they join then."""
+
+LOOKS = 10
+"""Maximum number of looks, where the first examples misled."""
+
+SAMPLE, MISLED = 256, 0.05
+"""They did if more than this share is misclassified: of a sample of those turned away far from the
+margin, or, as a share of S, of those that the second look admits."""
 
 
 def judge(
@@ -77,17 +95,42 @@ def learn_block(support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray) -
 
     Returns the slacks (machines, n), -inf where an example joined.
     """
-    if support.n == 0:
-        grad = support.signs(fresh.label)
-        joins, slack = np.ones(grad.shape, bool), np.full(grad.shape, -np.inf)
-    else:
+    started = support.started()
+    if started.any():
         grad, slack = judge(support, kernel, fresh, slot)
         joins = slack > 0
+    else:
+        grad, slack = support.signs(fresh.label), np.zeros((support.machines, len(fresh.rows)))
+        joins = np.zeros(slack.shape, bool)
+    ready = _start(support, fresh, started)
+    joins[ready] = True
+    if not (started | ready).any():  # one class so far: some rows to start from later
+        joins[:, : max(0, ALONE - support.n)] = True
+    known = np.flatnonzero(slot >= 0)
+    joins[:, known] &= ~support.a.member[:, slot[known]]
     join(support, fresh, slot, joins, grad)
-    if joins.any():
+    if joins.any() and (started | ready).any():
         _absorb(support, kernel)
         support.measure()
     return np.where(joins, -np.inf, slack)
+
+
+def _start(support: Support, fresh: Fresh, started: np.ndarray) -> np.ndarray:
+    """Which machines start with these examples: both signs are there for the first time.
+
+    They take all rows of S as members. The bias of one that has seen one sign only is that sign;
+    it keeps no rows of its own where other machines do.
+    """
+    own, new = support.signs(), support.signs(fresh.label)
+    signs = np.concatenate([own, new], axis=1)
+    both = (signs > 0).any(axis=1) & (signs < 0).any(axis=1)
+    ready, waiting = both & ~started, ~both & ~started
+    support.a.member[ready, : support.n] = True
+    support.a.grad[ready, : support.n] = own[ready]
+    support.a.bias[waiting] = signs[waiting, 0]
+    if (started | ready).any():
+        support.a.member[waiting, : support.n] = False
+    return ready
 
 
 def judge_alone(
@@ -180,15 +223,15 @@ def _optimise_set(support: Support, kernel: Any, m: int, W: np.ndarray, K: np.nd
         support.a.grad[m, rest] -= product[:, 0]
 
 
-def evict(support: Support) -> tuple[np.ndarray, np.ndarray]:
-    """Members at zero beyond the margin leave.
+def evict(support: Support, beyond: float) -> tuple[np.ndarray, np.ndarray]:
+    """Members at zero that lie farther than ``beyond`` the margin leave.
 
     Returns the keys of those that left a machine, and the slacks (machines, keys) there.
     """
     n = support.n
     alpha, member = support.alpha(), support.a.member[:, :n]
     slack = support.signs() * (support.a.grad[:, :n] - support.a.bias[:, None])
-    leaves = member & (alpha == 0.0) & (slack < -SLACK)
+    leaves = member & (alpha == 0.0) & (slack < -beyond)
     gone = np.flatnonzero(leaves.any(axis=0))
     keys = support.a.key[gone]
     slacks = np.where(leaves[:, gone], slack[:, gone], -np.inf)

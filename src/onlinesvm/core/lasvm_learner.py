@@ -21,13 +21,34 @@ from .cache import KernelCache, keep_row, make_cache, widen
 from .rows import Rows
 from .support import NEED, PHASE, POSITION, STORED, Fresh, Support
 
-FEW = 32
+FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
+
+STREAM_REPROCESS = 20
+"""Maximum number of REPROCESS after one PROCESS of a stream."""
+
+REPROCESS_STEPS = 20
+"""Finishing as listed goes on for this many steps for each row, then by working sets."""
+
+MOST_FAILURES = 20
+"""Convergence is given up after this many optimisations that did not reach the tolerance."""
+
+_CHUNK_STEPS = 20_000
+"""REPROCESS steps of one compiled call."""
 
 _SINGLES = 256
 """Examples between two signs of progress when they are learned one by one."""
 
 _NO_SLOTS = np.empty(0, np.int64)
+
+
+def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """``order`` with a few examples of each class at its beginning (step 1 of the listing)."""
+    by_label = np.argsort(label[order], kind="stable")
+    count = np.bincount(label[order])
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
+    seeds = np.sort(by_label[rank < lasvm.SEEDS])
+    return np.concatenate([order[seeds], np.delete(order, seeds)])
 
 
 class LASVM:
@@ -52,6 +73,7 @@ class LASVM:
         self.support = Support(like, [1] if n_labels <= 2 else list(range(n_labels)))
         self.cache: KernelCache | None = None
         self.converged = False
+        self._shallow = 0  # examples learned one by one since the last optimisation in depth
         self._vectors: Any = None
         self._one: Any = None
 
@@ -59,6 +81,15 @@ class LASVM:
     def singly(self) -> bool:
         """Whether examples are learned one by one, as listed."""
         return self.block_size == 1 or self.budget is not None
+
+    @property
+    def depth(self) -> tuple[float, float, int]:
+        """How far one example is optimised, one by one: delta_max, slack and most REPROCESS."""
+        if self.singly:
+            return self.delta_max, 0.0, lasvm.MOST_REPROCESS
+        if self.delta_max < np.inf:
+            return self.delta_max, lasvm_block.STREAM_SLACK, lasvm.MOST_REPROCESS
+        return lasvm_block.STREAM_DELTA, lasvm_block.STREAM_SLACK, STREAM_REPROCESS
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {
@@ -86,22 +117,43 @@ class LASVM:
         self._vectors = None
         if self.singly or len(fresh.rows) < FEW:
             self.learn_singly(fresh, _NO_SLOTS)
+            self._deepen(len(fresh.rows))
             return
         for part in self._parts(fresh, np.arange(len(fresh.rows))):
-            self._learn_block(part)
+            self._learn_block(part, lasvm_block.STREAM_SLACK)
+
+    def _deepen(self, count: int) -> None:
+        """After ``count`` more single examples of a stream: optimise in depth, now and then."""
+        self._shallow += count
+        if self.singly or self._shallow < max(FEW, self.support.n // FEW):
+            return
+        self._shallow = 0
+        if self._reduce_stream_delta():
+            lasvm_block.evict(self.support, lasvm_block.STREAM_SLACK)
+
+    def _reduce_stream_delta(self) -> bool:
+        """Optimise a stream's model whose delta is large. Returns whether it was."""
+        large = bool(
+            (self.support.started() & (self.support.a.delta > lasvm_block.STREAM_DELTA)).any()
+        )
+        if large:
+            self.finish(lasvm_block.STREAM_GOAL)
+        return large
 
     def _parts(self, fresh: Fresh, order: np.ndarray) -> Iterator[Fresh]:
         for first in range(0, len(order), self.block_size):
             which = order[first : first + self.block_size]
             yield fresh.take(which)
 
-    def _learn_block(self, fresh: Fresh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _learn_block(self, fresh: Fresh, slack: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
         self.cache = self._vectors = None
         slot = self.support.slots(fresh.key)
-        slack = lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
+        slacks = lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
         self._reduce_delta()
-        return slack, *lasvm_block.evict(self.support)
+        if slack == lasvm_block.STREAM_SLACK:
+            self._reduce_stream_delta()
+        return slacks, *lasvm_block.evict(self.support, slack)
 
     def _reduce_delta(self) -> None:
         """Section 3.5, for many examples at a time: optimise until delta < delta_max."""
@@ -127,7 +179,7 @@ class LASVM:
         a.column[:n] = a.handle[:n] = np.arange(n)
         a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
         joined = np.zeros(support.machines, bool)
-        block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, self.delta_max)
+        block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, *self.depth)
         limit = self.budget or 0
         row = np.empty(n + len(fresh.rows), np.float32)
         if lasvm.online(block, a, self.cache, self.tau, limit, row):
@@ -136,7 +188,12 @@ class LASVM:
             self._go_on(block, row, fresh.rows, limit)
 
     def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
-        """One dense example, float32 and shifted like the others, with a compiled kernel."""
+        """One dense example of a stream, float32 and shifted like the others."""
+        self.process_one(x, label, bound, diagonal)
+        self._deepen(1)
+
+    def process_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
+        """PROCESS and REPROCESS for one dense example, with a compiled kernel."""
         support, one = self.support, self._one
         if one is None or not one.fits(support, self.cache):
             one = self._prepare_one()
@@ -158,7 +215,7 @@ class LASVM:
         self.support.store.reserve(len(self.support.a.label))
         self._one = OneByOne(
             self.support, self.cache, self.seeds, self.kernel.params, self.tau,
-            self.budget or 0, self.delta_max,
+            self.budget or 0, *self.depth,
         )  # fmt: skip
         return self._one
 
@@ -195,13 +252,15 @@ class LASVM:
         those turned away.
         """
         self._vectors = None
+        if self.support.n == 0:
+            order = seeds_first(order, data.label)
         if self.singly:
             yield from self._epoch_singly(data, order)
             return
         done = 0
         for part in self._parts(data, order):
             done += len(part.rows)
-            slack, gone, gone_slack = self._learn_block(part)
+            slack, gone, gone_slack = self._learn_block(part, lasvm_block.SLACK)
             slacks[:, part.key] = slack
             slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
             yield done
@@ -220,23 +279,51 @@ class LASVM:
         return -(-n // (_SINGLES if self.singly else self.block_size))
 
     def second_look(self, data: Fresh, slacks: np.ndarray) -> None:
-        """Examples turned away near the margin are judged by the model as it is now."""
+        """Examples turned away near the margin are judged by the model as it is now.
+
+        One look is enough where examples came in random order. Where the first ones misled (sorted
+        rows, a class that came late), some of those turned away are misclassified by now: then
+        all are judged, until the model has stopped changing.
+        """
         if self.singly:
             return
         self.finish(max(self.tau, lasvm_block.ROUGH))
-        gone, gone_slack = lasvm_block.evict(self.support)
+        gone, gone_slack = lasvm_block.evict(self.support, lasvm_block.SLACK)
         slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
         threshold = np.full(self.support.machines, lasvm_block.REENTER)
-        self._enter(data, slacks, lasvm_block.NEAR, threshold)
+        for _ in range(lasvm_block.LOOKS):
+            misled = self._is_misled(data, slacks)
+            reach = np.inf if misled else lasvm_block.NEAR
+            entered = self._enter(data, slacks, reach, threshold)
+            if not misled and (entered > 1.0).sum() <= lasvm_block.MISLED * self.support.n:
+                return
+            self.finish(max(self.tau, lasvm_block.ROUGH))
 
-    def _enter(self, data: Fresh, slacks: np.ndarray, reach: float, threshold: np.ndarray) -> int:
-        """Machines judge what they lack, by themselves as they are, and take what has more slack.
+    def _is_misled(self, data: Fresh, slacks: np.ndarray) -> bool:
+        """Whether some of the examples turned away far from the margin are misclassified now."""
+        for m in range(self.support.machines):
+            far = np.isfinite(slacks[m]) & (slacks[m] <= -lasvm_block.NEAR)
+            far[self.support.a.key[: self.support.n]] = False
+            which = np.flatnonzero(far)
+            sample = which[:: max(1, len(which) // lasvm_block.SAMPLE)]
+            if len(sample):
+                _, slack = lasvm_block.judge_alone(self.support, self.kernel, m, data, sample)
+                if (slack > 1.0).mean() > lasvm_block.MISLED:
+                    return True
+        return False
 
-        Examples that were farther out than ``reach`` are not looked at.
+    def _enter(
+        self, data: Fresh, slacks: np.ndarray, reach: float, threshold: np.ndarray
+    ) -> np.ndarray:
+        """Each machine scores the examples that are not its members, and admits those whose
+        slack exceeds ``threshold``. Returns the slacks with which they were admitted.
+
+        Examples that were farther out than ``reach`` are not scored.
         """
         self.cache = None
         support, size = self.support, max(self.block_size, 2048)
         joins, grad = np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
+        admitted = [np.empty(0)]
         for m in range(support.machines):
             near = slacks[m] > -reach if reach < np.inf else np.ones(slacks.shape[1], bool)
             near[support.a.key[: support.n][support.a.member[m, : support.n]]] = False
@@ -246,34 +333,36 @@ class LASVM:
                 grad[m, part], slack = lasvm_block.judge_alone(support, self.kernel, m, data, part)
                 joins[m, part] = slack > threshold[m]
                 slacks[m, part] = np.where(joins[m, part], -np.inf, slack)
+                admitted.append(slack[joins[m, part]])
         which = np.flatnonzero(joins.any(axis=0))
         if len(which):
             slot = support.slots(data.key[which])
             lasvm_block.join(support, data.take(which), slot, joins[:, which], grad[:, which])
-        return len(which)
+        return np.concatenate(admitted)
 
     def converge(self, data: Fresh, slacks: np.ndarray) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
         self.converged, reach = False, lasvm_block.NEAR
-        for _ in range(1000):
-            entered = self._admit_violators(data, slacks, reach)
+        done, failures = True, 0
+        while failures < MOST_FAILURES:
+            entered = len(self._admit_violators(data, slacks, reach))
             if entered == 0 and reach == np.inf:
-                self.converged = True
+                self.converged = done
                 return
             reach = np.inf if entered == 0 else lasvm_block.NEAR
             if entered:
                 done = self.finish()
+                failures += not done
                 yield entered
-                if not done:
-                    return
 
-    def _admit_violators(self, data: Fresh, slacks: np.ndarray, reach: float) -> int:
-        """Bring in examples that violate by more than tau, judged by g_max and g_min of S.
+    def _admit_violators(self, data: Fresh, slacks: np.ndarray, reach: float) -> np.ndarray:
+        """Bring in examples that may violate by more than tau, with S or with each other.
 
         y = +1 violates with g_min = b - delta / 2, y = -1 with g_max: slack + delta / 2 > tau.
+        Two examples outside S violate with each other only if the slack of one exceeds tau / 2.
         """
         self.support.measure()
-        threshold = self.tau - self.support.a.delta / 2
+        threshold = np.minimum(self.tau - self.support.a.delta / 2, self.tau / 2)
         return self._enter(data, slacks, reach, threshold)
 
     # -- finishing ------------------------------------------------------------------------
@@ -294,25 +383,52 @@ class LASVM:
         return done
 
     def _finish_singly(self, m: int) -> bool:
-        """Step 3 of the listing. Evicted rows are gone from the store at once."""
+        """Step 3 of the listing. Evicted rows are gone from the store at once.
+
+        REPROCESS takes the pair that violates most, which can zig-zag for ever at a large C: after
+        some steps for each row, second-order steps on working sets go on.
+        """
         support = self.support
         self._make_room(support.n)
         support.a.count[STORED] = support.n
         support.a.handle[: support.n] = np.arange(support.n)
-        for _ in range(1_000_000):
-            state = lasvm.finish(m, support.a, self.cache, self.tau, 100_000, _NO_SLOTS)
+        left = max(_CHUNK_STEPS, REPROCESS_STEPS * support.n)
+        while left > 0:
+            steps = min(left, _CHUNK_STEPS)
+            state = lasvm.finish(m, support.a, self.cache, self.tau, 0.0, steps, _NO_SLOTS)
             support.settle(support.rows())
             if state == 0:
                 return True
             if state < 0:
                 self._fetch_row(int(support.a.count[NEED]))
-        return False
+            else:
+                left -= steps
+        return self._finish_by_sets(m)
+
+    def _finish_by_sets(self, m: int) -> bool:
+        """Optimise machine m by working sets; then its rows at zero beyond the margin leave."""
+        support = self.support
+        done = working_set.optimise(support, self.kernel, m, self.tau, self.cache_size)
+        self.refresh()
+        support.measure()
+        lasvm_block.evict(support, max(0.0, float(support.a.delta[m]) / 2))
+        self.cache = None
+        return done
 
     def refresh(self) -> None:
         """Gradients anew from the coefficients: what drift there was is gone."""
-        support = self.support
-        product = self.kernel.product(support.rows(), *support.expansion())
-        support.a.grad[:, : support.n] = support.signs() - product.T
+        support, a = self.support, self.support.a
+        rows, alpha, n = support.rows(), support.alpha(), support.n
+        used = np.flatnonzero(alpha.any(axis=0))
+        place = np.full(n, -1)
+        place[used] = np.arange(len(used))
+        vectors, signs = rows.take(used), support.signs()
+        for first in range(0, n, _SINGLES):
+            part = np.arange(first, min(first + _SINGLES, n))
+            K = self.kernel.block(rows.take(part), vectors)
+            own = np.flatnonzero(place[part] >= 0)
+            K[own, place[part[own]]] = a.diagonal[part[own]]
+            a.grad[:, part] = signs[:, part] - alpha[:, used] @ K.T.astype(np.float64)
 
     # -- what was learned -----------------------------------------------------------------
 

@@ -54,7 +54,7 @@ def _settle(x, x_square, rows, squares, a):
 
 @jit
 def _learn(
-    x, label, bound, diagonal, code, gamma, coef0, degree, tau, limit, delta_max,
+    x, label, bound, diagonal, code, gamma, coef0, degree, tau, limit, delta_max, slack, most,
     rows, squares, row, *parts,
 ):  # fmt: skip
     """Learn x; the number of rows in use afterwards, or -1: a kernel row is needed.
@@ -62,7 +62,7 @@ def _learn(
     ``rows`` has room for eight rows more than are in use. Where a row is needed, the caller
     settles the rows and the pass goes on in ``lasvm.online``.
     """
-    fresh = lasvm.FreshBlock(*parts[:8], delta_max)  # type: ignore[call-arg]
+    fresh = lasvm.FreshBlock(*parts[:8], delta_max, slack, most)  # type: ignore[call-arg]
     a, c = SupportArrays(*parts[8:22]), KernelCache(*parts[22:])
     fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
     n = a.count[N]
@@ -89,7 +89,7 @@ class OneByOne:
 
     def __init__(
         self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: KernelParams,
-        tau: float, limit: int, delta_max: float,
+        tau: float, limit: int, delta_max: float, slack: float, most: int,
     ):  # fmt: skip
         store, capacity = support.store, len(support.a.label)
         self.a, self.cache, self.dense = support.a, cache, store.dense
@@ -105,8 +105,10 @@ class OneByOne:
             joined=np.zeros(support.machines, bool),
             slot_of=np.empty(0, np.int64),
             delta_max=delta_max,
+            slack=slack,
+            most=most,
         )
-        numbers = (*kernel, tau, limit, delta_max)
+        numbers = (*kernel, tau, limit, delta_max, slack, most)
         arrays = (store.dense, store.squares, self.row, *self.block[:8], *support.a, *cache)
         self._rest = numbers + arrays
 

@@ -229,7 +229,7 @@ def is_of_pool(learner: LASVM) -> bool:
 def learn_dense(learner: LASVM, fresh: Fresh) -> None:
     """One example of the pool, dense, in one compiled call."""
     row = np.asarray(fresh.rows.values)[0]
-    learner.learn_one(row, int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0]))
+    learner.process_one(row, int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0]))
     slot = learner.support.a.count[SLOT]
     if slot >= 0:
         learner.support.a.key[slot] = fresh.key[0]

@@ -22,8 +22,8 @@ are not evicted, because section 3.5 warns of the loss. They are few: most examp
 the boundary stay support vectors.
 
 *Streams.* ``learn`` looks at each example that comes and learns those that the criterion wants:
-within 1 + delta / 2 of the boundary (active), y f < 1 + delta / 2 (gradient, eq. 11). Seeds and
-examples of labels without support vectors are always learned.
+within 1 + delta / 2 of the boundary (active), y f < 1 + delta / 2 (gradient, eq. 11). Examples of
+a label of which fewer than ``SEEDS`` were learned, or none is a support vector, always are.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from .criteria import (
     sets_of_equal_size,
     sets_until_enough,
 )
+from .lasvm import SEEDS
 from .lasvm_learner import LASVM
 from .rows import Rows
 from .support import Fresh
@@ -59,9 +60,19 @@ class SelectiveLASVM(LASVM):
     def __init__(self, *args: Any, selection: str, sample_size: int, **settings: Any):
         super().__init__(*args, **settings)
         self.selection, self.sample_size = selection, sample_size
-        self.n_looked_at = self.n_learned = 0
+        self.n_looked_at = 0
+        self._learned = np.zeros(self.n_labels, np.int64)  # examples learned of each label
         self._set_size = float(MOST)  # candidates that AUTOACTIVE needed for a choice, of late
         self.everything = False  # whether a stream is learned without choosing
+
+    @property
+    def n_learned(self) -> int:
+        return int(self._learned.sum())
+
+    def add_label(self) -> None:
+        """One more label, of which nothing was learned."""
+        super().add_label()
+        self._learned = np.append(self._learned, 0)
 
     def score(self, rows: Rows) -> np.ndarray:
         """Decision values (n, machines). Counts as training."""
@@ -98,12 +109,10 @@ class SelectiveLASVM(LASVM):
 
     def _seeds(self, data: Fresh, rng: np.random.RandomState, urn: Urn) -> np.ndarray:
         """Step 1: a few random examples of each class, where it has none yet."""
-        if not self.seeds.any():
+        if self.support.n:
             return self._choose(data, rng, urn)
         order = rng.permutation(np.flatnonzero(urn.weight))
-        return np.concatenate(
-            [order[data.label[order] == c][: self.seeds[c]] for c in range(self.n_labels)]
-        )
+        return np.concatenate([order[data.label[order] == c][:SEEDS] for c in range(self.n_labels)])
 
     def _choose(self, data: Fresh, rng: np.random.RandomState, urn: Urn) -> np.ndarray:
         """The next examples, one for each step ahead."""
@@ -127,12 +136,11 @@ class SelectiveLASVM(LASVM):
 
     def _learn_chosen(self, fresh: Fresh, slot_of: np.ndarray) -> None:
         self._vectors = None
-        self.n_learned += len(fresh.rows)
+        self._learned += np.bincount(fresh.label, minlength=self.n_labels)
         if self.singly:
             self.learn_singly(fresh, slot_of)
             return
         self.cache = None
-        self.seeds = np.maximum(self.seeds - np.bincount(fresh.label, minlength=self.n_labels), 0)
         slot = self.support.slots(fresh.key)
         lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
         self._reduce_delta()
@@ -150,8 +158,8 @@ class SelectiveLASVM(LASVM):
             first += len(part.rows)
             wanted = np.flatnonzero(self._wanted(part))
             self.n_looked_at += len(part.rows)
-            self.n_learned += len(wanted)
             if len(wanted):
+                self._learned += np.bincount(part.label[wanted], minlength=self.n_labels)
                 super().learn(part.take(wanted))
 
     def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
@@ -161,7 +169,7 @@ class SelectiveLASVM(LASVM):
             self.n_looked_at += 1
             if not self._wanted(Fresh(Rows.of(x[None, :]), *alone))[0]:
                 return
-            self.n_learned += 1
+            self._learned[label] += 1
         super().learn_one(x, label, bound, diagonal)
 
     def _wanted(self, fresh: Fresh) -> np.ndarray:
@@ -169,7 +177,7 @@ class SelectiveLASVM(LASVM):
         present = np.bincount(self.support.a.label[: self.support.n], minlength=self.n_labels)
         if np.count_nonzero(present) < 2:
             return np.ones(len(fresh.rows), bool)
-        always = (self.seeds[fresh.label] > 0) | (present[fresh.label] == 0)
+        always = (self._learned[fresh.label] < SEEDS) | (present[fresh.label] == 0)
         return always | (self._judge(fresh) < self.reach)
 
 

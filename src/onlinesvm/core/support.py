@@ -139,6 +139,10 @@ class Support:
     def alpha(self) -> np.ndarray:
         return self.a.alpha[:, : self.n]
 
+    def started(self) -> np.ndarray:
+        """Whether each machine has a coefficient: it has seen both signs."""
+        return np.asarray(self.alpha().any(axis=1))
+
     def expansion(self) -> tuple[Rows, np.ndarray]:
         """The rows that carry a coefficient in some machine, and their coefficients."""
         alpha = self.alpha()
@@ -238,17 +242,13 @@ class Support:
         )
 
     def add_machine(self, label: int) -> None:
-        """A machine for a new label: all rows so far are its counter-examples."""
-        capacity, n = len(self.a.label), self.n
-        grad = np.zeros((1, capacity))
-        grad[0, :n] = -1.0
-        member = np.zeros((1, capacity), bool)
-        member[0, :n] = True
+        """A machine for a new label; with its first example all rows become its members."""
+        none, zeros = np.zeros((1, len(self.a.label)), bool), np.zeros((1, len(self.a.label)))
         self.a = self.a._replace(
-            alpha=np.concatenate([self.a.alpha, np.zeros((1, capacity))]),
-            grad=np.concatenate([self.a.grad, grad]),
-            member=np.concatenate([self.a.member, member]),
-            fresh=np.concatenate([self.a.fresh, np.zeros_like(member)]),
+            alpha=np.concatenate([self.a.alpha, zeros]),
+            grad=np.concatenate([self.a.grad, zeros]),
+            member=np.concatenate([self.a.member, none]),
+            fresh=np.concatenate([self.a.fresh, none]),
             positive=np.append(self.a.positive, label),
             bias=np.append(self.a.bias, -1.0),
             delta=np.append(self.a.delta, np.inf),

@@ -14,6 +14,7 @@ Everything that can be wrong with the input is found before the learner sees any
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -21,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
@@ -210,7 +212,7 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 learner.add_label()
         with Interruptible():
             learner.learn(data)
-            self._learner, self._book = learner, book
+            self._learner, self._book, self._kernel = learner, book, learner.kernel
 
     def finish(self) -> Any:
         """Run the algorithm's finishing step on what was learned; learning may go on after it.
@@ -222,8 +224,20 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         """
         check_is_fitted(self)
         with Interruptible():
-            self._learner.finish()
+            done = self._learner.finish()
+        if done is False:
+            self._warn_of_tolerance()
         return self
+
+    def _warn_of_tolerance(self) -> None:
+        """Say that the finishing step ended before the tolerance was reached."""
+        warnings.warn(
+            f"{type(self).__name__} stopped before it reached tol={getattr(self, 'tol', None)}: "
+            "single-precision kernel values allow no further progress. Use a larger tol or a "
+            "smaller C, or scale the features.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
     # -- checks ---------------------------------------------------------------------------
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.criteria import SELECTIONS
@@ -81,7 +79,8 @@ class LASVMClassifier(OnlineKernelClassifier):
     cache_size : float, default=200
         Memory for kernel values among support vectors, in MB.
     shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order.
+        Whether ``fit`` visits the examples in random order. Rows that are sorted are no harm
+        without it, except with ``block_size=1`` or ``budget``, which look at each example once.
     n_jobs : int or None, default=None
         Threads; None is all cores.
     random_state : int, RandomState instance or None, default=None
@@ -309,12 +308,7 @@ class LASVMClassifier(OnlineKernelClassifier):
             yield from progress.epoch("converge", learner.converge(data, slacks), None)
             done = learner.converged
         if not done:
-            warnings.warn(
-                f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
-                "allow no further progress. Use a larger tol, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+            self._warn_of_tolerance()
 
     def _check_together(self) -> None:
         """Refuse settings that contradict each other."""
