@@ -63,11 +63,28 @@ class Kernel:
     @property
     def params(self) -> KernelParams:
         """The kernel as compiled loops take it."""
+        from .core.rbf import LARGEST_GAMMA
         from .core.tiles import KernelCode, KernelParams
 
-        return KernelParams(
-            KernelCode[self.name], np.float32(self.gamma), np.float32(self.coef0), int(self.degree)
-        )
+        gamma = np.float32(min(self.gamma, LARGEST_GAMMA))
+        return KernelParams(KernelCode[self.name], gamma, np.float32(self.coef0), int(self.degree))
+
+    @property
+    def far(self) -> float:
+        """|x|^2 above which a row needs more digits than single precision has (``core.rbf``)."""
+        from .core.rbf import FAR_ROW
+
+        gamma = float(self.params.gamma) if self.name == "rbf" else 0.0
+        return FAR_ROW / gamma if gamma > 0.0 else np.inf
+
+    def dot_error(self, rows: Rows) -> float:
+        """Bound on the relative error of values among ``rows`` that dot products alone give."""
+        from .core.rbf import dot_rounding
+
+        if self.name != "rbf" or not len(rows):
+            return 0.0
+        error = 2.0**-24 * dot_rounding(rows.n_features) * 2.0 * float(rows.squares.max())
+        return float(self.params.gamma) * error
 
     def block(self, X: Rows, Z: Rows, out: np.ndarray | None = None) -> np.ndarray:
         """k(x_i, z_j) for all pairs, float32 of shape (n, m).
@@ -122,8 +139,9 @@ class Kernel:
                 first, last, out,
             )  # fmt: skip
         return lambda first, last: tiles.dense_block(
-            X.values, X.squares, Z.values, Z.squares, mirrored, params, column, first, last, out
-        )
+            X.values, X.low, X.squares, Z.values, Z.low, Z.squares, mirrored, params, column,
+            first, last, out,
+        )  # fmt: skip
 
     def product(self, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
         """sum_j k(x_i, z_j) coef[c, j] for every machine c: float64 of shape (n, machines)."""
@@ -152,11 +170,12 @@ class Kernel:
         else:
             self._over_rows(
                 lambda a, b: tiles.dense_product(
-                    X.values, X.squares, Z.values, Z.squares, coef, self.params, a, b, out
+                    X.values, X.low, X.squares, Z.values, Z.low, Z.squares, coef, self.params,
+                    a, b, out,
                 ),
                 X,
                 Z,
-            )
+            )  # fmt: skip
         return out
 
     def diagonal(self, X: Rows) -> np.ndarray:

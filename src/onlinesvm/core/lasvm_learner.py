@@ -135,18 +135,27 @@ class LASVM:
         else:
             self._go_on(block, row, fresh.rows, limit)
 
-    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
-        """One dense example, float32 and shifted like the others, with a compiled kernel."""
+    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+        """One dense example, float32 and shifted like the others, with a compiled kernel.
+
+        False: it, or a row that is held, needs a second part (``rbf``); nothing was done.
+        """
         support, one = self.support, self._one
+        if support.store.has_second_parts():
+            return False
         if one is None or not one.fits(support, self.cache):
             one = self._prepare_one()
-        self._vectors = None
         store = support.store
+        n = one.learn(x, label, bound, diagonal)
+        if n == -2:
+            return False
+        self._vectors = None
         self.kernel.n_evaluations += store.n + 1
-        store.n = one.learn(x, label, bound, diagonal)
-        if store.n < 0:
+        store.n = n
+        if n < 0:
             store.n = int(support.a.count[STORED])
             self._go_on(one.block, one.row, Rows.of(x[None, :]), self.budget or 0)
+        return True
 
     def _prepare_one(self) -> Any:
         """Bind the arrays that ``learn_one`` uses again and again."""

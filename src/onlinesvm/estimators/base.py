@@ -273,19 +273,22 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             and X.shape[1] >= SPARSE_FROM
             and np.count_nonzero(X[:1000]) < SPARSE_BELOW * X[:1000].size
         )
-        shifts = dense and not self._packs and self._kernel.ignores_shift
-        self._centre = X.mean(axis=0) if shifts else None
+        self._centre, self._sparse = None, self._packs or not dense
+        if self._kernel.ignores_shift:
+            from ..core.centre import centre_of
+
+            self._centre = centre_of(X, self._kernel.gamma, self._sparse)
 
     def _rows(self, X: Any, key: np.ndarray | None = None) -> Any:
         from ..core.rows import Rows
 
+        far = self._kernel.far
         if self._packs and not sparse.issparse(X):
-            rows = Rows.packed(X, key)
-        elif sparse.issparse(X) and self._centre is not None:
-            # The model is dense and shifted; a block at a time, it fits.
-            rows = Rows.of(X.toarray(), self._centre, key)
+            rows = Rows.packed(X, self._centre, key, far)
         else:
-            rows = Rows.of(X, self._centre, key)
+            if sparse.issparse(X) and self._centre is not None and not self._sparse:
+                X = X.toarray()  # The model is dense and shifted; a block at a time, it fits.
+            rows = Rows.of(X, self._centre, key, far)
         _check_size(rows.squares)
         return rows
 

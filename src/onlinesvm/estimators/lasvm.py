@@ -265,7 +265,8 @@ class LASVMClassifier(OnlineKernelClassifier):
             from ..core.rows import Rows
 
             diagonal = self._kernel.diagonal(Rows.of(row[None, :]))[0]
-        learner.learn_one(row, label, self.C * sample_weight, diagonal)
+        if not learner.learn_one(row, label, self.C * sample_weight, diagonal):
+            return self.partial_fit(np.asarray(x)[None, :], [y], sample_weight=[sample_weight])
         return self
 
     @property
