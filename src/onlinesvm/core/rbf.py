@@ -26,8 +26,8 @@ import math
 import numpy as np
 
 from .apart import apart
-from .numerics import ORDERED_MATH, REORDERED_MATH, inner
-from .vector import LANES, bits_float, float_bits
+from .numerics import ORDERED_MATH, inner
+from .vector import LANES, bits_float, float_bits, panel_squares
 
 TOLERANCE = 7e-6
 """Largest error of a value from dot products; with the other roundings it stays below 1e-5."""
@@ -38,6 +38,9 @@ FAR_ROW = 1024.0
 
 LARGEST_GAMMA = 1e38
 """Larger ones stand for this one: gamma log2(e) must be a finite float32."""
+
+MANY = 8
+"""From so many of 64 pairs on, differences are computed for all 64 at once."""
 
 _UNIT = np.float32(2.0**-24)
 _LOG2_E = np.float32(math.log2(math.e))
@@ -127,15 +130,14 @@ def _needs_differences(power, square, c, scale, limit):
     return square > limit and power >= _noticed(square, scale * (_UNIT * c))
 
 
-@inner(fastmath=REORDERED_MATH)
+@inner(fastmath=ORDERED_MATH)
 def _dense_square(x, x_low, z, z_low):
-    """|x - z|^2 of dense rows, summed in float64: the same for the rows kept sparse."""
-    apart()
-    total = 0.0
+    """|x - z|^2 of dense rows, features in order, as ``panel_squares`` sums them."""
+    total = _ZERO
     for j in range(x.shape[0]):
-        d = np.float64((x[j] - z[j]) + (x_low[j] - z_low[j]))
+        d = (x[j] - z[j]) + (x_low[j] - z_low[j])
         total += d * d
-    return np.float32(total)
+    return total
 
 
 @inner
@@ -144,61 +146,117 @@ def _low(rows, p):
     return rows.low[p] if rows.low.shape[0] else _ZERO
 
 
-@inner
+@inner(fastmath=ORDERED_MATH)
 def _sparse_square(X, i, Z, j):
-    """|x_i - z_j|^2 of sparse rows, features in order."""
-    apart()
+    """The same for sparse rows: features that neither has would add zero."""
     p, q, p_end, q_end = X.begin[i], Z.begin[j], X.end[i], Z.end[j]
-    total = 0.0
+    total = _ZERO
     while p < p_end or q < q_end:
         in_x = q >= q_end or (p < p_end and X.indices[p] <= Z.indices[q])
         in_z = p >= p_end or (q < q_end and Z.indices[q] <= X.indices[p])
         high = (X.data[p] if in_x else _ZERO) - (Z.data[q] if in_z else _ZERO)
         low = (_low(X, p) if in_x else _ZERO) - (_low(Z, q) if in_z else _ZERO)
-        d = np.float64(high + low)
+        d = high + low
         total += d * d
         p += in_x
         q += in_z
-    return np.float32(total)
+    return total
 
 
 @inner
-def mend_dense(tile, first, last, X, X_low, x_sq, Z, Z_low, j0, lanes, z_sq, most, gamma):
+def _choose(powers, x_sq, z_sq, lanes, c, scale, limit, chosen):
+    """List the lanes whose values do not stand."""
+    count = 0
+    for lane in range(lanes):
+        if _needs_differences(powers[lane], x_sq + z_sq[lane], c, scale, limit):
+            chosen[count] = lane
+            count += 1
+    return count
+
+
+@inner
+def _dense_low(Z_low, j0, lanes, panel):
+    """Second parts of rows as a panel."""
+    for lane in range(lanes if Z_low.shape[0] else 0):
+        for c in range(panel.shape[0]):
+            panel[c, lane] = Z_low[j0 + lane, c]
+
+
+@inner
+def mend_dense(tile, first, last, X, X_low, x_sq, Z, Z_low, panel, j0, lanes, z_sq, most, gamma):
     """Rows of dot products that ``_kernel_tile`` left become kernel values."""
     apart()
-    powers, none = np.empty(LANES, np.float32), np.zeros(X.shape[1], np.float32)
-    c, scale = rounding(X.shape[1]), rbf_scale(gamma)
-    limit = far_limit(gamma, X.shape[1])
+    width, scale = X.shape[1], rbf_scale(gamma)
+    c, limit = rounding(width), far_limit(gamma, width)
+    powers, squares = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    chosen, none = np.empty(LANES, np.int64), np.zeros(width, np.float32)
+    low_panel = np.zeros((0, LANES), np.float32)
     for i in range(first, last):
         if x_sq[i] + most <= limit:
             continue
-        row = tile[i - first]
+        row, count = tile[i - first], 0
         if _powers(row, x_sq[i], z_sq, most, c, scale, lanes, powers):
-            x_low = X_low[i] if X_low.shape[0] else none
-            for lane in range(lanes):
-                if _needs_differences(powers[lane], x_sq[i] + z_sq[lane], c, scale, limit):
-                    z_low = Z_low[j0 + lane] if Z_low.shape[0] else none
-                    square = _dense_square(X[i], x_low, Z[j0 + lane], z_low)
-                    powers[lane] = -(scale * square)
+            count = _choose(powers, x_sq[i], z_sq, lanes, c, scale, limit, chosen)
+        x_low = X_low[i] if X_low.shape[0] else none
+        if count >= MANY:
+            if not low_panel.shape[0]:
+                low_panel = np.zeros((width, LANES), np.float32)
+                _dense_low(Z_low, j0, lanes, low_panel)
+            panel_squares(X[i], x_low, panel, low_panel, squares, width)
+        for q in range(count):
+            j = j0 + chosen[q]
+            if count < MANY:
+                z_low = Z_low[j] if Z_low.shape[0] else none
+                squares[chosen[q]] = _dense_square(X[i], x_low, Z[j], z_low)
+            powers[chosen[q]] = -(scale * squares[chosen[q]])
         for lane in range(LANES):
             row[lane] = exp2(powers[lane])
 
 
 @inner
-def mend_sparse(tile, first, last, X, x_sq, Z, n_features, j0, lanes, z_sq, most, gamma):
-    """As ``mend_dense``, for sparse rows."""
+def _spread_row(X, i, values, low, clear):
+    """A sparse row as dense ones, or those cleared of it."""
+    for p in range(X.begin[i], X.end[i]):
+        values[X.indices[p]] = _ZERO if clear else X.data[p]
+        low[X.indices[p]] = _ZERO if clear else _low(X, p)
+
+
+@inner
+def _sparse_low(Z, j0, lanes, panel):
+    """As ``_dense_low``."""
+    for lane in range(lanes if Z.low.shape[0] else 0):
+        for p in range(Z.begin[j0 + lane], Z.end[j0 + lane]):
+            panel[Z.indices[p], lane] = Z.low[p]
+
+
+@inner
+def mend_sparse(tile, first, last, X, x_sq, Z, n_features, panel, j0, lanes, z_sq, most, gamma):
+    """As ``mend_dense``, for sparse rows. ``panel``: row f + 1 is feature f, if it has as many."""
     apart()
-    powers = np.empty(LANES, np.float32)
-    c, scale = rounding(n_features), rbf_scale(gamma)
-    limit = far_limit(gamma, n_features)
+    scale, in_order = rbf_scale(gamma), panel.shape[0] == n_features + 1
+    c, limit = rounding(n_features), far_limit(gamma, n_features)
+    powers, squares = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
+    chosen, dense = np.empty(LANES, np.int64), np.zeros((2, 0), np.float32)
+    low_panel = np.zeros((0, LANES), np.float32)
     for i in range(first, last):
         if x_sq[i] + most <= limit:
             continue
-        row = tile[i - first]
+        row, count = tile[i - first], 0
         if _powers(row, x_sq[i], z_sq, most, c, scale, lanes, powers):
-            for lane in range(lanes):
-                if _needs_differences(powers[lane], x_sq[i] + z_sq[lane], c, scale, limit):
-                    powers[lane] = -(scale * _sparse_square(X, i, Z, j0 + lane))
+            count = _choose(powers, x_sq[i], z_sq, lanes, c, scale, limit, chosen)
+        at_once = in_order and count >= MANY
+        if at_once:
+            if not low_panel.shape[0]:
+                dense = np.zeros((2, n_features), np.float32)
+                low_panel = np.zeros((n_features, LANES), np.float32)
+                _sparse_low(Z, j0, lanes, low_panel)
+            _spread_row(X, i, dense[0], dense[1], False)
+            panel_squares(dense[0], dense[1], panel[1:], low_panel, squares, n_features)
+            _spread_row(X, i, dense[0], dense[1], True)
+        for q in range(count):
+            if not at_once:
+                squares[chosen[q]] = _sparse_square(X, i, Z, j0 + chosen[q])
+            powers[chosen[q]] = -(scale * squares[chosen[q]])
         for lane in range(LANES):
             row[lane] = exp2(powers[lane])
 

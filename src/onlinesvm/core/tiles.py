@@ -245,7 +245,7 @@ def dense_product(X, X_low, x_sq, Z, Z_low, z_sq, coef, params, first, last, out
             _dense_tile(X, i0, i1, panel, j1 - j0, tile)
             if _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit):
                 mend_dense(
-                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, j0, j1 - j0, squares, most,
+                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares, most,
                     params.gamma,
                 )  # fmt: skip
             _weigh_tile(tile, i0, i1, weights, out)
@@ -272,7 +272,7 @@ def dense_block(X, X_low, x_sq, Z, Z_low, z_sq, mirrored, params, column, first,
             _dense_tile(X, i0, i1, panel, j1 - j0, tile)
             if _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit):
                 mend_dense(
-                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, j0, j1 - j0, squares, most,
+                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares, most,
                     params.gamma,
                 )  # fmt: skip
             _keep_tile(tile, i0, i1, j0, j1, mirrored, column, out)
@@ -381,8 +381,9 @@ def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, first, last, out)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
             if _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit):
                 mend_sparse(
-                    tile, i0, i1, X, x_sq, Z, n_features, j0, j1 - j0, squares, most, params.gamma
-                )
+                    tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares, most,
+                    params.gamma,
+                )  # fmt: skip
             _weigh_tile(tile, i0, i1, weights, out)
 
 
@@ -408,6 +409,7 @@ def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, column, first, 
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
             if _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit):
                 mend_sparse(
-                    tile, i0, i1, X, x_sq, Z, n_features, j0, j1 - j0, squares, most, params.gamma
-                )
+                    tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares, most,
+                    params.gamma,
+                )  # fmt: skip
             _keep_tile(tile, i0, i1, j0, j1, mirrored, column, out)
