@@ -66,8 +66,12 @@ class Kernel:
         from .core.rbf import LARGEST_GAMMA
         from .core.tiles import KernelCode, KernelParams
 
-        gamma = np.float32(min(self.gamma, LARGEST_GAMMA))
-        return KernelParams(KernelCode[self.name], gamma, np.float32(self.coef0), int(self.degree))
+        # An infinite one would make NaN of a dot product of zero.
+        gamma, coef0 = (
+            np.float32(min(max(value, -LARGEST_GAMMA), LARGEST_GAMMA))
+            for value in (self.gamma, self.coef0)
+        )
+        return KernelParams(KernelCode[self.name], gamma, coef0, int(self.degree))
 
     @property
     def far(self) -> float:
@@ -176,6 +180,8 @@ class Kernel:
                 X,
                 Z,
             )  # fmt: skip
+        if self.name == "poly":
+            check_size(out)
         return out
 
     def diagonal(self, X: Rows) -> np.ndarray:
@@ -195,6 +201,14 @@ class Kernel:
         with np.errstate(over="ignore"):  # the caller asks whether they are finite
             kept = inner**self.degree if self.name == "poly" else np.tanh(inner)
             return kept.astype(np.float32).astype(np.float64)
+
+    @np.errstate(over="ignore")
+    def bound(self, X: Rows) -> np.ndarray:
+        """At least |k| of these rows among themselves, infinite beyond single precision."""
+        squares = X.squares.astype(np.float64)
+        if self.name != "poly":
+            return squares
+        return ((self.gamma * squares + abs(self.coef0)) ** self.degree).astype(np.float32)
 
     def _over_rows(
         self,
@@ -220,6 +234,15 @@ class Kernel:
         values = self.function(left, right)
         values = values.toarray() if sparse.issparse(values) else np.asarray(values)
         return check_callable_block(values, (len(X), len(Z)))
+
+
+def check_size(values: np.ndarray) -> None:
+    """Refuse values that are not finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The values are too large for kernel values in single precision; scale the features "
+            "(for example with StandardScaler)."
+        )
 
 
 def check_callable_block(values: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
