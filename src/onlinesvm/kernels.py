@@ -78,8 +78,8 @@ class Kernel:
         """|x|^2 above which a row needs more digits than single precision has (``core.rbf``)."""
         from .core.rbf import FAR_ROW
 
-        gamma = float(self.params.gamma) if self.name == "rbf" else 0.0
-        return FAR_ROW / gamma if gamma > 0.0 else np.inf
+        gamma = np.float64(self.params.gamma if self.name == "rbf" else 0.0)
+        return FAR_ROW / gamma if gamma > 0.0 else np.float64(np.inf)
 
     def dot_error(self, rows: Rows) -> float:
         """Bound on the relative error of values among ``rows`` that dot products alone give."""

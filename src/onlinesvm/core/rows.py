@@ -301,9 +301,8 @@ class RowStore:
             self._low[:live] = packed.low
 
     def has_second_parts(self) -> bool:
-        """Whether any row has one; when the last of them is gone, their place is given back."""
-        used = self._used if self.is_sparse else self.n
-        if len(self._low) and not self._low[:used].any():
+        """Whether a row has one. A dense store gives up their place when the last has gone."""
+        if not self.is_sparse and len(self._low) and not self._low[: self.n].any():
             self._low = self._low[:0].copy()
         return len(self._low) > 0
 
