@@ -49,6 +49,7 @@ class Kernel:
     function: Callable[[Any, Any], Any] | None = None
     n_jobs: int | None = None
     n_evaluations: int = field(default=0, compare=False)
+    met_far: bool = field(default=False, compare=False)
 
     @property
     def is_compiled(self) -> bool:
@@ -81,14 +82,25 @@ class Kernel:
         gamma = np.float64(self.params.gamma if self.name == "rbf" else 0.0)
         return FAR_ROW / gamma if gamma > 0.0 else np.float64(np.inf)
 
-    def dot_error(self, rows: Rows) -> float:
-        """Bound on the relative error of values among ``rows`` that dot products alone give."""
+    def dot_error(self, X: Rows, Z: Rows) -> float:
+        """Bound on the relative error of values k(x, z) that dot products alone give."""
         from .core.rbf import dot_rounding
 
-        if self.name != "rbf" or not len(rows):
+        if self.name != "rbf" or not len(X) or not len(Z):
             return 0.0
-        error = 2.0**-24 * dot_rounding(rows.n_features) * 2.0 * float(rows.squares.max())
-        return float(self.params.gamma) * error
+        squares = float(X.squares.max()) + float(Z.squares.max())
+        return float(self.params.gamma) * 2.0**-24 * dot_rounding(X.n_features) * squares
+
+    def _differences(self, X: Rows, Z: Rows) -> bool | None:
+        """True where pairs may need differences (``core.rbf``), and from then on.
+
+        None is another type, and leads to tiles that are compiled without them.
+        """
+        from .core.rbf import TOLERANCE
+
+        if not self.met_far:
+            self.met_far = bool(self.dot_error(X, Z) > 0.99 * TOLERANCE)
+        return True if self.met_far else None
 
     def block(self, X: Rows, Z: Rows, out: np.ndarray | None = None) -> np.ndarray:
         """k(x_i, z_j) for all pairs, float32 of shape (n, m).
@@ -135,16 +147,16 @@ class Kernel:
 
         mirrored = X is Z
         self.n_evaluations += len(X) * (len(X) + 1) // 2 if mirrored else len(X) * len(Z)
-        params = self.params
+        params, far = self.params, self._differences(X, Z)
         if X.is_sparse or Z.is_sparse:
             A, B = X.to_sparse(), Z.to_sparse()
             return lambda first, last: tiles.sparse_block(
-                A.values, A.squares, B.values, B.squares, A.n_features, mirrored, params, column,
-                first, last, out,
+                A.values, A.squares, B.values, B.squares, A.n_features, mirrored, params, far,
+                column, first, last, out,
             )  # fmt: skip
         return lambda first, last: tiles.dense_block(
-            X.values, X.low, X.squares, Z.values, Z.low, Z.squares, mirrored, params, column,
-            first, last, out,
+            X.values, X.low, X.squares, Z.values, Z.low, Z.squares, mirrored, params, far,
+            column, first, last, out,
         )  # fmt: skip
 
     def product(self, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
@@ -160,13 +172,13 @@ class Kernel:
         from .core import tiles
 
         self.n_evaluations += len(X) * len(Z)
-        coef = np.ascontiguousarray(coef, np.float64)
+        coef, far = np.ascontiguousarray(coef, np.float64), self._differences(X, Z)
         if X.is_sparse or Z.is_sparse:
             X, Z = X.to_sparse(), Z.to_sparse()
             self._over_rows(
                 lambda a, b: tiles.sparse_product(
                     X.values, X.squares, Z.values, Z.squares, X.n_features, coef, self.params,
-                    a, b, out,
+                    far, a, b, out,
                 ),
                 X,
                 Z,
@@ -175,7 +187,7 @@ class Kernel:
             self._over_rows(
                 lambda a, b: tiles.dense_product(
                     X.values, X.low, X.squares, Z.values, Z.low, Z.squares, coef, self.params,
-                    a, b, out,
+                    far, a, b, out,
                 ),
                 X,
                 Z,

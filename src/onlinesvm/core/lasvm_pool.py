@@ -122,7 +122,7 @@ class PoolRows:
     def __init__(self, rows: Rows, kernel: Any, megabytes: float):
         self.rows, self.kernel = rows, replace(kernel)  # these values are not counted
         self.params = kernel.params
-        self.error = kernel.dot_error(rows)
+        self.error = kernel.dot_error(rows, rows)
         memory, self.n = int(megabytes * 2**20), len(rows)
         self.columns = self.panels = None
         if isinstance(rows.values, SparseRows):
@@ -153,7 +153,7 @@ class PoolRows:
             panel_row(X, self.panels, squares, i, self.params, out.base)
         else:
             dense_row(X, squares, i, self.params, out)
-        if self.error > TOLERANCE:
+        if self.error > 0.99 * TOLERANCE:
             self._mend(i, out)
         return out
 
@@ -271,7 +271,7 @@ def learn_sparse(learner: LASVM, fresh: Fresh, row: np.ndarray | None) -> None:
     support, n = learner.support, learner.support.n
     values = np.empty((1, n + 1), np.float32)
     own = support.rows()
-    if row is None and max(learner.kernel.dot_error(r) for r in (own, fresh.rows)) > TOLERANCE:
+    if row is None and learner.kernel.dot_error(fresh.rows, own) > 0.99 * TOLERANCE:
         values[:, :n] = replace(learner.kernel).block(fresh.rows, own)
     elif row is None:
         x, params = fresh.rows.to_dense().values[0], learner.kernel.params

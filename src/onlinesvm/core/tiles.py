@@ -8,6 +8,9 @@ Given rows X (n of them) and Z (m), a kernel k and coefficients c, either
 64 rows of Z are turned into a panel, (features, 64); rows of X, dense or sparse, then make 64 dot
 products at once, their sums in registers (``vector``). Dense rows go six at a time, as fast as a
 tuned GEMM does on one core; sparse panels hold only the features that are used.
+
+``far``: None where dot products are enough for every pair (``rbf``), which saves compiling the
+rest; else True.
 """
 
 from __future__ import annotations
@@ -226,7 +229,7 @@ def _dense_tile(X, first, last, panel, lanes, tile):
 
 
 @jit
-def dense_product(X, X_low, x_sq, Z, Z_low, z_sq, coef, params, first, last, out):
+def dense_product(X, X_low, x_sq, Z, Z_low, z_sq, coef, params, far, first, last, out):
     """out[i] += coef @ k(Z, x_i) for rows first <= i < last; coef is (machines, m)."""
     panel = _aligned(Z.shape[1])
     tile = _aligned(TILE_ROWS)
@@ -243,7 +246,8 @@ def dense_product(X, X_low, x_sq, Z, Z_low, z_sq, coef, params, first, last, out
         for i0 in range(first, last, TILE_ROWS):
             i1 = min(i0 + TILE_ROWS, last)
             _dense_tile(X, i0, i1, panel, j1 - j0, tile)
-            if _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit):
+            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
+            if far is not None and left:
                 mend_dense(
                     tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares, most,
                     params.gamma,
@@ -252,7 +256,7 @@ def dense_product(X, X_low, x_sq, Z, Z_low, z_sq, coef, params, first, last, out
 
 
 @jit
-def dense_block(X, X_low, x_sq, Z, Z_low, z_sq, mirrored, params, column, first, last, out):
+def dense_block(X, X_low, x_sq, Z, Z_low, z_sq, mirrored, params, far, column, first, last, out):
     """out[i, column:] = k(x_i, Z) for rows first <= i < last.
 
     ``mirrored``: Z is X; values on and above the diagonal are computed, and copied below it.
@@ -270,7 +274,8 @@ def dense_block(X, X_low, x_sq, Z, Z_low, z_sq, mirrored, params, column, first,
         for i0 in range(first, stop, TILE_ROWS):
             i1 = min(i0 + TILE_ROWS, stop)
             _dense_tile(X, i0, i1, panel, j1 - j0, tile)
-            if _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit):
+            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
+            if far is not None and left:
                 mend_dense(
                     tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares, most,
                     params.gamma,
@@ -358,7 +363,7 @@ def _sparse_tile(X, first, last, cuts, offset, panel, column_of, tile):
 
 
 @jit
-def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, first, last, out):
+def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, far, first, last, out):
     """As ``dense_product``, for sparse rows."""
     height = _panel_height(Z, n_features)
     panel = _aligned(height)
@@ -379,7 +384,8 @@ def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, first, last, out)
         for i0 in range(first, last, SPARSE_ROWS):
             i1 = min(i0 + SPARSE_ROWS, last)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
-            if _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit):
+            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
+            if far is not None and left:
                 mend_sparse(
                     tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares, most,
                     params.gamma,
@@ -388,7 +394,7 @@ def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, first, last, out)
 
 
 @jit
-def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, column, first, last, out):
+def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, far, column, first, last, out):
     """As ``dense_block``, for sparse rows."""
     height = _panel_height(Z, n_features)
     panel = _aligned(height)
@@ -407,7 +413,8 @@ def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, column, first, 
         for i0 in range(first, stop, SPARSE_ROWS):
             i1 = min(i0 + SPARSE_ROWS, stop)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
-            if _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit):
+            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
+            if far is not None and left:
                 mend_sparse(
                     tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares, most,
                     params.gamma,
