@@ -19,6 +19,7 @@ WORTH_FILLING = 16.0
 """Sparse rows are shifted where gamma |centre|^2 is above this, for a shift costs them zeros."""
 
 
+@np.errstate(over="ignore")  # values that large are refused as rows
 def centre_of(X: Any, gamma: float, kept_sparse: bool) -> np.ndarray | None:
     """The centre of the rows of X; None where sparse rows are near zero as they are.
 
@@ -35,6 +36,5 @@ def centre_of(X: Any, gamma: float, kept_sparse: bool) -> np.ndarray | None:
     return centre if gamma * float(centre @ centre) > WORTH_FILLING else None
 
 
-@np.errstate(over="ignore")  # values that large are refused as rows
 def _median(rows: np.ndarray) -> np.ndarray:
     return np.median(rows, axis=0).astype(np.float64)

@@ -114,7 +114,7 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     Notes
     -----
-    Rows are kept in single precision, shifted by the first block's mean for the RBF kernel,
+    Rows are kept in single precision, shifted by the first block's median for the RBF kernel,
     which does not notice; dense rows of mostly zeros are kept sparse. ``fit`` counts copies of
     an example as one whose cost is the sum of theirs, which is the same problem; its coefficient
     may then exceed ``C``.
