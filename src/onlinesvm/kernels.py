@@ -49,6 +49,7 @@ class Kernel:
     function: Callable[[Any, Any], Any] | None = None
     n_jobs: int | None = None
     n_evaluations: int = field(default=0, compare=False)
+    met_far: bool = field(default=False, compare=False)
 
     @property
     def is_compiled(self) -> bool:
@@ -63,11 +64,43 @@ class Kernel:
     @property
     def params(self) -> KernelParams:
         """The kernel as compiled loops take it."""
+        from .core.rbf import LARGEST_GAMMA
         from .core.tiles import KernelCode, KernelParams
 
-        return KernelParams(
-            KernelCode[self.name], np.float32(self.gamma), np.float32(self.coef0), int(self.degree)
+        # An infinite one would make NaN of a dot product of zero.
+        gamma, coef0 = (
+            np.float32(min(max(value, -LARGEST_GAMMA), LARGEST_GAMMA))
+            for value in (self.gamma, self.coef0)
         )
+        return KernelParams(KernelCode[self.name], gamma, coef0, int(self.degree))
+
+    @property
+    def far(self) -> float:
+        """|x|^2 above which a row needs more digits than single precision has (``core.rbf``)."""
+        from .core.rbf import FAR_ROW
+
+        gamma = np.float64(self.params.gamma if self.name == "rbf" else 0.0)
+        return FAR_ROW / gamma if gamma > 0.0 else np.float64(np.inf)
+
+    def dot_error(self, X: Rows, Z: Rows) -> float:
+        """Bound on the relative error of values k(x, z) that dot products alone give."""
+        from .core.rbf import dot_rounding
+
+        if self.name != "rbf" or not len(X) or not len(Z):
+            return 0.0
+        squares = float(X.squares.max()) + float(Z.squares.max())
+        return float(self.params.gamma) * 2.0**-24 * dot_rounding(X.n_features) * squares
+
+    def _differences(self, X: Rows, Z: Rows) -> bool | None:
+        """True where pairs may need differences (``core.rbf``), and from then on.
+
+        None is another type, and leads to tiles that are compiled without them.
+        """
+        from .core.rbf import TOLERANCE
+
+        if not self.met_far:
+            self.met_far = bool(self.dot_error(X, Z) > 0.99 * TOLERANCE)
+        return True if self.met_far else None
 
     def block(self, X: Rows, Z: Rows, out: np.ndarray | None = None) -> np.ndarray:
         """k(x_i, z_j) for all pairs, float32 of shape (n, m).
@@ -114,16 +147,17 @@ class Kernel:
 
         mirrored = X is Z
         self.n_evaluations += len(X) * (len(X) + 1) // 2 if mirrored else len(X) * len(Z)
-        params = self.params
+        params, far = self.params, self._differences(X, Z)
         if X.is_sparse or Z.is_sparse:
             A, B = X.to_sparse(), Z.to_sparse()
             return lambda first, last: tiles.sparse_block(
-                A.values, A.squares, B.values, B.squares, A.n_features, mirrored, params, column,
-                first, last, out,
+                A.values, A.squares, B.values, B.squares, A.n_features, mirrored, params, far,
+                column, first, last, out,
             )  # fmt: skip
         return lambda first, last: tiles.dense_block(
-            X.values, X.squares, Z.values, Z.squares, mirrored, params, column, first, last, out
-        )
+            X.values, X.low, X.squares, Z.values, Z.low, Z.squares, mirrored, params, far,
+            column, first, last, out,
+        )  # fmt: skip
 
     def product(self, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
         """sum_j k(x_i, z_j) coef[c, j] for every machine c: float64 of shape (n, machines)."""
@@ -138,13 +172,13 @@ class Kernel:
         from .core import tiles
 
         self.n_evaluations += len(X) * len(Z)
-        coef = np.ascontiguousarray(coef, np.float64)
+        coef, far = np.ascontiguousarray(coef, np.float64), self._differences(X, Z)
         if X.is_sparse or Z.is_sparse:
             X, Z = X.to_sparse(), Z.to_sparse()
             self._over_rows(
                 lambda a, b: tiles.sparse_product(
                     X.values, X.squares, Z.values, Z.squares, X.n_features, coef, self.params,
-                    a, b, out,
+                    far, a, b, out,
                 ),
                 X,
                 Z,
@@ -152,11 +186,14 @@ class Kernel:
         else:
             self._over_rows(
                 lambda a, b: tiles.dense_product(
-                    X.values, X.squares, Z.values, Z.squares, coef, self.params, a, b, out
+                    X.values, X.low, X.squares, Z.values, Z.low, Z.squares, coef, self.params,
+                    far, a, b, out,
                 ),
                 X,
                 Z,
-            )
+            )  # fmt: skip
+        if self.name == "poly":
+            check_size(out)
         return out
 
     def diagonal(self, X: Rows) -> np.ndarray:
@@ -176,6 +213,14 @@ class Kernel:
         with np.errstate(over="ignore"):  # the caller asks whether they are finite
             kept = inner**self.degree if self.name == "poly" else np.tanh(inner)
             return kept.astype(np.float32).astype(np.float64)
+
+    @np.errstate(over="ignore")
+    def bound(self, X: Rows) -> np.ndarray:
+        """At least |k| of these rows among themselves, infinite beyond single precision."""
+        squares = X.squares.astype(np.float64)
+        if self.name != "poly":
+            return squares
+        return ((self.gamma * squares + abs(self.coef0)) ** self.degree).astype(np.float32)
 
     def _over_rows(
         self,
@@ -201,6 +246,15 @@ class Kernel:
         values = self.function(left, right)
         values = values.toarray() if sparse.issparse(values) else np.asarray(values)
         return check_callable_block(values, (len(X), len(Z)))
+
+
+def check_size(values: np.ndarray) -> None:
+    """Refuse values that are not finite."""
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The values are too large for kernel values in single precision; scale the features "
+            "(for example with StandardScaler)."
+        )
 
 
 def check_callable_block(values: np.ndarray, shape: tuple[int, int]) -> np.ndarray:

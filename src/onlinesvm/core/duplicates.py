@@ -53,8 +53,12 @@ def _projection(rows: Rows) -> np.ndarray:
     """One number a row, the same for equal rows and, but for chance, for no others."""
     direction = np.random.default_rng(0).standard_normal(rows.n_features)
     if isinstance(rows.values, SparseRows):
-        return project_sparse(rows.values, direction)
-    return project_dense(rows.values, direction)
+        mark = project_sparse(rows.values, direction)
+        if len(rows.values.low):
+            mark += project_sparse(rows.values._replace(data=rows.values.low), direction)
+        return mark
+    mark = project_dense(rows.values, direction)
+    return mark + project_dense(rows.low, direction) if len(rows.low) else mark
 
 
 @jit(fastmath=REORDERED_MATH)
@@ -84,12 +88,16 @@ def project_sparse(rows, direction):
 def _equal(left: Rows, right: Rows) -> np.ndarray:
     """Whether the rows are the same, pair by pair."""
     if not isinstance(left.values, SparseRows) or not isinstance(right.values, SparseRows):
-        return (np.asarray(left.values) == np.asarray(right.values)).all(axis=1)
+        same = (np.asarray(left.values) == np.asarray(right.values)).all(axis=1)
+        return same & (left.low == right.low).all(axis=1) if len(left.low) else same
     a, b = pack(left.values), pack(right.values)
     same_length = (a.end - a.begin) == (b.end - b.begin)
     which = np.flatnonzero(same_length)
     a, b = pack(left.take(which).values), pack(right.take(which).values)  # type: ignore[arg-type]
-    differs = np.append((a.indices != b.indices) | (a.data != b.data), False)
+    differs = (a.indices != b.indices) | (a.data != b.data)
+    if len(a.low):
+        differs |= a.low != b.low
+    differs = np.append(differs, False)
     equal = np.zeros(len(left), bool)
     equal[which] = np.add.reduceat(differs, a.begin) == 0 if len(which) else True
     equal[which[a.end == a.begin]] = True

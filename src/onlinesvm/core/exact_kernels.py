@@ -216,7 +216,7 @@ class ExactRows:
         """The kernel function on dot products, in place."""
         kernel = self.kernel
         if kernel.name == "rbf":
-            scale = kernel.gamma * _LOG2_E
+            scale = min(kernel.gamma * _LOG2_E, 1e300)  # finite: zero times infinity is NaN
             self._over(lambda a, b: _rbf(dots, left, right, scale, a, b), len(dots), dots.size)
         elif kernel.name != "linear":
             dots *= kernel.gamma

@@ -187,23 +187,34 @@ class LASVM:
         else:
             self._go_on(block, row, fresh.rows, limit)
 
-    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
-        """One dense example of a stream, float32 and shifted like the others."""
-        self.process_one(x, label, bound, diagonal)
-        self._deepen(1)
+    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+        """One dense example of a stream, float32 and shifted like the others.
 
-    def process_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
-        """PROCESS and REPROCESS for one dense example, with a compiled kernel."""
+        False: it, or a row that is held, needs a second part (``rbf``); nothing was done.
+        """
+        done = self.process_one(x, label, bound, diagonal)
+        if done:
+            self._deepen(1)
+        return done
+
+    def process_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+        """PROCESS and REPROCESS for one dense example, with a compiled kernel; as ``learn_one``."""
         support, one = self.support, self._one
+        if support.store.has_second_parts():
+            return False
         if one is None or not one.fits(support, self.cache):
             one = self._prepare_one()
-        self._vectors = None
         store = support.store
+        n = one.learn(x, label, bound, diagonal)
+        if n == -2:
+            return False
+        self._vectors = None
         self.kernel.n_evaluations += store.n + 1
-        store.n = one.learn(x, label, bound, diagonal)
-        if store.n < 0:
+        store.n = n
+        if n < 0:
             store.n = int(support.a.count[STORED])
             self._go_on(one.block, one.row, Rows.of(x[None, :]), self.budget or 0)
+        return True
 
     def _prepare_one(self) -> Any:
         """Bind the arrays that ``learn_one`` uses again and again."""

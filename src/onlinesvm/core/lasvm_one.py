@@ -12,8 +12,9 @@ import numpy as np
 from . import lasvm
 from .cache import KernelCache
 from .numerics import ORDERED_MATH, inner, jit
+from .rbf import dense_row, far_row
 from .support import PHASE, POSITION, STORED, N, Support, SupportArrays
-from .tiles import KernelParams, kernel_row, squared_norm
+from .tiles import RBF, KernelParams, kernel_row, squared_norm
 
 EIGHT = 8
 """Dot products under way at once: enough to hide the latency of one sum in order."""
@@ -59,17 +60,23 @@ def _learn(
 ):  # fmt: skip
     """Learn x; the number of rows in use afterwards, or -1: a kernel row is needed.
 
+    -2: x is far and needs its second part (``rbf``); nothing was done. No row that is held is.
     ``rows`` has room for eight rows more than are in use. Where a row is needed, the caller
     settles the rows and the pass goes on in ``lasvm.online``.
     """
     fresh = lasvm.FreshBlock(*parts[:8], delta_max, slack, most)  # type: ignore[call-arg]
     a, c = SupportArrays(*parts[8:22]), KernelCache(*parts[22:])
-    fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
     n = a.count[N]
     values, x_square = fresh.values[0], squared_norm(x)
+    if code == RBF and x_square > far_row(gamma):
+        return -2
+    fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
     for first in range(0, n, EIGHT):
         eight_dots(x, rows, first, values)
-    kernel_row(values[:n], x_square, squares[:n], KernelParams(code, gamma, coef0, degree))
+    if code == RBF:
+        dense_row(values[:n], x, x_square, rows, squares, gamma)
+    else:
+        kernel_row(values[:n], x_square, squares[:n], KernelParams(code, gamma, coef0, degree))
     for s in range(n):
         a.column[s] = s
         a.handle[s] = s
@@ -123,5 +130,5 @@ class OneByOne:
         )
 
     def learn(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> int:
-        """The number of rows in use afterwards; -1 where a kernel row is needed."""
+        """The number of rows in use afterwards; -1, -2 as ``_learn`` says."""
         return _learn(x, label, bound, diagonal, *self._rest)

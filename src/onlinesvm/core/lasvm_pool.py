@@ -25,6 +25,7 @@ from scipy import sparse
 from .lasvm_learner import LASVM
 from .lasvm_one import EIGHT, eight_dots
 from .numerics import ORDERED_MATH, inner, jit
+from .rbf import TOLERANCE
 from .rows import Rows, pack
 from .support import SLOT, Fresh
 from .tiles import SparseRows, dense_panel, kernel_row
@@ -119,7 +120,9 @@ class PoolRows:
     """
 
     def __init__(self, rows: Rows, kernel: Any, megabytes: float):
-        self.rows, self.params = rows, kernel.params
+        self.rows, self.kernel = rows, replace(kernel)  # these values are not counted
+        self.params = kernel.params
+        self.error = kernel.dot_error(rows, rows)
         memory, self.n = int(megabytes * 2**20), len(rows)
         self.columns = self.panels = None
         if isinstance(rows.values, SparseRows):
@@ -140,6 +143,8 @@ class PoolRows:
         return row
 
     def _make(self, i: int) -> np.ndarray:
+        if self.error > 1.0:
+            return self.kernel.block(self.rows.take(slice(i, i + 1)), self.rows)[0]
         X, squares = self.rows.values, self.rows.squares
         out = np.empty(-(-self.n // LANES) * LANES, np.float32)[: self.n]
         if self.columns is not None:
@@ -148,7 +153,14 @@ class PoolRows:
             panel_row(X, self.panels, squares, i, self.params, out.base)
         else:
             dense_row(X, squares, i, self.params, out)
+        if self.error > 0.99 * TOLERANCE:
+            self._mend(i, out)
         return out
+
+    def _mend(self, i: int, out: np.ndarray) -> None:
+        """Make anew the values in which the error of dot products may be noticed (``rbf``)."""
+        near = np.flatnonzero(out > 0.5 * TOLERANCE / (self.error * np.exp(self.error)))
+        out[near] = self.kernel.block(self.rows.take(slice(i, i + 1)), self.rows.take(near))[0]
 
 
 def _columns(rows: Rows) -> Columns:
@@ -229,7 +241,10 @@ def is_of_pool(learner: LASVM) -> bool:
 def learn_dense(learner: LASVM, fresh: Fresh) -> None:
     """One example of the pool, dense, in one compiled call."""
     row = np.asarray(fresh.rows.values)[0]
-    learner.process_one(row, int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0]))
+    about = int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0])
+    if not learner.process_one(row, *about):
+        learner.learn_singly(fresh, np.empty(0, np.int64))
+        return
     slot = learner.support.a.count[SLOT]
     if slot >= 0:
         learner.support.a.key[slot] = fresh.key[0]
@@ -255,9 +270,11 @@ def learn_sparse(learner: LASVM, fresh: Fresh, row: np.ndarray | None) -> None:
     """One example of the pool, sparse; ``row`` is its kernel row over the pool, if known."""
     support, n = learner.support, learner.support.n
     values = np.empty((1, n + 1), np.float32)
-    if row is None:
-        own, x = support.rows(), fresh.rows.to_dense().values[0]
-        params = learner.kernel.params
+    own = support.rows()
+    if row is None and learner.kernel.dot_error(fresh.rows, own) > 0.99 * TOLERANCE:
+        values[:, :n] = replace(learner.kernel).block(fresh.rows, own)
+    elif row is None:
+        x, params = fresh.rows.to_dense().values[0], learner.kernel.params
         one_against(x, fresh.rows.squares[0], own.values, own.squares, params, values[0, :n])
     else:
         values[0, :n] = row[support.a.key[:n]]

@@ -162,15 +162,20 @@ class SelectiveLASVM(LASVM):
                 self._learned += np.bincount(part.label[wanted], minlength=self.n_labels)
                 super().learn(part.take(wanted))
 
-    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
-        """As ``learn`` with one dense row."""
-        if not self.everything:
-            alone = (np.array([value]) for value in (label, bound, diagonal, -1))
-            self.n_looked_at += 1
-            if not self._wanted(Fresh(Rows.of(x[None, :]), *alone))[0]:
-                return
+    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+        """As ``learn`` with one dense row; False as in ``LASVM.learn_one``."""
+        if self.everything:
+            return super().learn_one(x, label, bound, diagonal)
+        rows = Rows.of(x[None, :])
+        if rows.squares[0] > self.kernel.far:
+            return False
+        fresh = Fresh(rows, *(np.array([value]) for value in (label, bound, diagonal, -1)))
+        self.n_looked_at += 1
+        if self._wanted(fresh)[0]:
             self._learned[label] += 1
-        super().learn_one(x, label, bound, diagonal)
+            if not super().learn_one(x, label, bound, diagonal):
+                super().learn(fresh)
+        return True
 
     def _wanted(self, fresh: Fresh) -> np.ndarray:
         """Whether each example is worth learning."""

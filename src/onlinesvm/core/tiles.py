@@ -8,6 +8,9 @@ Given rows X (n of them) and Z (m), a kernel k and coefficients c, either
 64 rows of Z are turned into a panel, (features, 64); rows of X, dense or sparse, then make 64 dot
 products at once, their sums in registers (``vector``). Dense rows go six at a time, as fast as a
 tuned GEMM does on one core; sparse panels hold only the features that are used.
+
+``far``: None where dot products are enough for every pair (``rbf``), which saves compiling the
+rest; else True.
 """
 
 from __future__ import annotations
@@ -18,16 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .numerics import ORDERED_MATH, REORDERED_MATH, inner, jit
-from .vector import (
-    GROUP,
-    GROUP_LANES,
-    LANES,
-    bits_float,
-    float_bits,
-    gather_dot,
-    panel_dot,
-    panel_dots,
-)
+from .rbf import far_limit, mend_dense, mend_sparse, rbf, rbf_scale
+from .vector import GROUP, GROUP_LANES, LANES, chunk_max, gather_dot, panel_dot, panel_dots
 
 TILE_ROWS = 96
 """Rows of X in a tile; the tile and a panel of a hundred features fit the first cache."""
@@ -55,45 +50,28 @@ class KernelParams(NamedTuple):
 
 
 class SparseRows(NamedTuple):
-    """Rows i: data[begin[i]:end[i]] at columns indices[begin[i]:end[i]]."""
+    """Rows i: data[begin[i]:end[i]] at columns indices[begin[i]:end[i]].
+
+    ``low`` has the second parts of the data (``rbf``), or none.
+    """
 
     begin: np.ndarray
     end: np.ndarray
     indices: np.ndarray
     data: np.ndarray
+    low: np.ndarray
 
 
-_LOG2_E = np.float32(math.log2(math.e))
-_ROUND = np.float32(12582912.0)  # 1.5 * 2**23: adding it rounds to an integer in the low bits
-_P1 = np.float32(0.6931470036506653)
-_P2 = np.float32(0.24022242426872253)
-_P3 = np.float32(0.05550733581185341)
-_P4 = np.float32(0.009671512991189957)
-_P5 = np.float32(0.001326472731307149)
-_ONE, _TWO, _ZERO = np.float32(1.0), np.float32(2.0), np.float32(0.0)
-_LOWEST = np.float32(-126.0)
-
-
-@inner(fastmath=ORDERED_MATH)
-def _rbf(dot, x_sq, z_sq, scale):
-    """exp(-gamma |x - z|^2); scale = gamma log2(e). 2**f by a polynomial."""
-    # Symmetric in x and z, and the same whether or not a multiply-add is fused.
-    power = scale * (_TWO * dot - (x_sq + z_sq))
-    power = max(power, _LOWEST)
-    rounded = power + _ROUND
-    f = power - (rounded - _ROUND)
-    value = ((((_P5 * f + _P4) * f + _P3) * f + _P2) * f + _P1) * f + _ONE
-    exponent = (float_bits(rounded) + np.int32(127)) << np.int32(23)
-    return value * bits_float(np.int32(exponent))
+_ONE, _ZERO = np.float32(1.0), np.float32(0.0)
 
 
 @inner(fastmath=ORDERED_MATH)
 def kernel_row(dots, x_sq, z_sq, params):
-    """Dot products of one row become kernel values, in place."""
+    """Dot products of one row become kernel values, in place. RBF: of rows that are not far."""
     if params.code == RBF:
-        scale = params.gamma * _LOG2_E
+        scale = rbf_scale(params.gamma)
         for j in range(dots.shape[0]):
-            dots[j] = _rbf(dots[j], x_sq, z_sq[j], scale)
+            dots[j] = rbf(dots[j], x_sq, z_sq[j], scale)
     elif params.code == POLY:
         for j in range(dots.shape[0]):
             base = params.gamma * dots[j] + params.coef0
@@ -107,17 +85,24 @@ def kernel_row(dots, x_sq, z_sq, params):
 
 
 @inner(fastmath=ORDERED_MATH)
-def _kernel_tile(tile, first, last, x_sq, z_sq, params):
-    """Dot products of the rows first .. last become kernel values: always all 64 lanes."""
+def _kernel_tile(tile, first, last, x_sq, z_sq, most, params, limit):
+    """Dot products of the rows first .. last become kernel values: always all 64 lanes.
+
+    RBF: rows are left as they are, and counted, where x_sq + most is above ``limit``.
+    """
     if params.code != RBF:
         for i in range(first, last):
             kernel_row(tile[i - first], x_sq[i], z_sq, params)
-        return
-    scale = params.gamma * _LOG2_E
+        return 0
+    scale, left = rbf_scale(params.gamma), 0
     for i in range(first, last):
         square = x_sq[i]
+        if square + most > limit:
+            left += 1
+            continue
         for lane in range(LANES):
-            tile[i - first, lane] = _rbf(tile[i - first, lane], square, z_sq[lane], scale)
+            tile[i - first, lane] = rbf(tile[i - first, lane], square, z_sq[lane], scale)
+    return left
 
 
 @inner
@@ -244,27 +229,34 @@ def _dense_tile(X, first, last, panel, lanes, tile):
 
 
 @jit
-def dense_product(X, x_sq, Z, z_sq, coef, params, first, last, out):
+def dense_product(X, X_low, x_sq, Z, Z_low, z_sq, coef, params, far, first, last, out):
     """out[i] += coef @ k(Z, x_i) for rows first <= i < last; coef is (machines, m)."""
     panel = _aligned(Z.shape[1])
     tile = _aligned(TILE_ROWS)
     squares = _aligned(1)[0]
+    limit = far_limit(params.gamma, X.shape[1])
     weights = np.empty((coef.shape[0], LANES))
     for j0 in range(0, Z.shape[0], LANES):
         j1 = min(j0 + LANES, Z.shape[0])
         dense_panel(Z, j0, j1, panel)
         _load_lanes(z_sq, j0, j1, squares)
+        most = chunk_max(squares, 0)
         for c in range(coef.shape[0]):
             _load_lanes(coef[c], j0, j1, weights[c])
         for i0 in range(first, last, TILE_ROWS):
             i1 = min(i0 + TILE_ROWS, last)
             _dense_tile(X, i0, i1, panel, j1 - j0, tile)
-            _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
+            if far is not None and left:
+                mend_dense(
+                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares, most,
+                    params.gamma,
+                )  # fmt: skip
             _weigh_tile(tile, i0, i1, weights, out)
 
 
 @jit
-def dense_block(X, x_sq, Z, z_sq, mirrored, params, column, first, last, out):
+def dense_block(X, X_low, x_sq, Z, Z_low, z_sq, mirrored, params, far, column, first, last, out):
     """out[i, column:] = k(x_i, Z) for rows first <= i < last.
 
     ``mirrored``: Z is X; values on and above the diagonal are computed, and copied below it.
@@ -272,15 +264,22 @@ def dense_block(X, x_sq, Z, z_sq, mirrored, params, column, first, last, out):
     panel = _aligned(Z.shape[1])
     tile = _aligned(TILE_ROWS)
     squares = _aligned(1)[0]
+    limit = far_limit(params.gamma, X.shape[1])
     for j0 in range(first // LANES * LANES if mirrored else 0, Z.shape[0], LANES):
         j1 = min(j0 + LANES, Z.shape[0])
         dense_panel(Z, j0, j1, panel)
         _load_lanes(z_sq, j0, j1, squares)
+        most = chunk_max(squares, 0)
         stop = min(last, j1) if mirrored else last
         for i0 in range(first, stop, TILE_ROWS):
             i1 = min(i0 + TILE_ROWS, stop)
             _dense_tile(X, i0, i1, panel, j1 - j0, tile)
-            _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
+            if far is not None and left:
+                mend_dense(
+                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares, most,
+                    params.gamma,
+                )  # fmt: skip
             _keep_tile(tile, i0, i1, j0, j1, mirrored, column, out)
 
 
@@ -364,7 +363,7 @@ def _sparse_tile(X, first, last, cuts, offset, panel, column_of, tile):
 
 
 @jit
-def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, first, last, out):
+def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, far, first, last, out):
     """As ``dense_product``, for sparse rows."""
     height = _panel_height(Z, n_features)
     panel = _aligned(height)
@@ -372,23 +371,30 @@ def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, first, last, out)
     column_of = np.zeros(n_features, np.int32)
     tile = _aligned(SPARSE_ROWS)
     squares = _aligned(1)[0]
+    limit = far_limit(params.gamma, n_features)
     weights = np.empty((coef.shape[0], LANES))
     cuts = _cuts(X, first, last, n_features)
     for j0 in range(0, Z.begin.shape[0], LANES):
         j1 = min(j0 + LANES, Z.begin.shape[0])
         sparse_panel(Z, j0, j1, panel, column_of, used)
         _load_lanes(z_sq, j0, j1, squares)
+        most = chunk_max(squares, 0)
         for c in range(coef.shape[0]):
             _load_lanes(coef[c], j0, j1, weights[c])
         for i0 in range(first, last, SPARSE_ROWS):
             i1 = min(i0 + SPARSE_ROWS, last)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
-            _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
+            if far is not None and left:
+                mend_sparse(
+                    tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares, most,
+                    params.gamma,
+                )  # fmt: skip
             _weigh_tile(tile, i0, i1, weights, out)
 
 
 @jit
-def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, column, first, last, out):
+def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, far, column, first, last, out):
     """As ``dense_block``, for sparse rows."""
     height = _panel_height(Z, n_features)
     panel = _aligned(height)
@@ -396,14 +402,21 @@ def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, column, first, 
     column_of = np.zeros(n_features, np.int32)
     tile = _aligned(SPARSE_ROWS)
     squares = _aligned(1)[0]
+    limit = far_limit(params.gamma, n_features)
     cuts = _cuts(X, first, last, n_features)
     for j0 in range(first // LANES * LANES if mirrored else 0, Z.begin.shape[0], LANES):
         j1 = min(j0 + LANES, Z.begin.shape[0])
         sparse_panel(Z, j0, j1, panel, column_of, used)
         _load_lanes(z_sq, j0, j1, squares)
+        most = chunk_max(squares, 0)
         stop = min(last, j1) if mirrored else last
         for i0 in range(first, stop, SPARSE_ROWS):
             i1 = min(i0 + SPARSE_ROWS, stop)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
-            _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
+            if far is not None and left:
+                mend_sparse(
+                    tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares, most,
+                    params.gamma,
+                )  # fmt: skip
             _keep_tile(tile, i0, i1, j0, j1, mirrored, column, out)

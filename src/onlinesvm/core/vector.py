@@ -5,6 +5,7 @@
 - ``gather_dot``: 64 dot products at once, (part of) a sparse row against a dense tile of 64
   columns, added to what ``out`` holds; the sums stay in registers meanwhile.
 - ``panel_dot``, ``panel_dots``: one dense row, or six, against such a tile.
+- ``panel_squares``: squared distances of one row to 64 others, all of them in two parts.
 
 Sums run over the features in order, whatever the shape of the call: a kernel value is the same
 to the last bit however it was computed.
@@ -53,6 +54,13 @@ if JIT_DISABLED:
             for c in range(width):
                 total += x[row + r, c] * panel[c, lane : lane + GROUP_LANES]
             out[out_row + r, lane : lane + GROUP_LANES] = total
+
+    def panel_squares(x, x_low, panel, panel_low, out, width):
+        total = np.zeros(LANES, np.float32)
+        for c in range(width):
+            difference = (x[c] - panel[c]) + (x_low[c] - panel_low[c])
+            total += difference * difference
+        out[:] = total
 
 else:
     from llvmlite import ir
@@ -212,3 +220,31 @@ else:
 
     panel_dot = _panel_dot(1, LANES)
     panel_dots = _panel_dot(GROUP, GROUP_LANES)
+
+    @intrinsic
+    def panel_squares(typingctx, x, x_low, panel, panel_low, out, width):
+        def codegen(context, builder, signature, args):
+            p_x, p_x_low, p_panel, p_panel_low, p_out = (
+                _array(context, builder, signature.args[i], args[i]) for i in range(5)
+            )
+            word = args[5].type
+
+            def part(pointer, panel_pointer, position):
+                value = builder.load(builder.gep(pointer, [position]))
+                where = builder.mul(position, ir.Constant(word, LANES))
+                chunk = _load(builder, panel_pointer, where, _VECTOR)
+                return builder.fsub(_spread(builder, value, _VECTOR), chunk)
+
+            def terms(position):
+                high = part(p_x, p_panel, position)
+                difference = builder.fadd(high, part(p_x_low, p_panel_low, position))
+                return [(difference, difference)]
+
+            zero = ir.Constant(word, 0)
+            (total,) = _accumulate(
+                builder, zero, args[5], [ir.Constant(_VECTOR, [0.0] * LANES)], terms
+            )
+            _store(builder, p_out, zero, total)
+            return context.get_dummy_value()
+
+        return types.void(x, x_low, panel, panel_low, out, types.intp), codegen

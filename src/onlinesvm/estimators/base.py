@@ -27,7 +27,7 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from ..kernels import KERNEL_NAMES, Kernel, make_kernel
+from ..kernels import KERNEL_NAMES, Kernel, check_size, make_kernel
 from .interrupt import Interruptible
 from .labels import LabelBook, unique_labels
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
@@ -287,20 +287,23 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             and X.shape[1] >= SPARSE_FROM
             and np.count_nonzero(X[:1000]) < SPARSE_BELOW * X[:1000].size
         )
-        shifts = dense and not self._packs and self._kernel.ignores_shift
-        self._centre = X.mean(axis=0) if shifts else None
+        self._centre, self._sparse = None, self._packs or not dense
+        if self._kernel.ignores_shift:
+            from ..core.centre import centre_of
+
+            self._centre = centre_of(X, self._kernel.gamma, self._sparse)
 
     def _rows(self, X: Any, key: np.ndarray | None = None) -> Any:
         from ..core.rows import Rows
 
+        far = self._kernel.far
         if self._packs and not sparse.issparse(X):
-            rows = Rows.packed(X, key)
-        elif sparse.issparse(X) and self._centre is not None:
-            # The model is dense and shifted; a block at a time, it fits.
-            rows = Rows.of(X.toarray(), self._centre, key)
+            rows = Rows.packed(X, self._centre, key, far)
         else:
-            rows = Rows.of(X, self._centre, key)
-        _check_size(rows.squares)
+            if sparse.issparse(X) and self._centre is not None and not self._sparse:
+                X = X.toarray()  # The model is dense and shifted; a block at a time, it fits.
+            rows = Rows.of(X, self._centre, key, far)
+        check_size(rows.squares)
         return rows
 
     def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
@@ -310,7 +313,9 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         number = np.arange(n)
         rows = self._rows(X, number if self._kernel.name == "precomputed" else None)
         diagonal = self._kernel.diagonal(rows)
-        _check_size(diagonal)
+        check_size(diagonal)
+        if self._kernel.is_compiled:
+            check_size(self._kernel.bound(rows))
         label = np.zeros(n, np.int64) if y is None else self._book.encode(y)
         bound = getattr(self, "C", None)
         bound = cost * (1.0 if bound is None else float(bound))
@@ -424,14 +429,6 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
         return tags
-
-
-def _check_size(values: np.ndarray) -> None:
-    if not np.isfinite(values).all():
-        raise ValueError(
-            "The values are too large for kernel values in single precision; scale the features "
-            "(for example with StandardScaler)."
-        )
 
 
 def _with_cost(data: Any) -> Any:

@@ -113,7 +113,7 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     Notes
     -----
-    Rows are kept in single precision, shifted by the first block's mean for the RBF kernel,
+    Rows are kept in single precision, shifted by the first block's median for the RBF kernel,
     which does not notice; dense rows of mostly zeros are kept sparse. ``fit`` counts copies of
     an example as one whose cost is the sum of theirs, which is the same problem; its coefficient
     may then exceed ``C``.
@@ -264,7 +264,8 @@ class LASVMClassifier(OnlineKernelClassifier):
             from ..core.rows import Rows
 
             diagonal = self._kernel.diagonal(Rows.of(row[None, :]))[0]
-        learner.learn_one(row, label, self.C * sample_weight, diagonal)
+        if not learner.learn_one(row, label, self.C * sample_weight, diagonal):
+            return self.partial_fit(np.asarray(x)[None, :], [y], sample_weight=[sample_weight])
         return self
 
     @property

@@ -1,0 +1,318 @@
+"""RBF kernel values far from the centre: right to 1e-5, in [0, 1], the same in every way.
+
+The twin is NumPy in extended precision, by differences. Data: an offset, one outlier, a sentinel
+value in a column, a stream that moves; dense, CSR, and dense rows kept sparse.
+"""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from naive.lockstep import assert_same
+from scipy import sparse
+from sklearn.svm import SVC
+
+import onlinesvm
+from onlinesvm import LASVMClassifier
+from onlinesvm.core.duplicates import first_equal
+from onlinesvm.core.lasvm_pool import PoolRows
+from onlinesvm.core.rows import Rows, RowStore
+from onlinesvm.kernels import Kernel
+
+SENTINEL = -999999.0
+FORMS = {
+    "dense": Rows.of,
+    "csr": lambda X, **how: Rows.of(sparse.csr_matrix(X), **how),
+    "packed": Rows.packed,
+}
+forms = pytest.mark.parametrize("form", FORMS)
+
+
+def offset(by):
+    return lambda rng, n, d: by + rng.normal(size=(n, d))
+
+
+def outlier(rng, n, d):
+    X = rng.normal(size=(n, d))
+    X[n // 2, d // 2] = 1e7
+    return X
+
+
+def sentinels(rng, n, d):
+    X = rng.normal(size=(n, d))
+    X[rng.random(n) < 0.1, d // 2] = SENTINEL
+    return X
+
+
+def moving(rng, n, d):
+    return rng.normal(size=(n, d)) + 1000.0 * (np.arange(n) >= n // 2)[:, None]
+
+
+def mostly_zero(rng, n, d):
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.2)
+    X[: n // 2] *= 1e4
+    return X
+
+
+DATA = {f"offset {by:g}": offset(by) for by in (0, 1, 1e2, 1e3, 1e4, 1e6)} | {
+    make.__name__: make for make in (outlier, sentinels, moving, mostly_zero)
+}
+data = pytest.mark.parametrize("make", DATA.values(), ids=DATA)
+
+
+def true_values(X, Z, gamma):
+    X, Z = X.astype(np.longdouble), Z.astype(np.longdouble)
+    distance = sum((X[:, [j]] - Z[:, j]) ** 2 for j in range(X.shape[1]))
+    return np.exp(-gamma * distance).astype(np.float64)
+
+
+@forms
+@data
+@pytest.mark.parametrize("d", [1, 10, 70])
+def test_values_are_right_and_the_same_however_computed(form, make, d):
+    rng = np.random.default_rng(d)
+    X = make(rng, 150, d)
+    X[:20] = X[20:40] + 1e-3 * rng.normal(size=(20, d))  # pairs close to each other
+    for gamma in (0.01 / d, 1.0 / d, 10.0 / d):
+        kernel = Kernel("rbf", gamma=gamma, n_jobs=2)
+        left, right = (FORMS[form](part, far=kernel.far) for part in (X, X[:100]))
+        K = kernel.block(left, right)
+        assert K.min() >= 0.0
+        assert K.max() <= 1.0
+        np.testing.assert_allclose(K, true_values(X, X[:100], gamma), atol=1e-5)
+        assert_same(kernel.block(right, left).T, K)
+        assert_same(kernel.block(left, left)[:, :100], K)
+        assert_same(kernel.product(left, right, np.eye(100)), K)
+        assert_same(np.concatenate([kernel.block(left, right.take([j])) for j in range(100)], 1), K)
+        plain = FORMS["dense"](X, far=kernel.far)
+        assert_same(kernel.block(plain, plain)[:, :100], K)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    d=st.integers(1, 40),
+    shift=st.floats(-1e6, 1e6),
+    spread=st.sampled_from([1e-6, 1e-3, 1.0, 1e3, 1e6]),
+    width=st.floats(1e-3, 1e3),
+    form=st.sampled_from(list(FORMS)),
+)
+def test_any_offset_and_scale(seed, d, shift, spread, width, form):
+    rng = np.random.default_rng(seed)
+    X = shift + spread * rng.normal(size=(30, d))
+    # 48 bits of a value are kept: it is for the true values that these are the values.
+    gamma = min(width / (d * spread**2), 1e-5 * 2.0**48 / (abs(shift) + spread) ** 2)
+    kernel = Kernel("rbf", gamma=gamma)
+    rows = FORMS[form](X, far=kernel.far)
+    K = kernel.block(rows, FORMS[form](X, far=kernel.far))
+    assert K.max() <= 1.0
+    np.testing.assert_allclose(K, true_values(X, X, gamma), atol=1e-5)
+    np.testing.assert_allclose(kernel.block(rows, rows).diagonal(), 1.0, atol=1e-5)
+
+
+@forms
+def test_the_second_part_stays_with_its_row(form):
+    """Near rows first: the store gets second parts when the first far row arrives."""
+    rng = np.random.default_rng(0)
+    kernel = Kernel("rbf", gamma=1.0)
+    near, far = (rng.normal(size=(400, 30)) * (rng.random((400, 30)) < 0.4) for _ in range(2))
+    far[far != 0] += 1e6
+    rows = [FORMS[form](part, far=kernel.far) for part in (near, far)]
+    store, kept = RowStore(rows[0]), np.concatenate([near, far])
+    store.append(rows[0])
+    assert not store.has_second_parts()
+    store.append(rows[1].to_sparse() if form == "dense" else rows[1].to_dense())
+    number = np.arange(800)
+    for _ in range(30):  # rows leave, the last ones fill the holes; sparse stores are repacked
+        holes = np.sort(rng.choice(len(number) - 20, 20, replace=False))
+        source, n = np.arange(len(number) - 20, len(number)), len(number) - 20
+        store.move(source, holes, n)
+        number[holes] = number[source]
+        number = number[:n]
+        values = store.rows().to_array()
+        values = values if form == "dense" else values.toarray()
+        np.testing.assert_allclose(values, kept[number], rtol=1e-7, atol=1e-6)
+        assert store.has_second_parts()
+    copied = pickle.loads(pickle.dumps(copy.deepcopy(store)))
+    again = FORMS[form](kept[number], far=kernel.far)
+    assert_same(kernel.block(copied.rows(), rows[1]), kernel.block(again, rows[1]))
+    if form == "dense":
+        store.rearrange(np.flatnonzero(number < 400), store.rows())
+        assert not store.has_second_parts()
+
+
+@forms
+def test_rows_that_differ_in_the_second_part_are_no_duplicates(form):
+    X = 1e6 + np.array([[0.001, 1.0], [0.002, 1.0], [0.001, 1.0], [0.002, 1.0]])
+    rows = FORMS[form](X, far=1.0)
+    assert first_equal(rows, np.zeros(4, int)).tolist() == [0, 1, 0, 1]
+    assert first_equal(FORMS[form](X), np.zeros(4, int)).tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("form", ["dense", "packed"])
+@pytest.mark.parametrize("gamma", [0.02, 1.0, 30.0], ids=["near", "a few pairs", "far"])
+def test_rows_of_a_pool_are_rows_of_the_block(form, gamma):
+    rng = np.random.default_rng(0)
+    X = 1.0 + rng.normal(size=(200, 30)) * (rng.random((200, 30)) < 0.3)
+    X[100:110] = X[:10] + 1e-3
+    kernel = Kernel("rbf", gamma=gamma)
+    rows = FORMS[form](X, far=kernel.far)
+    pool = PoolRows(rows, kernel, 10.0)
+    assert_same(np.stack([pool[i] for i in range(200)]), kernel.block(rows, rows.take(slice(200))))
+
+
+# -- models --------------------------------------------------------------------------------
+
+
+def problem(rng, n, d=6):
+    X = rng.normal(size=(n, d))
+    return X, (X[:, 0] + X[:, 1] ** 2 > 0.5).astype(int)
+
+
+def with_sentinels(X, rng, value=SENTINEL):
+    X = X.copy()
+    X[rng.random(len(X)) < 0.02, 5] = value
+    return X
+
+
+def given_as(X, form):
+    return sparse.csr_matrix(X) if form == "csr" else X
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("by", [0.0, 1e3, 1e4, 1e6, "sentinels", "outlier"])
+def test_a_converged_model_is_that_of_svc(form, by):
+    rng = np.random.default_rng(0)
+    X, y = problem(rng, 700)
+    if by == "sentinels":
+        X = with_sentinels(X, rng)
+    elif by == "outlier":
+        X[17, 3] = 1e7
+    else:
+        X += by
+    fit, test = slice(400), slice(400, None)
+    expected = SVC(C=10, gamma=0.1, tol=1e-5).fit(X[fit], y[fit]).decision_function(X[test])
+    if by == 1e6:  # libsvm computes |x|^2 + |z|^2 - 2 x.z too, and at 1e6 is off itself
+        expected = SVC(C=10, gamma=0.1, tol=1e-5).fit(X[fit] - by, y[fit])
+        expected = expected.decision_function(X[test] - by)
+    model = LASVMClassifier(C=10, gamma=0.1, epochs="converge", tol=1e-4, random_state=0)
+    model.fit(given_as(X[fit], form), y[fit])
+    values = model.decision_function(given_as(X[test], form))
+    np.testing.assert_allclose(values, expected, atol=0.01)
+    vectors = model.support_vectors_
+    vectors = vectors.toarray() if form == "csr" else vectors
+    np.testing.assert_allclose(vectors, X[fit][model.support_], atol=1e-5)
+    K = true_values(X[test], vectors, 0.1)
+    np.testing.assert_allclose(K @ model.dual_coef_[0] + model.intercept_, values, atol=1e-3)
+
+
+ONLINE = [
+    "LASVMClassifier",
+    "HullerClassifier",
+    "NORMAClassifier",
+    "PegazClassifier",
+    "OLSVMClassifier",
+    "StreamSVMClassifier",
+    "KernelPerceptronClassifier",
+    "AveragedPerceptronClassifier",
+    "BudgetPerceptronClassifier",
+]
+
+
+@pytest.mark.filterwarnings("ignore:The hulls")  # C=None: a hard margin on data with errors
+@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("name", ONLINE)
+def test_every_classifier_bears_sentinels(name, form):
+    """-30 instead of -999999 has the same kernel values: the same model, and SVC's beside it."""
+    X, y = problem(np.random.default_rng(0), 1500)
+    fit, test = slice(1000), slice(1000, None)
+    scores = []
+    for value in (-30.0, SENTINEL):
+        Z = with_sentinels(X, np.random.default_rng(1), value)
+        model = getattr(onlinesvm, name)(gamma=0.1, random_state=0)
+        model.fit(given_as(Z[fit], form), y[fit])
+        scores.append(model.score(given_as(Z[test], form), y[test]))
+    assert abs(scores[1] - scores[0]) <= 0.01
+    if name in ("LASVMClassifier", "HullerClassifier"):
+        assert scores[1] > SVC(gamma=0.1).fit(Z[fit], y[fit]).score(Z[test], y[test]) - 0.03
+
+
+@pytest.mark.parametrize("form", ["dense", "csr"])
+@pytest.mark.parametrize("by", [1e3, 1e4])
+def test_a_stream_that_moves(form, by):
+    rng = np.random.default_rng(1)
+    model = LASVMClassifier(C=10, gamma=0.1)
+    errors = []
+    for block in range(9):
+        X, y = problem(rng, 500)
+        X += by * (block >= 2)
+        if block >= 6:
+            errors.append(np.mean(model.predict(given_as(X, form)) != y))
+        model.partial_fit(given_as(X, form), y)
+    reference = SVC(C=10, gamma=0.1).fit(X - by, y)  # on one block of the three and more
+    X, y = problem(rng, 500)
+    assert np.mean(errors) < np.mean(reference.predict(X) != y)
+
+
+@pytest.mark.parametrize("settings", [{}, {"budget": 30}, {"selection": "active"}])
+@pytest.mark.parametrize("by", [3.0, 1e3, 1e6])
+def test_learn_one_equals_partial_fit_in_a_stream_that_moves_and_returns(settings, by):
+    rng = np.random.default_rng(0)
+    X, y = problem(rng, 150)
+    X[40:90] += by
+    X[60] = X[61] + 1e-4
+    rows, one = (
+        LASVMClassifier(gamma=2.0, **settings).partial_fit(X[:20], y[:20]) for _ in range(2)
+    )
+    for x, label in zip(X[20:], y[20:].tolist(), strict=True):
+        rows.partial_fit(x[None, :], [label])
+        one.learn_one(x, label)
+    assert_same(one.decision_function(X), rows.decision_function(X))
+    assert one.n_kernel_evaluations_ == rows.n_kernel_evaluations_
+    again = pickle.loads(pickle.dumps(one)).learn_one(X[50] + 0.1, 1)
+    assert_same(again.decision_function(X), one.learn_one(X[50] + 0.1, 1).decision_function(X))
+
+
+# -- parameters at the ends of their range --------------------------------------------------
+
+
+@forms
+@pytest.mark.parametrize("gamma", [1e-300, 1e-45, 1e30, 1e300, 1.7e308])
+def test_gamma_of_any_size(form, gamma):
+    X = np.random.default_rng(0).normal(size=(90, 4))
+    X[:40, 1:] = 0.0
+    kernel = Kernel("rbf", gamma=gamma)
+    rows = FORMS[form](X, far=kernel.far)
+    wanted = np.eye(90) if gamma > 1 else np.ones((90, 90))
+    np.testing.assert_allclose(kernel.block(rows, rows), wanted, atol=1e-30)
+    copies = FORMS[form](X, far=kernel.far)
+    np.testing.assert_allclose(kernel.block(rows, copies), wanted, atol=1e-30)
+
+
+@pytest.mark.filterwarnings("ignore:The hulls")
+@pytest.mark.parametrize("name", ONLINE)
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid"])
+@pytest.mark.parametrize("gamma", [1e-300, 1e300])
+def test_no_model_holds_nan(name, kernel, gamma):
+    X, y = problem(np.random.default_rng(0), 80)
+    X[::4, 1:] = 0.0  # dot products that are zero
+    X[0, 0] = 0.0
+    model = getattr(onlinesvm, name)(kernel=kernel, gamma=gamma, coef0=1.0, random_state=0)
+    if kernel == "poly" and gamma > 1:
+        with pytest.raises(ValueError, match="too large"):
+            model.fit(X, y)
+        return
+    model.fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+    assert np.isfinite(model.dual_coef_).all()
+
+
+def test_polynomial_values_that_overflow_are_refused():
+    X = np.array([[1.0], [-1.0], [0.5]])
+    with pytest.raises(ValueError, match="too large"):  # k(x, x) = 0, k(x, -x) = -8e39
+        LASVMClassifier(kernel="poly", gamma=1e13, coef0=-1e13).fit(X, [0, 1, 0])
+    model = LASVMClassifier(kernel="poly", gamma=1.0).fit(X, [0, 1, 0])
+    with pytest.raises(ValueError, match="too large"):
+        model.decision_function([[1e18]])
