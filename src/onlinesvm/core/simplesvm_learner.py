@@ -147,8 +147,27 @@ class SimpleSVM:
     def copy(self) -> SimpleSVM:
         """A copy that can be changed while this one stays."""
         twin = copy.copy(self)
+        if isinstance(self.source, LowRankSource):
+            twin.source = LowRankSource(self.source.Z)
         twin.machines = [m.copy() for m in self.machines]
+        for machine in twin.machines:
+            machine.source = twin.source
         return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the problems, which targets and weights give again."""
+        machines = [copy.copy(machine) for machine in self.machines]
+        state = {**self.__dict__, "machines": [machine.__getstate__() for machine in machines]}
+        for machine in state["machines"]:
+            del machine["problem"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        problems = self.task.problems(self.target, self.weight)
+        self.machines = [object.__new__(Machine) for _ in problems]
+        for machine, problem, kept in zip(self.machines, problems, state["machines"]):
+            machine.__dict__.update(kept, problem=problem)
 
     def learn(self, rows: ExactRows, target: np.ndarray, weight: np.ndarray) -> None:
         """More examples; the machines go on from their solution."""
@@ -220,7 +239,7 @@ class SimpleSVM:
 
     def readings(self) -> tuple[np.ndarray, np.ndarray]:
         """Bias and scale of every machine."""
-        pairs = np.array([self.task.bias(machine.beta) for machine in self.machines])
+        pairs = np.array([self.task.bias(machine.multipliers()) for machine in self.machines])
         return pairs[:, 0], pairs[:, 1]
 
     def expansion(self) -> tuple[np.ndarray, np.ndarray]:

@@ -133,7 +133,7 @@ def leave_each(at, w, at_0, w_0, first, second, order, out):
                 if outcome == DONE:
                     break
         out[e, 0] = core.gradient(i, at, w) if able else np.nan
-        out[e, 1] = w.border[at.code[GROUP, i], w.border.shape[0] + 1]
+        out[e, 1] = core.free_multiplier(at.code[GROUP, i], at, w) if able else np.nan
         _put_back(at, w, at_0, w_0)
     return DONE
 
@@ -155,12 +155,17 @@ def values(machine: Machine, room: int) -> np.ndarray:
     held = np.zeros(len(p), bool)
     held[w.member[: w.counts[M]]] = True
     involved = np.flatnonzero((at.alpha > 0) | held)
-    out = machine.score + machine.beta[0]
+    out = machine.score + machine.multipliers()[0]
     examples = np.unique(p.row[involved])
     second = examples + n if len(p) > n else np.full(len(examples), -1)
     found = np.empty((len(examples), 2))
     at_0, w_0 = _twin(at), _twin(w)
-    outcome = leave_each(at, w, at_0, w_0, examples, second, np.arange(len(p)), found)
-    machine._check(outcome)
+    size = machine.allowance(int(w.counts[M]))
+    for first in range(0, len(examples), size):  # in pieces, so that Ctrl-C is heard
+        part = slice(first, first + size)
+        outcome = leave_each(
+            at, w, at_0, w_0, examples[part], second[part], np.arange(len(p)), found[part]
+        )
+        machine._check(outcome)
     out[examples] = p.sign[examples] * (found[:, 0] - p.linear[examples]) + found[:, 1]
     return out
