@@ -28,12 +28,11 @@ _WORTH_COPYING = 0.1  # share of the values of new rows that must be known to lo
 
 @jit
 def _gather(slots, which, columns, out, rows):
-    """out[rows[p], q] = out[q, rows[p]] = slots[which[p], columns[q]]."""
+    """out[rows[p], q] = slots[which[p], columns[q]]."""
     for p in range(which.shape[0]):
-        source, target, r = slots[which[p]], out[rows[p]], rows[p]
+        source, target = slots[which[p]], out[rows[p]]
         for q in range(columns.shape[0]):
             target[q] = source[columns[q]]
-            out[q, r] = target[q]
 
 
 @jit
@@ -126,8 +125,8 @@ class KernelStore:
         return smaller
 
     def _adopt(self, owners: np.ndarray) -> None:
-        """Slots for these examples, to be filled by the caller."""
-        self._grow(len(owners))
+        """Slots for these examples, to be filled by the caller, and for some more."""
+        self._grow(min(self.capacity, len(owners) * 9 // 8 + 16))
         self._used = len(owners)
         self.owner[: len(owners)] = owners
         self.slot_of[owners] = np.arange(len(owners))
@@ -241,4 +240,5 @@ class KernelStore:
             out[np.ix_(rest, rest)] = _among(self.rows.take(which[rest]))
         if len(stored):
             _gather(self.slots, self.slot_of[which[stored]], which, out, stored)
+            out[np.ix_(rest, stored)] = out[np.ix_(stored, rest)].T
         return out

@@ -24,7 +24,7 @@ from .blas import one_blas_thread
 from .simplesvm_approach import approach
 from .simplesvm_problems import Problem
 from .simplesvm_solution import LowRankSource, Solution, Source
-from .simplesvm_state import GROW, IN_TURN, WORST_FIRST
+from .simplesvm_state import GROW, IN_TURN, WORST_FIRST, M
 
 RANDOM_POINTS = 59
 """The best of so many random points is among the best 5 % with probability 0.95."""
@@ -300,6 +300,7 @@ class Machine(Solution):
         self.alpha, self.score = self.alpha[kept], score_of_kept
         self.held = position[self.held]
         self.release(gone)
+        self.follow_scale()
         self.balance(self._preference())
 
     def extend(self, problem: Problem, old: np.ndarray, source: Source, score: np.ndarray) -> None:
@@ -311,7 +312,9 @@ class Machine(Solution):
         self.problem, self.source, self.alpha, self.score = problem, source, alpha, score
         if self.primal:
             self._make_factor(0)
-        if changed or self.primal:
+        else:
+            self.follow_scale()
+        if changed or self.w.counts[M] != len(self.held):
             self.balance(self._preference())
 
 

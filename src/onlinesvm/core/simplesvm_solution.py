@@ -295,10 +295,18 @@ class Solution:
         if isinstance(self.source, LowRankSource):
             diagonal = np.einsum("ij,ij->i", self.source.Z[:1000], self.source.Z[:1000])
         else:
-            some = np.arange(min(len(self.source), 1000))
+            few = 20 if self.source.rows.kernel.name == "callable" else 1000
+            some = np.arange(min(len(self.source), few))
             diagonal = self.source.rows.take(some).diagonal()
         mean = float(diagonal.mean()) if len(diagonal) else 1.0
         return mean if mean > 0 else 1.0
+
+    def follow_scale(self) -> None:
+        """tau, and with it the factor, anew if the examples that are kept are of another size."""
+        tau = self._middle()
+        if not 0.01 < tau / self.tau < 100.0:
+            self.tau = tau
+            self._make_factor(0)
 
     def _reserve(self, needed: int) -> None:
         """Place for ``needed`` members; grows by half, within what memory allows."""
@@ -387,7 +395,8 @@ class Solution:
     def admit(self, ids: np.ndarray) -> None:
         """Variables, wherever their coefficients are, join the working set."""
         if self.w.counts[M] == len(self.held) and len(ids) * FEW <= len(self.held):
-            self._enroll(ids)
+            if len(ids):
+                self._enroll(ids)
             return
         self.held = np.concatenate([self.held, ids])
         self.rebuild()
