@@ -302,7 +302,7 @@ def free_multiplier(q, at, w):
     apart()
     low, high = -math.inf, math.inf
     for i in range(at.alpha.shape[0]):
-        if at.code[GROUP, i] != q:
+        if at.code[GROUP, i] != q or at.code[PLACE, i] < FULL:  # of another row, or left out
             continue
         upper = at.given[UPPER, i]
         rest = EDGE * (upper if math.isfinite(upper) else at.alpha.max())

@@ -239,7 +239,7 @@ class SimpleSVM:
 
     def readings(self) -> tuple[np.ndarray, np.ndarray]:
         """Bias and scale of every machine."""
-        pairs = np.array([self.task.bias(machine.multipliers()) for machine in self.machines])
+        pairs = np.array([self.task.bias(m.multipliers(), m.noise()) for m in self.machines])
         return pairs[:, 0], pairs[:, 1]
 
     def expansion(self) -> tuple[np.ndarray, np.ndarray]:

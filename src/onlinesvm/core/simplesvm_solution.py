@@ -118,8 +118,12 @@ class Solution:
         """Violation up to which a variable's part of the KKT gap is below ``tol``."""
         upper = self.problem.upper
         scale = np.maximum(np.where(np.isfinite(upper), upper, 1.0), 1.0)
+        return np.maximum(self.tol * self.unit() / scale, self.noise())
+
+    def noise(self) -> float:
+        """Rounding of a gradient."""
         size = np.abs(self.problem.linear).max(initial=0.0) + self.alpha.sum() * self.tau
-        return np.maximum(self.tol * self.unit() / scale, _EPS * size)
+        return float(_EPS * size)
 
     def violations(self, gradient: np.ndarray) -> np.ndarray:
         """By how much each variable violates the conditions of section 2.3."""
