@@ -81,9 +81,14 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         After Ctrl-C the model is what the last sweep left; after a second Ctrl-C, which does not
         wait for the end of a sweep, the copy that was made last.
         """
+        from ..core.simplesvm_learner import SimpleSVM
+
         safe = None
+        rows, centre, features = self._prepared(data.X)
         with Interruptible() as interruptible:
-            learner = self._new_learner(data.X, target, weight, labels)
+            options = self._options()
+            learner = SimpleSVM(rows, target, weight, self._task(labels), options, features)
+            learner.centre, learner.labels = centre, labels
             progress = FitProgress(self, data.X, data.y, None)
             copies = _Copies()
             try:
@@ -100,9 +105,8 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         progress.close()
         self._warn(learner)
 
-    def _new_learner(self, X: Any, target: np.ndarray, weight: np.ndarray, labels: Any) -> Any:
-        from ..core.simplesvm_learner import Options, SimpleSVM
-
+    def _prepared(self, X: Any) -> tuple[Any, Any, Any]:
+        """Rows of a new model, their origin, and the factor of a kernel of low rank."""
         kernel = make_kernel(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
             n_jobs=self.n_jobs, X=X,
@@ -112,15 +116,16 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
             centre = np.median(X[:: -(-X.shape[0] // CENTRE_ROWS)], axis=0)
         key = np.arange(X.shape[0]) if kernel.name == "precomputed" else None
         rows = _rows(X, kernel, centre, key, own=True)
-        options = Options(
+        return rows, centre, self._features(rows, centre)
+
+    def _options(self) -> Any:
+        from ..core.simplesvm_learner import Options
+
+        return Options(
             tol=self.tol, cache_size=self.cache_size, selection=self.selection,
             block_size=self.block_size, init=getattr(self, "init", "random"),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )  # fmt: skip
-        features = self._features(rows, centre)
-        learner = SimpleSVM(rows, target, weight, self._task(labels), options, features)
-        learner.centre, learner.labels = centre, labels
-        return learner
 
     def _learn_more(
         self, data: Checked, target: np.ndarray, weight: np.ndarray, labels: Any = None
