@@ -204,7 +204,7 @@ class Kernel:
         assert self.function is not None
         values = self.function(left, right)
         values = values.toarray() if sparse.issparse(values) else np.asarray(values)
-        return check_callable_block(values, (len(left), len(right)), dtype)
+        return check_callable_block(values, (left.shape[0], right.shape[0]), dtype)
 
 
 def check_callable_block(

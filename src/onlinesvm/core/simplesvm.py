@@ -44,7 +44,6 @@ from .simplesvm_state import (
     ADDED,
     BASE,
     DONE,
-    EDGE,
     ENROLL,
     ENTRY,
     FALL,
@@ -291,34 +290,6 @@ def add(i, g, at, w):
             _fix(i, at, w)
             return DONE
         drop(p, at, w)
-
-
-@inner
-def free_multiplier(q, at, w):
-    """The multiplier of equality row q; the middle of what is allowed if nothing fixes it.
-
-    As ``Solution.multipliers``, which sees all variables from Python.
-    """
-    apart()
-    low, high = -math.inf, math.inf
-    for i in range(at.alpha.shape[0]):
-        if at.code[GROUP, i] != q or at.code[PLACE, i] < FULL:  # of another row, or left out
-            continue
-        upper = at.given[UPPER, i]
-        rest = EDGE * (upper if math.isfinite(upper) else at.alpha.max())
-        rises, falls = at.alpha[i] < upper - rest, at.alpha[i] > rest
-        if rises and falls and at.code[PLACE, i] >= 0:
-            return w.border[q, w.border.shape[0] + 1]
-        if at.given[ENTRY, i] < 0.0:
-            rises, falls = falls, rises
-        value = -at.given[ENTRY, i] * gradient(i, at, w)
-        if rises:
-            low = max(low, value)
-        if falls:
-            high = min(high, value)
-    if math.isinf(low) or math.isinf(high):
-        return low if math.isinf(high) and not math.isinf(low) else high
-    return (low + high) / 2.0
 
 
 @inner

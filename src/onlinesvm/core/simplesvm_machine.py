@@ -126,7 +126,7 @@ class Machine(Solution):
     def _free_multipliers(self, gradient: np.ndarray) -> None:
         """A multiplier that no member of the working set fixes: the middle of what is allowed."""
         fixed = np.bincount(self.problem.group[self.held], minlength=len(self.beta)) > 0
-        for q in np.flatnonzero(~fixed):
+        for q in np.flatnonzero(~fixed).tolist():
             self.beta[q] = self._middle_of_range(q, gradient)
 
     def allowance(self, members: int) -> int:

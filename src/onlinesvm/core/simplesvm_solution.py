@@ -147,9 +147,10 @@ class Solution:
         p, beta = self.problem, self.beta.copy()
         held = self.held[self._room_below()[self.held] & self._room_above()[self.held]]
         fixed = np.bincount(p.group[held], minlength=len(beta)) > 0
-        gradient = None if fixed.all() else self.gradient()
-        for q in np.flatnonzero(~fixed):
-            beta[q] = self._middle_of_range(q, gradient)
+        if not fixed.all():
+            gradient = self.gradient()
+            for q in np.flatnonzero(~fixed).tolist():
+                beta[q] = self._middle_of_range(q, gradient)
         return beta
 
     def _rest(self) -> np.ndarray:
@@ -178,7 +179,8 @@ class Solution:
     def copy(self) -> Self:
         """A copy whose state is its own and can be written to; the kernel values are shared."""
         twin = copy.copy(self)
-        twin.alpha, twin.score, twin.held = map(np.array, (self.alpha, self.score, self.held))
+        twin.alpha, twin.score = np.array(self.alpha), np.array(self.score)
+        twin.held = np.array(self.held)
         twin.w = Work(*map(np.array, self.w))
         if twin.w.counts[M] != len(twin.held):  # it comes from a file, without its factor
             twin.rebuild()
