@@ -240,12 +240,16 @@ class Kernel:
     def _python_block(self, X: Rows, Z: Rows) -> np.ndarray:
         if self.name == "precomputed":
             return np.ascontiguousarray(X.values[:, Z.key])  # type: ignore[call-overload]
-        assert self.function is not None
         left = X.to_array() if X.is_sparse else X.values
         right = Z.to_array() if Z.is_sparse else Z.values
+        return self.call(left, right, np.float32)
+
+    def call(self, left: Any, right: Any, dtype: Any) -> np.ndarray:
+        """The values of a callable kernel on two arrays."""
+        assert self.function is not None
         values = self.function(left, right)
         values = values.toarray() if sparse.issparse(values) else np.asarray(values)
-        return check_callable_block(values, (len(X), len(Z)))
+        return check_callable_block(values, (left.shape[0], right.shape[0]), dtype)
 
 
 def check_size(values: np.ndarray) -> None:
@@ -257,8 +261,10 @@ def check_size(values: np.ndarray) -> None:
         )
 
 
-def check_callable_block(values: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-    """A callable's answer as float32, or one clear error."""
+def check_callable_block(
+    values: np.ndarray, shape: tuple[int, int], dtype: Any = np.float32
+) -> np.ndarray:
+    """A callable's answer as an array of ``dtype``, or one clear error."""
     if values.shape != shape:
         raise ValueError(
             f"The kernel function returned an array of shape {values.shape} for {shape[0]} by "
@@ -268,13 +274,14 @@ def check_callable_block(values: np.ndarray, shape: tuple[int, int]) -> np.ndarr
         raise ValueError("The kernel function must return real numbers, not complex ones.")
     try:
         with np.errstate(over="ignore"):
-            block = np.ascontiguousarray(values, np.float32)
+            block = np.ascontiguousarray(values, dtype)
     except (TypeError, ValueError) as error:
         raise ValueError(f"The kernel function must return real numbers: {error}.") from error
     if not np.isfinite(block).all():
         raise ValueError(
-            "The kernel function returned NaN or infinity (or a value beyond single precision); "
-            "check it on the examples at hand."
+            "The kernel function returned NaN or infinity (or a value beyond "
+            f"{'single' if dtype == np.float32 else 'double'} precision); check it on the "
+            "examples at hand."
         )
     return block
 

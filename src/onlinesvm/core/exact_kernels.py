@@ -30,6 +30,12 @@ _INLINE_WORK = 5_000_000  # multiplications that one thread does sooner than two
 _CHUNK_VALUES = 1 << 20
 _PANEL_VALUES = 1 << 19
 
+_NEAR = 1e5
+"""RBF values whose gamma (|x|^2 + |z|^2) exceeds this come from differences: the dot products' part
+of the exponent has an error of about 1e-16 times it."""
+
+_BEYOND = 2**62  # no column
+
 _LOG2_E = math.log2(math.e)
 _ROUND = 1.5 * 2.0**52  # adding it rounds to an integer in the low bits
 _LN2 = math.log(2.0)
@@ -38,20 +44,76 @@ _LN2 = math.log(2.0)
 )
 
 
+@inner(fastmath=ORDERED_MATH)
+def _power_of_two(power):
+    """2 ** power for power <= 0; zero below the smallest normal number."""
+    inside = max(min(power, 0.0), -1022.0)
+    rounded = inside + _ROUND
+    f = inside - (rounded - _ROUND)
+    v = ((((_P12 * f + _P11) * f + _P10) * f + _P9) * f + _P8) * f + _P7
+    v = (((((v * f + _P6) * f + _P5) * f + _P4) * f + _P3) * f + _P2) * f + _P1
+    exponent = (np.float64(rounded).view(np.int64) + np.int64(1023)) << np.int64(52)
+    return 0.0 if power < -1022.0 else (v * f + 1.0) * np.int64(exponent).view(np.float64)
+
+
 @jit(fastmath=ORDERED_MATH)
 def _rbf(dots, left, right, scale, first, last):
     """exp(-gamma |x - z|^2) in place from dot products; scale = gamma log2(e)."""
     for p in range(first, last):
         row = dots[p]
         for j in range(row.shape[0]):
-            power = scale * (2.0 * row[j] - (left[p] + right[j]))
-            power = max(min(power, 0.0), -1022.0)
-            rounded = power + _ROUND
-            f = power - (rounded - _ROUND)
-            v = ((((_P12 * f + _P11) * f + _P10) * f + _P9) * f + _P8) * f + _P7
-            v = (((((v * f + _P6) * f + _P5) * f + _P4) * f + _P3) * f + _P2) * f + _P1
-            exponent = (np.float64(rounded).view(np.int64) + np.int64(1023)) << np.int64(52)
-            row[j] = (v * f + 1.0) * np.int64(exponent).view(np.float64)
+            row[j] = _power_of_two(scale * (2.0 * row[j] - (left[p] + right[j])))
+
+
+@inner(fastmath=REORDERED_MATH)
+def _dense_distance(x, z):
+    total = 0.0
+    for c in range(x.shape[0]):
+        total += (x[c] - z[c]) * (x[c] - z[c])
+    return total
+
+
+@inner
+def _sparse_distance(X, p, Z, j):
+    """|x_p - z_j|^2 of rows (pointer, indices, data) whose indices are sorted."""
+    a, a_end, b, b_end = X[0][p], X[0][p + 1], Z[0][j], Z[0][j + 1]
+    total = 0.0
+    while a < a_end or b < b_end:
+        left = X[1][a] if a < a_end else _BEYOND
+        right = Z[1][b] if b < b_end else _BEYOND
+        value = 0.0
+        if left <= right:
+            value += X[2][a]
+            a += 1
+        if right <= left:
+            value -= Z[2][b]
+            b += 1
+        total += value * value
+    return total
+
+
+@inner
+def _rbf_of_distance(distance, scale):
+    """Equal examples have the value 1, whatever gamma is; infinity is no special case."""
+    return 1.0 if distance == 0.0 else _power_of_two(max(-scale * distance, -2000.0))
+
+
+@jit
+def _dense_far(X, Z, left, right, scale, out, first, last):
+    """The values of those pairs whose dot products say too little, from differences."""
+    for p in range(first, last):
+        for j in range(out.shape[1]):
+            if not scale * (left[p] + right[j]) <= _NEAR:
+                out[p, j] = _rbf_of_distance(_dense_distance(X[p], Z[j]), scale)
+
+
+@jit
+def _sparse_far(X, Z, left, right, scale, out, first, last):
+    """The same for sparse rows (pointer, indices, data)."""
+    for p in range(first, last):
+        for j in range(out.shape[1]):
+            if not scale * (left[p] + right[j]) <= _NEAR:
+                out[p, j] = _rbf_of_distance(_sparse_distance(X, p, Z, j), scale)
 
 
 @inner
@@ -102,14 +164,22 @@ def weigh(slots, which, coef, out, first, last):
 class ExactRows:
     """Examples in float64 with their squared norms. ``values`` is dense or CSR."""
 
-    def __init__(self, values: Any, kernel: Any, key: np.ndarray | None = None):
+    def __init__(self, values: Any, kernel: Any, key: np.ndarray | None = None, own: bool = False):
+        """``own``: the values are copied, so that their owner may change them.
+
+        Sparse values must have sorted indices without duplicates.
+        """
         self.kernel, self.key = kernel, key
         if sparse.issparse(values):
-            self.values = sparse.csr_matrix(values, dtype=np.float64)
-            self.values.sort_indices()
+            parts = (
+                np.array(values.data, np.float64, order="C", copy=own or None),
+                np.array(values.indices, order="C", copy=own or None),
+                np.array(values.indptr, order="C", copy=own or None),
+            )
+            self.values = sparse.csr_matrix(parts, shape=values.shape)
             self.squares = np.asarray(self.values.multiply(self.values).sum(axis=1)).ravel()
         else:
-            self.values = np.ascontiguousarray(values, np.float64)
+            self.values = np.array(values, np.float64, order="C", copy=own or None)
             self.squares = np.einsum("ij,ij->i", self.values, self.values)
 
     def __len__(self) -> int:
@@ -156,6 +226,11 @@ class ExactRows:
         shape = (len(self), len(other))
         out = np.empty(shape) if out is None else out
         self.kernel.n_evaluations += shape[0] * shape[1]
+        if self.values.shape[1] != other.values.shape[1]:
+            raise ValueError(
+                f"Examples of {self.values.shape[1]} and of {other.values.shape[1]} features have "
+                "no kernel value."
+            )
         if 0 in shape:
             return out
         if self.kernel.name == "precomputed":
@@ -165,39 +240,41 @@ class ExactRows:
             out[:] = self._call(other)
             return out
         self._dots(other, out)
-        return self._finish(out, self.squares, other.squares)
+        self._finish(out, self.squares, other.squares)
+        if self.kernel.name == "rbf":
+            self._far(other, out)
+        return out
 
     def _call(self, other: ExactRows | None = None) -> np.ndarray:
         other = self if other is None else other
-        values = self.kernel.function(_dense(self.values), _dense(other.values))
-        values = np.asarray(values.toarray() if sparse.issparse(values) else values)
-        if values.shape != (len(self), len(other)):
-            raise ValueError(
-                f"The kernel function returned an array of shape {values.shape} for {len(self)} "
-                f"by {len(other)} examples; it must return shape {(len(self), len(other))}."
-            )
-        try:
-            values = values.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"The kernel function must return real numbers: {error}.") from error
-        if not np.isfinite(values).all():
-            raise ValueError("The kernel function returned NaN or infinity.")
-        return values
+        return self.kernel.call(_dense(self.values), _dense(other.values), np.float64)
 
     def _dots(self, other: ExactRows, out: np.ndarray) -> None:
         """Dot products, some panels of these rows at a time."""
-        task: Any
         if other.is_sparse:
-            pointer = other.values.indptr.astype(np.int64)
-            indices, data = other.values.indices, other.values.data
+            task = partial(_sparse_dots, *_parts(other.values))
+        else:
+            task = partial(_dense_dots, _writeable(other.values))
         size = WIDTH * max(1, _PANEL_VALUES // max(1, WIDTH * self.values.shape[1]))
         for top in range(0, len(self), size):
             panels = self._panels(top, min(top + size, len(self)))
-            if other.is_sparse:
-                task = partial(_sparse_dots, pointer, indices, data, panels, out, top)
-            else:
-                task = partial(_dense_dots, other.values, panels, out, top)
-            self._over(task, len(other), out.size)
+            self._over(partial(task, panels, out, top), len(other), out.size)
+
+    def _far(self, other: ExactRows, out: np.ndarray) -> None:
+        """RBF values again from differences, where dot products lose too many digits."""
+        scale = self.kernel.gamma * _LOG2_E
+        with np.errstate(over="ignore"):
+            if scale * (self.squares.max() + other.squares.max()) <= _NEAR:
+                return
+        X: Any
+        Z: Any
+        if self.is_sparse and other.is_sparse:
+            task, X, Z = _sparse_far, _parts(self.values), _parts(other.values)
+        else:
+            task, X, Z = _dense_far, _dense(self.values), _dense(other.values)
+            X, Z = _writeable(X), _writeable(Z)
+        squares = self.squares, other.squares
+        self._over(partial(task, X, Z, *squares, scale, out), len(self), out.size)
 
     def _panels(self, top: int, last: int) -> np.ndarray:
         """Rows top .. last as columns, (panels, features, 32)."""
@@ -235,6 +312,17 @@ class ExactRows:
 
 def _dense(values: Any) -> np.ndarray:
     return values.toarray() if sparse.issparse(values) else values
+
+
+def _writeable(values: np.ndarray) -> np.ndarray:
+    """The same values; compiled loops know arrays that can be written to, as their type says."""
+    return np.require(values, requirements=["C", "W", "E"])
+
+
+def _parts(values: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A CSR matrix as compiled loops take it: pointer, indices, data."""
+    indices = _writeable(values.indices)
+    return values.indptr.astype(np.int64), indices, _writeable(values.data)
 
 
 def product(left: ExactRows, right: ExactRows, coef: np.ndarray) -> np.ndarray:

@@ -3,6 +3,9 @@
 ``keep`` computes rows and stores them, ``product`` sums rows with coefficients, ``block`` gives
 the values among some examples, from stored rows where there are any. Several machines may share
 one store: rows belong to examples, whatever their labels.
+
+``slot_of`` says where an example's row is. It is cleared before a slot is written to and set when
+the row is there, so that a store whose work was broken off at any moment is a valid one.
 """
 
 from __future__ import annotations
@@ -25,12 +28,11 @@ _WORTH_COPYING = 0.1  # share of the values of new rows that must be known to lo
 
 @jit
 def _gather(slots, which, columns, out, rows):
-    """out[rows[p], q] = out[q, rows[p]] = slots[which[p], columns[q]]."""
+    """out[rows[p], q] = slots[which[p], columns[q]]."""
     for p in range(which.shape[0]):
-        source, target, r = slots[which[p]], out[rows[p]], rows[p]
+        source, target = slots[which[p]], out[rows[p]]
         for q in range(columns.shape[0]):
             target[q] = source[columns[q]]
-            out[q, r] = target[q]
 
 
 @jit
@@ -106,24 +108,25 @@ class KernelStore:
         """A store for ``rows``, which start with the present ones; what is stored is kept."""
         n, more = len(self), rows.take(np.arange(len(self), len(rows)))
         larger = KernelStore(rows, self.megabytes)
-        kept = self.owner[: min(self._used, larger.capacity)]
+        kept = np.flatnonzero(self.slot_of >= 0)[: larger.capacity]
         larger._adopt(kept)
-        larger.slots[: len(kept), :n] = self.slots[: len(kept)]
+        larger.slots[: len(kept), :n] = self.slots[self.slot_of[kept]]
         larger.slots[: len(kept), n:] = rows.take(kept).block(more)
         return larger
 
     def restrict(self, rows: ExactRows, kept: np.ndarray) -> KernelStore:
         """A store for ``rows``, the present ones where the mask ``kept`` is true."""
         smaller = KernelStore(rows, self.megabytes)
-        places = np.flatnonzero(kept[self.owner[: self._used]])
+        stored = np.flatnonzero((self.slot_of >= 0) & kept)
         number = np.cumsum(kept) - 1
-        smaller._adopt(number[self.owner[places]])
-        smaller.slots[: len(places)] = self.slots[places][:, kept]
+        smaller._adopt(number[stored])
+        for place, slot in enumerate(self.slot_of[stored]):
+            np.compress(kept, self.slots[slot], out=smaller.slots[place])
         return smaller
 
     def _adopt(self, owners: np.ndarray) -> None:
-        """Slots for these examples, to be filled by the caller."""
-        self._grow(len(owners))
+        """Slots for these examples, to be filled by the caller, and for some more."""
+        self._grow(min(self.capacity, len(owners) * 9 // 8 + 16))
         self._used = len(owners)
         self.owner[: len(owners)] = owners
         self.slot_of[owners] = np.arange(len(owners))
@@ -141,21 +144,24 @@ class KernelStore:
             return
         fresh = np.arange(self._used, self._used + len(missing) - len(holes))
         places = np.concatenate([holes, fresh])
-        self._used = max(self._used, int(places.max()) + 1)
-        self._grow(self._used)
+        used = max(self._used, int(places.max()) + 1)
+        self._grow(used)
         self._compute(missing, places)
-        self.slot_of[missing] = places
         self.owner[places] = missing
+        self._used = used
+        self.slot_of[missing] = places
 
     def fill(self) -> np.ndarray:
         """All values, computed as half a matrix and mirrored, and kept if they fit."""
         n = len(self)
-        if self._used == n and np.array_equal(self.owner, np.arange(n)):
+        every = np.arange(n)
+        if np.array_equal(self.slot_of, every):
             return self.slots
-        every, K = np.arange(n), _among(self.rows)
+        K = _among(self.rows)
         if self.capacity == n:
-            self.slots, self._used, self.slot_of = K, n, every
-            self.owner = every.copy()
+            self.slot_of = np.full(n, -1)
+            self.slots, self.owner, self._used = K, every.copy(), n
+            self.slot_of = every
         return K
 
     def _make_way(self, kept: np.ndarray, needed: int) -> np.ndarray:
@@ -166,7 +172,7 @@ class KernelStore:
         wanted[kept] = True
         order = (np.arange(self._used) + self._hand) % self._used
         holes = order[~wanted[self.owner[order]]][:needed]
-        self.slot_of[self.owner[holes]] = -1
+        self.slot_of[np.isin(self.slot_of, holes)] = -1
         self._hand = int(holes[-1]) + 1 if len(holes) else self._hand
         return holes
 
@@ -234,4 +240,5 @@ class KernelStore:
             out[np.ix_(rest, rest)] = _among(self.rows.take(which[rest]))
         if len(stored):
             _gather(self.slots, self.slot_of[which[stored]], which, out, stored)
+            out[np.ix_(rest, stored)] = out[np.ix_(stored, rest)].T
         return out

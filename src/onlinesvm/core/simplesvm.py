@@ -72,6 +72,9 @@ from .simplesvm_state import (
 COARSE = 0.1
 """Violations that are smaller than this share of the largest wait."""
 
+ALL_ROUNDING = 1e-15
+"""A pivot below this share of the diagonal has no true digit."""
+
 NEXT_TO_NOTHING = -1e-300
 """The gradient of a variable that is to join where it stands."""
 
@@ -167,7 +170,13 @@ def _direction(i, at, w):
     pivot = own - dot(u, u, m)
     kappa = own + dot(u, w.line[STEP], m) + at.given[ENTRY, i] * w.border[at.code[GROUP, i], d]
     backward(w.U, m, w.line[STEP])
-    return kappa, pivot / own
+    return max(kappa, pivot), pivot / own  # equality rows do not make a step flatter
+
+
+@inner
+def _flat(i, at):
+    """The share of the diagonal up to which a pivot counts as zero; a ridge is never zero."""
+    return ALL_ROUNDING if at.given[RIDGE, i] > 0.0 else SINGULAR
 
 
 @inner
@@ -234,7 +243,8 @@ def enter(i, at, w):
         lowrank.join(i, at, w)
     else:
         u = w.V[w.V.shape[0] - 1]
-        pivot = math.sqrt(max(_diagonal(i, at, w) - dot(u, u, m), SINGULAR))
+        own = _diagonal(i, at, w)
+        pivot = math.sqrt(max(own - dot(u, u, m), _flat(i, at) * own))
         join(w.U, w.V, m, pivot, at.code[GROUP, i], at.given[ENTRY, i])
     w.member[m] = i
     at.code[PLACE, i] = m
@@ -266,7 +276,7 @@ def add(i, g, at, w):
             w.border[at.code[GROUP, i], w.border.shape[0] + 1] -= at.given[ENTRY, i] * g
             return DONE if enter(i, at, w) else FULL_HOUSE
         kappa, share = _direction(i, at, w)
-        inside = math.inf if share <= SINGULAR else abs(g) / kappa
+        inside = math.inf if share <= _flat(i, at) else abs(g) / kappa
         reach = at.given[UPPER, i] - at.alpha[i] if sigma > 0.0 else at.alpha[i]
         t, p = _first_bound(at, w, sigma)
         t = min(t, inside, reach)
@@ -419,10 +429,12 @@ def work(at, w, gap, order, mode, floor, passes, limit):
 
     ``IN_TURN``      add violators among ``order`` until there is none, for so many passes; each
                      leaves violations alone that are below ``floor``, which follows the largest
-    ``WORST_FIRST``  add the worst violator among ``order``, ``limit`` times or until there is none
+    ``WORST_FIRST``  add the worst violator among ``order``, so many times or until there is none
     ``ENROLL``       the variables ``order``, wherever their coefficients are, join the working
                      set; one that it cannot hold beside the others (a duplicate) is moved to a
                      bound along the direction in which nothing changes
+
+    After ``limit`` violators it returns, with MORE.
     """
     if mode == ENROLL:
         for i in order:
@@ -431,15 +443,16 @@ def work(at, w, gap, order, mode, floor, passes, limit):
                 return outcome
         return DONE
     settle(at, w, gap)
+    last = w.counts[ADDED] + limit
     for _ in range(passes):
         if mode == IN_TURN:
-            outcome, worst = in_turn(at, w, order, floor, limit)
+            outcome, worst = in_turn(at, w, order, floor, last - w.counts[ADDED])
             floor = min(floor, COARSE * worst)
         else:
             i, g = _worst(order, at, w)
             outcome = DONE if i < 0 else add(i, g, at, w)
             if i >= 0 and outcome == DONE:
                 outcome = MORE
-        if outcome != MORE:
+        if outcome != MORE or w.counts[ADDED] >= last:
             return outcome
     return MORE

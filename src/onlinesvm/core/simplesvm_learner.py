@@ -54,7 +54,7 @@ class Features:
 
     def _call(self, rows: ExactRows) -> np.ndarray:
         assert self.given is not None
-        Z = np.ascontiguousarray(self.given(rows.values), np.float64)
+        Z = np.array(self.given(rows.values), np.float64, order="C")
         if Z.ndim != 2 or len(Z) != len(rows) or not np.isfinite(Z).all():
             raise ValueError(
                 f"low_rank must map {len(rows)} examples to an array of shape ({len(rows)}, l) of "
@@ -95,6 +95,9 @@ class SimpleSVM:
         self.source: Source = (
             KernelStore(rows, half) if features is None else LowRankSource(features.hand_over())
         )
+        # Kept for the owner, whose models are published with their origin and labels.
+        self.centre: Any = None
+        self.labels: Any = None
         self.machines: list[Machine] = []
         self._start()
 
@@ -144,13 +147,33 @@ class SimpleSVM:
     def copy(self) -> SimpleSVM:
         """A copy that can be changed while this one stays."""
         twin = copy.copy(self)
+        if isinstance(self.source, LowRankSource):
+            twin.source = LowRankSource(self.source.Z)
         twin.machines = [m.copy() for m in self.machines]
+        for machine in twin.machines:
+            machine.source = twin.source
         return twin
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the problems, which targets and weights give again."""
+        machines = [copy.copy(machine) for machine in self.machines]
+        state = {**self.__dict__, "machines": [machine.__getstate__() for machine in machines]}
+        for machine in state["machines"]:
+            del machine["problem"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        problems = self.task.problems(self.target, self.weight)
+        self.machines = [object.__new__(Machine) for _ in problems]
+        for machine, problem, kept in zip(self.machines, problems, state["machines"]):
+            machine.__dict__.update(kept, problem=problem)
 
     def learn(self, rows: ExactRows, target: np.ndarray, weight: np.ndarray) -> None:
         """More examples; the machines go on from their solution."""
         old = len(self.rows)
         self.rows = self.rows.append(rows)
+        self.rows.kernel = rows.kernel = copy.copy(self.rows.kernel)
         self.target = np.concatenate([self.target, target])
         self.weight = np.concatenate([self.weight, weight])
         self.number = np.concatenate([self.number, self.seen + np.arange(len(rows))])
@@ -191,6 +214,7 @@ class SimpleSVM:
         problems = self.task.problems(self.target, self.weight)
         scores = [self._scores_without(m, c, gone) for m, c in zip(self.machines, coef)]
         self.rows = self.rows.take(np.flatnonzero(kept))
+        self.rows.kernel = copy.copy(self.rows.kernel)
         self.source = (
             LowRankSource(self.source.Z[kept])
             if isinstance(self.source, LowRankSource)
@@ -215,7 +239,7 @@ class SimpleSVM:
 
     def readings(self) -> tuple[np.ndarray, np.ndarray]:
         """Bias and scale of every machine."""
-        pairs = np.array([self.task.bias(machine.beta) for machine in self.machines])
+        pairs = np.array([self.task.bias(m.multipliers(), m.noise()) for m in self.machines])
         return pairs[:, 0], pairs[:, 1]
 
     def expansion(self) -> tuple[np.ndarray, np.ndarray]:
@@ -225,7 +249,7 @@ class SimpleSVM:
         return which, coef[:, which] * self.readings()[1][:, None]
 
     def decide(self, rows: ExactRows) -> np.ndarray:
-        """Decision values, (n, machines)."""
+        """Decision values, (n, machines); kernel values are counted by the kernel of ``rows``."""
         bias, scale = self.readings()
         if isinstance(self.source, LowRankSource):
             assert self.features is not None
@@ -233,9 +257,9 @@ class SimpleSVM:
             values = self.features.of(rows) @ (coef @ self.source.Z).T * scale
         else:
             which, coef = self.expansion()
-            count = rows.kernel.n_evaluations
-            values = exact_kernels.product(rows, self.rows.take(which), coef.T)
-            rows.kernel.n_evaluations = count
+            mine = self.rows.take(which)
+            mine.kernel = rows.kernel
+            values = exact_kernels.product(rows, mine, coef.T)
         return values + bias
 
     def scores(self) -> np.ndarray:

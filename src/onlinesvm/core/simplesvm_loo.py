@@ -9,6 +9,7 @@ leave-one-out value already: the solution without it is the same.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .numerics import inner, jit
 from .simplesvm_machine import NO_LIMIT, Machine
 from .simplesvm_state import (
     DONE,
+    EDGE,
     ENTRY,
     FALL,
     FULL,
@@ -82,6 +84,34 @@ def expel(i, at, w):
 
 
 @inner
+def free_multiplier(q, at, w):
+    """The multiplier of equality row q; the middle of what is allowed if nothing fixes it.
+
+    As ``Solution.multipliers``, which sees all variables from Python.
+    """
+    apart()
+    low, high = -math.inf, math.inf
+    for i in range(at.alpha.shape[0]):
+        if at.code[GROUP, i] != q or at.code[PLACE, i] < FULL:  # of another row, or left out
+            continue
+        upper = at.given[UPPER, i]
+        rest = EDGE * (upper if math.isfinite(upper) else at.alpha.max())
+        rises, falls = at.alpha[i] < upper - rest, at.alpha[i] > rest
+        if rises and falls and at.code[PLACE, i] >= 0:
+            return w.border[q, w.border.shape[0] + 1]
+        if at.given[ENTRY, i] < 0.0:
+            rises, falls = falls, rises
+        value = -at.given[ENTRY, i] * core.gradient(i, at, w)
+        if rises:
+            low = max(low, value)
+        if falls:
+            high = min(high, value)
+    if math.isinf(low) or math.isinf(high):
+        return low if math.isinf(high) and not math.isinf(low) else high
+    return (low + high) / 2.0
+
+
+@inner
 def _copy(source, target, n):
     for i in range(n):
         target[i] = source[i]
@@ -133,7 +163,7 @@ def leave_each(at, w, at_0, w_0, first, second, order, out):
                 if outcome == DONE:
                     break
         out[e, 0] = core.gradient(i, at, w) if able else np.nan
-        out[e, 1] = w.border[at.code[GROUP, i], w.border.shape[0] + 1]
+        out[e, 1] = free_multiplier(at.code[GROUP, i], at, w) if able else np.nan
         _put_back(at, w, at_0, w_0)
     return DONE
 
@@ -155,12 +185,17 @@ def values(machine: Machine, room: int) -> np.ndarray:
     held = np.zeros(len(p), bool)
     held[w.member[: w.counts[M]]] = True
     involved = np.flatnonzero((at.alpha > 0) | held)
-    out = machine.score + machine.beta[0]
+    out = machine.score + machine.multipliers()[0]
     examples = np.unique(p.row[involved])
     second = examples + n if len(p) > n else np.full(len(examples), -1)
     found = np.empty((len(examples), 2))
     at_0, w_0 = _twin(at), _twin(w)
-    outcome = leave_each(at, w, at_0, w_0, examples, second, np.arange(len(p)), found)
-    machine._check(outcome)
+    size = machine.allowance(int(w.counts[M]))
+    for first in range(0, len(examples), size):  # in pieces, so that Ctrl-C is heard
+        part = slice(first, first + size)
+        outcome = leave_each(
+            at, w, at_0, w_0, examples[part], second[part], np.arange(len(p)), found[part]
+        )
+        machine._check(outcome)
     out[examples] = p.sign[examples] * (found[:, 0] - p.linear[examples]) + found[:, 1]
     return out

@@ -24,7 +24,7 @@ from .blas import one_blas_thread
 from .simplesvm_approach import approach
 from .simplesvm_problems import Problem
 from .simplesvm_solution import LowRankSource, Solution, Source
-from .simplesvm_state import GROW, IN_TURN, WORST_FIRST
+from .simplesvm_state import GROW, IN_TURN, WORST_FIRST, M
 
 RANDOM_POINTS = 59
 """The best of so many random points is among the best 5 % with probability 0.95."""
@@ -43,6 +43,10 @@ MANY, FEW_PASSES = 1024, 5
 
 NO_LIMIT = 2**62
 """Violators may be added without end."""
+
+CALL = 300_000_000
+"""Values of a factor that the violators of one call of a compiled loop may go over: Python hears
+Ctrl-C between the calls."""
 
 RESIDUAL = 1e-9
 """A working set whose gradient exceeds this share of its terms has a factor that has drifted."""
@@ -78,7 +82,7 @@ class Machine(Solution):
     def copy(self) -> Self:
         """A copy whose state is its own; the kernel values are shared."""
         twin = super().copy()
-        twin.rng = copy.deepcopy(self.rng)
+        twin.rng, twin.first = copy.deepcopy(self.rng), np.array(self.first)
         return twin
 
     # -- sweeps ---------------------------------------------------------------------------
@@ -112,29 +116,22 @@ class Machine(Solution):
         for _ in range(2):
             gradient = self.gradient()
             g = gradient + p.entry * self.beta[p.group]
-            allowed = RESIDUAL * (1.0 + np.abs(gradient[self.held]).max(initial=0.0))
+            allowed = RESIDUAL * (self.unit() + np.abs(gradient[self.held]).max(initial=0.0))
             if np.abs(g[self.held]).max(initial=0.0) <= allowed:
                 break
             self.rebuild()
-            if not isinstance(self.source, LowRankSource):
-                nobody = np.empty(0, np.int64)
-                self._work(nobody, self.gradient(), np.ones(len(p)), passes=1)
+            self._solve()
         return gradient
 
     def _free_multipliers(self, gradient: np.ndarray) -> None:
         """A multiplier that no member of the working set fixes: the middle of what is allowed."""
-        p = self.problem
-        fixed = np.bincount(p.group[self.held], minlength=len(self.beta)) > 0
-        for q in np.flatnonzero(~fixed):
-            which = p.group == q
-            value = -(p.entry * gradient)[which]
-            grows = self.alpha[which] < p.upper[which]
-            shrinks = self.alpha[which] > 0
-            up = p.entry[which] > 0
-            low = value[np.where(up, grows, shrinks)].max(initial=-np.inf)
-            high = value[np.where(up, shrinks, grows)].min(initial=np.inf)
-            ends = [e for e in (low, high) if np.isfinite(e)]
-            self.beta[q] = np.mean(ends) if ends else 0.0
+        fixed = np.bincount(self.problem.group[self.held], minlength=len(self.beta)) > 0
+        for q in np.flatnonzero(~fixed).tolist():
+            self.beta[q] = self._middle_of_range(q, gradient)
+
+    def allowance(self, members: int) -> int:
+        """Violators that one call of the compiled loops takes: work for a fraction of a second."""
+        return max(1, CALL // (members * members + len(self.problem)))
 
     @property
     def whole(self) -> bool:
@@ -199,7 +196,7 @@ class Machine(Solution):
         w.member[:held] = np.arange(held)
         before = at.alpha.copy()
         order = np.arange(held, len(ids))
-        mode, limit = IN_TURN, 8 * len(ids)
+        mode, limit = IN_TURN, min(8 * len(ids), self.allowance(len(ids)))
         if self.selection == "random":
             mode, passes = WORST_FIRST, limit
         outcome = core.work(at, w, self.gap(), order, mode, 0.0, passes, limit)
@@ -240,7 +237,8 @@ class Machine(Solution):
         at, before = self.everything(), self.alpha.copy()
         outcome = GROW
         while outcome == GROW:
-            outcome = core.work(at, self.w, self.gap(), order, IN_TURN, floor, passes, NO_LIMIT)
+            limit = self.allowance(min(n, self.most))
+            outcome = core.work(at, self.w, self.gap(), order, IN_TURN, floor, passes, limit)
             if outcome == GROW:
                 self._reserve(min(n, self.most, 2 * len(self.w.member) + 64))
         self._write_back(np.arange(n), at, before)
@@ -258,9 +256,9 @@ class Machine(Solution):
     # -- changes of the problem -----------------------------------------------------------
 
     def balance(self, preference: np.ndarray) -> None:
-        """Move coefficients, lowest preference first, until Aa = b; then the factor anew."""
+        """Move coefficients, lowest preference first, until Aa = b; then solve the working set."""
         p, before = self.problem, self.alpha.copy()
-        inside = self.held
+        inside = np.zeros(len(p), bool)
         for q, missing in enumerate(self.gap()):
             if abs(missing) <= 4 * _EPS * max(1.0, abs(p.target[q])):
                 continue
@@ -270,15 +268,22 @@ class Machine(Solution):
             reach = np.where(grows, p.upper[which] - self.alpha[which], self.alpha[which])
             given = np.diff(np.minimum(np.cumsum(reach), abs(missing)), prepend=0.0)
             self.alpha[which] += np.where(grows, given, -given)
-            part = which[(given > 0) & (given < reach)]
-            inside = np.concatenate([inside, part[~np.isin(part, inside)]])
+            inside[which[(given > 0) & (given < reach)]] = True
         ends = (self.alpha <= 0) | (self.alpha >= p.upper)
         self.alpha = np.clip(self.alpha, 0.0, p.upper)
-        self.held = inside[~ends[inside]]
         change = np.bincount(p.row, p.sign * (self.alpha - before), minlength=len(self.source))
         if change.any():
             self._add_scores(change)
-        self.rebuild()
+        inside[self.held] = False
+        self.release(np.flatnonzero(ends[self.held]))
+        self.admit(np.flatnonzero(inside & ~ends))
+        self._solve()
+
+    def _solve(self) -> None:
+        """Solve the working set from wherever its coefficients are."""
+        if len(self.held) and not isinstance(self.source, LowRankSource):
+            nobody = np.empty(0, np.int64)
+            self._work(nobody, self.gradient(), np.ones(len(self.problem)), passes=1)
 
     def _preference(self) -> np.ndarray:
         """How far each variable is from the margin."""
@@ -290,10 +295,12 @@ class Machine(Solution):
     ) -> None:
         """Go on with the variables ``kept`` (a mask), which make up ``problem`` on ``source``."""
         position = np.cumsum(kept) - 1
-        self.held = position[self.held[kept[self.held]]]
+        gone = np.flatnonzero(~kept[self.held])
         self.problem, self.source = problem, source
         self.alpha, self.score = self.alpha[kept], score_of_kept
-        self._make_factor(0)
+        self.held = position[self.held]
+        self.release(gone)
+        self.follow_scale()
         self.balance(self._preference())
 
     def extend(self, problem: Problem, old: np.ndarray, source: Source, score: np.ndarray) -> None:
@@ -303,8 +310,11 @@ class Machine(Solution):
         self.held = old[self.held]
         changed = not np.array_equal(problem.target, self.problem.target)
         self.problem, self.source, self.alpha, self.score = problem, source, alpha, score
-        if changed or self.primal:
+        if self.primal:
             self._make_factor(0)
+        else:
+            self.follow_scale()
+        if changed or self.w.counts[M] != len(self.held):
             self.balance(self._preference())
 
 

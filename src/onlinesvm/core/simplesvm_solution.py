@@ -14,9 +14,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from . import simplesvm as core
+from .factor import leave
 from .kernel_store import KernelStore
 from .simplesvm_problems import Problem
 from .simplesvm_state import (
+    EDGE,
     ENROLL,
     FALL,
     FULL,
@@ -29,6 +31,9 @@ from .simplesvm_state import (
     M,
     Work,
 )
+
+FEW = 16
+"""Up to one in so many members may come or go before a factor made anew is cheaper."""
 
 _EPS = np.finfo(float).eps
 
@@ -45,7 +50,7 @@ class LowRankSource:
     """K = Z Z', given by its factor."""
 
     def __init__(self, Z: np.ndarray):
-        self.Z = np.ascontiguousarray(Z, np.float64)
+        self.Z = np.require(Z, np.float64, ["C", "W", "E"])
 
     def __len__(self) -> int:
         return len(self.Z)
@@ -103,12 +108,22 @@ class Solution:
         p = self.problem
         return p.target - np.bincount(p.group, p.entry * self.alpha, minlength=len(p.target))
 
+    def unit(self) -> float:
+        """Size of the gradients that matter, if it is below one: tolerances are shares of it."""
+        p = self.problem
+        size = float(np.ptp(p.sign * p.linear)) if p.linear.any() else self.alpha.sum() * self.tau
+        return min(1.0, size) if size > 0 else 1.0
+
     def tolerances(self) -> np.ndarray:
         """Violation up to which a variable's part of the KKT gap is below ``tol``."""
         upper = self.problem.upper
         scale = np.maximum(np.where(np.isfinite(upper), upper, 1.0), 1.0)
-        noise = _EPS * (1.0 + self.alpha.sum() * self.tau)
-        return np.maximum(self.tol / scale, noise)
+        return np.maximum(self.tol * self.unit() / scale, self.noise())
+
+    def noise(self) -> float:
+        """Rounding of a gradient."""
+        size = np.abs(self.problem.linear).max(initial=0.0) + self.alpha.sum() * self.tau
+        return float(_EPS * size)
 
     def violations(self, gradient: np.ndarray) -> np.ndarray:
         """By how much each variable violates the conditions of section 2.3."""
@@ -124,23 +139,60 @@ class Solution:
         weight = np.maximum(np.where(np.isfinite(upper), upper, 1.0), 1.0)
         return float((self.violations(self.gradient()) * weight).max(initial=0.0))
 
+    def multipliers(self) -> np.ndarray:
+        """beta; one that no variable strictly within its bounds fixes is the middle of its range.
+
+        A variable may be in the working set and at its bound: it then says one end of the range.
+        """
+        p, beta = self.problem, self.beta.copy()
+        held = self.held[self._room_below()[self.held] & self._room_above()[self.held]]
+        fixed = np.bincount(p.group[held], minlength=len(beta)) > 0
+        if not fixed.all():
+            gradient = self.gradient()
+            for q in np.flatnonzero(~fixed).tolist():
+                beta[q] = self._middle_of_range(q, gradient)
+        return beta
+
+    def _rest(self) -> np.ndarray:
+        """How near to a bound counts as at it."""
+        upper = self.problem.upper
+        return EDGE * np.where(np.isfinite(upper), upper, self.alpha.max(initial=0.0))
+
+    def _room_below(self) -> np.ndarray:
+        return self.alpha > self._rest()
+
+    def _room_above(self) -> np.ndarray:
+        return self.alpha < self.problem.upper - self._rest()
+
+    def _middle_of_range(self, q: int, gradient: np.ndarray) -> float:
+        """The middle of the multipliers of equality row q with which nothing violates."""
+        p = self.problem
+        which = p.group == q
+        value = -(p.entry * gradient)[which]
+        grows, shrinks = self._room_above()[which], self._room_below()[which]
+        up = p.entry[which] > 0
+        low = value[np.where(up, grows, shrinks)].max(initial=-np.inf)
+        high = value[np.where(up, shrinks, grows)].min(initial=np.inf)
+        ends = [end for end in (low, high) if np.isfinite(end)]
+        return float(np.mean(ends)) if ends else 0.0
+
     def copy(self) -> Self:
-        """A copy whose state is its own; the kernel values are shared."""
+        """A copy whose state is its own and can be written to; the kernel values are shared."""
         twin = copy.copy(self)
-        twin.alpha, twin.score = self.alpha.copy(), self.score.copy()
-        twin.w = Work(*(array.copy() for array in self.w))
+        twin.alpha, twin.score = np.array(self.alpha), np.array(self.score)
+        twin.held = np.array(self.held)
+        twin.w = Work(*map(np.array, self.w))
+        if twin.w.counts[M] != len(twin.held):  # it comes from a file, without its factor
+            twin.rebuild()
         return twin
 
     def __getstate__(self) -> dict[str, object]:
-        """The factor without the room that it has to grow."""
-        m, w = int(self.w.counts[M]), self.w
+        """Without the factor, which its members and their kernel values give again."""
         if self.primal:
             return self.__dict__
-        trimmed = w._replace(
-            U=w.U[:m, :m].copy(), V=w.V[:, :m].copy(), member=w.member[:m].copy(),
-            line=w.line[:, :m].copy(),
-        )  # fmt: skip
-        return {**self.__dict__, "w": trimmed}
+        empty = self._empty_factor(0)
+        empty.border[:] = self.w.border
+        return {**self.__dict__, "w": empty}
 
     # -- what the compiled loops see ----------------------------------------------------
 
@@ -249,10 +301,18 @@ class Solution:
         if isinstance(self.source, LowRankSource):
             diagonal = np.einsum("ij,ij->i", self.source.Z[:1000], self.source.Z[:1000])
         else:
-            some = np.arange(min(len(self.source), 1000))
+            few = 20 if self.source.rows.kernel.name == "callable" else 1000
+            some = np.arange(min(len(self.source), few))
             diagonal = self.source.rows.take(some).diagonal()
         mean = float(diagonal.mean()) if len(diagonal) else 1.0
         return mean if mean > 0 else 1.0
+
+    def follow_scale(self) -> None:
+        """tau, and with it the factor, anew if the examples that are kept are of another size."""
+        tau = self._middle()
+        if not 0.01 < tau / self.tau < 100.0:
+            self.tau = tau
+            self._make_factor(0)
 
     def _reserve(self, needed: int) -> None:
         """Place for ``needed`` members; grows by half, within what memory allows."""
@@ -269,7 +329,7 @@ class Solution:
         """The factor anew from the members of the working set."""
         p, m = self.problem, len(self.held)
         if self.primal or m == 0:
-            self._enroll()
+            self._enroll_all()
             return
         entry, group = p.entry[self.held], p.group[self.held]
         try:
@@ -277,7 +337,7 @@ class Solution:
             if (np.diag(U) ** 2).min() <= SINGULAR * np.diag(U).max() ** 2:
                 raise LinAlgError
         except LinAlgError:
-            self._enroll()
+            self._enroll_all()
             return
         self._reserve(m)
         w = self.w
@@ -302,13 +362,47 @@ class Solution:
             K += (self.tau * part)[:, None] * part
         return K
 
-    def _enroll(self) -> None:
-        """The members join an empty factor one by one; those it cannot hold go to a bound."""
-        ids = self.held
+    def _enroll_all(self) -> None:
+        """The factor anew, one member after the other."""
+        ids, self.held = self.held, np.empty(0, np.int64)
         self._make_factor(len(ids))
-        self.held = np.empty(0, np.int64)
+        self._enroll(ids)
+
+    def _enroll(self, ids: np.ndarray) -> None:
+        """Variables join the factor where they stand; those that it cannot hold go to a bound."""
+        held = len(self.held)
+        ids = np.concatenate([self.held, ids])
+        self._reserve(len(ids))
         at = self._local(ids, self.gradient(), np.zeros(len(self.problem)))
         before = at.alpha.copy()
-        outcome = core.work(at, self.w, self.gap(), np.arange(len(ids)), ENROLL, 0.0, 1, 0)
+        self.w.member[:held] = np.arange(held)
+        order = np.arange(held, len(ids))
+        outcome = core.work(at, self.w, self.gap(), order, ENROLL, 0.0, 1, 0)
         self._write_back(ids, at, before)
         self._check(outcome)
+
+    def release(self, places: np.ndarray) -> None:
+        """Members leave the working set; the factor follows in O(m^2) each.
+
+        It is given up where many leave, or where it is that of the normal equations: it then has
+        fewer members than the working set, until ``rebuild``.
+        """
+        self.held, w, m = np.delete(self.held, places), self.w, int(self.w.counts[M])
+        if self.primal or len(places) * FEW > m:
+            self._make_factor(0)
+            return
+        for place in np.sort(places)[::-1]:
+            leave(w.U, w.V, m, place)
+            m -= 1
+        w.counts[M] = m
+        present = np.bincount(self.problem.group[self.held], minlength=len(self.beta))
+        w.V[:-1][present == 0] = 0.0  # not nearly, exactly
+
+    def admit(self, ids: np.ndarray) -> None:
+        """Variables, wherever their coefficients are, join the working set."""
+        if self.w.counts[M] == len(self.held) and len(ids) * FEW <= len(self.held):
+            if len(ids):
+                self._enroll(ids)
+            return
+        self.held = np.concatenate([self.held, ids])
+        self.rebuild()

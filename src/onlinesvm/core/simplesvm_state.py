@@ -19,6 +19,9 @@ SINGULAR = 1e-12
 ROUNDING = 1e-13
 """Residuals below this share of their terms are left alone."""
 
+EDGE = 1e-12
+"""A coefficient this near to a bound, as a share of C, is at it when the bias is read."""
+
 M, ADDED, MOST = range(3)
 """Places in ``Work.counts``: members, violators added so far, members allowed."""
 

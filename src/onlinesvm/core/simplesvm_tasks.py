@@ -1,7 +1,7 @@
 """What SimpleSVM is asked to learn: problems from targets and weights, and their solution read.
 
 A task says how many problems there are (``problems``), what bias and scale a machine's multipliers
-stand for (``bias``), and whether a set of examples has a solution at all (``possible``). Targets
+stand for (``bias``, told what of them is rounding), and whether a set of examples has a solution at all (``possible``). Targets
 are class numbers, real values, or nothing, as the task wants.
 """
 
@@ -55,11 +55,11 @@ class Classification:
         cost = np.where(weight > 0, self.C * weight, 1.0)
         return _without_weightless(problems.quadratic_slack(y, cost), weight)
 
-    def bias(self, beta: np.ndarray) -> tuple[float, float]:
+    def bias(self, beta: np.ndarray, noise: float) -> tuple[float, float]:
         if self.nu is None:
             return float(beta[0]), 1.0
         b, rho = (beta[0] - beta[1]) / 2, -(beta[0] + beta[1]) / 2
-        scale = 1.0 / rho if rho > 0 else 1.0
+        scale = 1.0 / rho if rho > noise else 1.0  # without a margin there is no unit
         return float(b * scale), float(scale)
 
     def largest_nu(self, target: np.ndarray, weight: np.ndarray) -> float:
@@ -82,7 +82,7 @@ class Regression:
     def problems(self, target: np.ndarray, weight: np.ndarray) -> list[Problem]:
         return [problems.regression(target, self.C * weight, self.epsilon)]
 
-    def bias(self, beta: np.ndarray) -> tuple[float, float]:
+    def bias(self, beta: np.ndarray, noise: float) -> tuple[float, float]:
         return float(beta[0]), 1.0
 
     def possible(self, target: np.ndarray, weight: np.ndarray) -> bool:
@@ -100,7 +100,7 @@ class OneClass:
     def problems(self, target: np.ndarray, weight: np.ndarray) -> list[Problem]:
         return [problems.one_class(weight, self.nu)]
 
-    def bias(self, beta: np.ndarray) -> tuple[float, float]:
+    def bias(self, beta: np.ndarray, noise: float) -> tuple[float, float]:
         return float(beta[0]), 1.0
 
     def possible(self, target: np.ndarray, weight: np.ndarray) -> bool:

@@ -25,10 +25,17 @@ else:
     from llvmlite import ir
     from numba.core import types
     from numba.core.cgutils import get_or_insert_function
+    from numba.core.errors import TypingError
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array
 
     _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+
+    def _check_layout(*arrays):
+        """Refuse at compilation what the loops below would read wrongly."""
+        for kind in arrays:
+            if not isinstance(kind, types.Array) or kind.layout != "C":
+                raise TypingError(f"a C-contiguous array is needed, not {kind}")
 
     def _data(context, builder, kind, value):
         return make_array(kind)(context, builder, value).data
@@ -69,6 +76,8 @@ else:
 
     @intrinsic
     def sparse_panel_dot(typingctx, indices, data, begin, end, panel, out):
+        _check_layout(indices, data, panel, out)
+
         def codegen(context, builder, signature, args):
             kinds = signature.args
             p_indices, p_data, p_panel, p_out = (
@@ -87,6 +96,8 @@ else:
 
     @intrinsic
     def dense_panel_dot(typingctx, row, panel, out):
+        _check_layout(row, panel, out)
+
         def codegen(context, builder, signature, args):
             kinds = signature.args
             row_array = make_array(kinds[0])(context, builder, args[0])

@@ -23,14 +23,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..kernels import KERNEL_NAMES, Kernel, check_size, make_kernel
 from .interrupt import Interruptible
 from .labels import LabelBook, unique_labels
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
+from .weights import check_sample_weight, check_two_classes, class_weighted
 
 SPARSE_BELOW = 0.25
 """Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
@@ -115,11 +116,7 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             self._settle(X, LabelBook(labels))
             cost = self._cost(y, labels, sample_weight)
             data = self._prepare(_with_cost(self._fresh(X, y, cost)))
-            if (data.label == data.label[0]).all():
-                raise ValueError(
-                    "The number of classes has to be greater than one: all examples of positive "
-                    "weight have the same class."
-                )
+            check_two_classes(data.label, data.bound)
             self._original, data = data.key, data._replace(key=np.arange(len(data.key)))
             learner = self._make_learner(self._kernel, data.rows, len(labels))
         except BaseException:
@@ -257,21 +254,8 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         class_weight = getattr(self, "class_weight", None)
         if sample_weight is not None and not self._weighted:
             raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
-        weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
-            raise ValueError("All sample weights are zero: there is nothing to learn.")
-        if class_weight is None:
-            return weight
-        if labels is None:
-            if class_weight == "balanced":
-                raise ValueError(
-                    "class_weight='balanced' needs all labels at once: use fit, or pass the "
-                    "weights as a dictionary."
-                )
-            table = dict(class_weight)
-            return weight * np.array([table.get(label, 1.0) for label in y.tolist()])
-        scale = compute_class_weight(class_weight, classes=labels, y=y)
-        return weight * scale[np.searchsorted(labels, y)]
+        weight = check_sample_weight(sample_weight, y)
+        return class_weighted(weight, class_weight, y, labels)
 
     def _settle(self, X: Any, book: LabelBook) -> None:
         """Fix on the first examples what stays: gamma, the shift, dense or sparse."""

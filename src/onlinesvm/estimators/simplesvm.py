@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .labels import LabelBook, unique_labels
 from .progress import with_callbacks
 from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
+from .weights import check_sample_weight, check_two_classes, class_weighted
 
 
 class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
@@ -196,18 +196,20 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             The fitted classifier. After Ctrl-C it is what was learned so far.
         """
         with self._atomic():
-            X, y = self._check_X(X, y, True)
-            labels = unique_labels(y)
+            data = self._check_X(X, y, True)
+            labels = unique_labels(data.y)
             if len(labels) < 2:
                 raise ValueError(
                     f"The number of classes has to be greater than one; got {len(labels)} class "
                     f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
                 )
-            self._book = LabelBook(labels)
-            weight = self._costs(y, labels, self._check_weight(sample_weight, X))
-            target = self._book.encode(y)
-            self._check_nu(target, weight)
-            self._learn_all(X, target, weight, y)
+            book = LabelBook(labels)
+            weight = check_sample_weight(sample_weight, data.X)
+            weight = class_weighted(weight, self.class_weight, data.y, labels)
+            target = book.encode(data.y)
+            check_two_classes(target, weight)
+            self._check_nu(target, weight, book)
+            self._learn_all(data, target, weight, book)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -233,72 +235,66 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             The classifier.
         """
         with self._atomic():
-            first = not hasattr(self, "_learner")
-            X, y = self._check_X(X, y, first)
-            labels = unique_labels(y)
+            kept = getattr(self, "_learner", None)
+            data = self._check_X(X, y, kept is None)
+            labels = unique_labels(data.y)
             if classes is not None:
                 expected = unique_labels(np.asarray(classes))
                 LabelBook(labels).check(expected)
                 labels = np.union1d(labels, expected)
-            weight = self._costs(y, None, self._check_weight(sample_weight, X))
-            book = LabelBook() if first else deepcopy(self._book)
+            weight = check_sample_weight(sample_weight, data.X)
+            weight = class_weighted(weight, self.class_weight, data.y, None)
+            book = LabelBook() if kept is None else deepcopy(kept.labels)
             book.check(labels)
             book.add(book.missing(labels))
-            self._book = book
-            target = book.encode(y)
-            if first:
-                self._check_nu(target, weight)
-                self._learn_all(X, target, weight, y)
+            target = book.encode(data.y)
+            if kept is None:
+                self._check_nu(target, weight, book)
+                self._learn_all(data, target, weight, book)
             else:
-                kept = self._learner
-                self._check_nu(np.append(kept.target, target), np.append(kept.weight, weight))
-                self._learn_more(X, target, weight)
+                every = np.append(kept.target, target), np.append(kept.weight, weight)
+                self._check_nu(*every, book)
+                self._learn_more(data, target, weight, book)
         return self
 
     def _check_forget(self, gone: np.ndarray) -> None:
         super()._check_forget(gone)
         learner = self._learner
-        left, weight = learner.target[~gone], learner.weight[~gone]
-        lost = np.setdiff1d(learner.target, left)
+        counts, book = learner.weight > 0, learner.labels
+        lost = np.setdiff1d(learner.target[counts], learner.target[counts & ~gone])
         if len(lost):
-            label = self._book.classes[np.flatnonzero(self._book.order() == lost[0])[0]]
-            raise ValueError(f"All examples of class {label} would be forgotten; keep one.")
-        self._check_nu(left, weight)
+            label = book.classes[np.flatnonzero(book.order() == lost[0])[0]]
+            raise ValueError(
+                f"All examples of class {label} would be forgotten; keep one of positive weight."
+            )
+        self._check_nu(learner.target[~gone], learner.weight[~gone], book)
 
-    def _costs(self, y: np.ndarray, labels: Any, weight: np.ndarray) -> np.ndarray:
-        """Weight of each example: class_weight times sample_weight."""
-        if self.class_weight is None:
-            return weight
-        if labels is None:
-            if self.class_weight == "balanced":
-                raise ValueError(
-                    "class_weight='balanced' needs all labels at once: use fit, or pass the "
-                    "weights as a dictionary."
-                )
-            table = dict(self.class_weight)
-            return weight * np.array([table.get(label, 1.0) for label in y.tolist()])
-        scale = compute_class_weight(self.class_weight, classes=labels, y=y)
-        return weight * scale[np.searchsorted(labels, y)]
-
-    def _check_nu(self, target: np.ndarray, weight: np.ndarray) -> None:
+    def _check_nu(self, target: np.ndarray, weight: np.ndarray, book: LabelBook) -> None:
         if self.nu is None:
             return
         if self.margin != "linear":
             raise ValueError(f"nu is for margin='linear'; got margin={self.margin!r}.")
-        largest = self._task().largest_nu(target, weight)
+        largest = self._task(book).largest_nu(target, weight)
         if self.nu > largest:
             raise ValueError(
                 f"nu={self.nu} is infeasible for this balance of classes: at most {largest:.6g}."
             )
 
-    def _task(self) -> Any:
+    def _task(self, labels: Any) -> Any:
         from ..core.simplesvm_tasks import Classification
 
-        return Classification(self.margin, float(self.C), self.nu, len(self._book))
+        return Classification(self.margin, float(self.C), self.nu, len(labels))
 
     def _explained(self, error: BaseException) -> BaseException:
         """The engine's errors in the user's words."""
-        if type(error).__name__ == "NoSolutionError":
+        if type(error).__name__ != "NoSolutionError":
+            return error
+        if self.margin == "quadratic":
+            return ValueError(
+                f"C={self.C} is too large for margin='quadratic' on these examples: 1/C vanishes "
+                "beside kernel values in double precision. Use a smaller C, or scale the features."
+            )
+        if self.margin == "hard":
             return ValueError(
                 "The classes cannot be separated, so the hard margin has no solution (examples "
                 "that are equal but labelled differently are enough). Use margin='quadratic' or "
@@ -321,7 +317,8 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for ``classes_[1]`` with two classes, else one column a class.
         """
-        return self._shaped(self._decide(X))
+        values, learner = self._decide(X)
+        return _shaped(values, learner.labels)
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example.
@@ -336,7 +333,8 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         y : ndarray of shape (n_samples,)
             Labels.
         """
-        return self._labels_of(self.decision_function(X))
+        values, learner = self._decide(X)
+        return _labels_of(_shaped(values, learner.labels), learner.labels.classes)
 
     def leave_one_out_decision(self) -> np.ndarray:
         """Decision values of the kept examples, each by the model without that example.
@@ -346,7 +344,8 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         values : ndarray of shape (n_kept,) or (n_kept, n_classes)
             In the order in which the examples were given. NaN where no model is left.
         """
-        return self._shaped(self._leave_one_out())
+        values, learner = self._leave_one_out()
+        return _shaped(values, learner.labels)
 
     def leave_one_out_error(self) -> float:
         """Share of the kept examples that the model without them gets wrong.
@@ -356,47 +355,50 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         error : float
             Between 0 and 1. An example without which there is no model counts as wrong.
         """
-        values = self.leave_one_out_decision()
-        truth = self._book.order()
-        truth = self.classes_[np.argsort(truth)][self._learner.target]
+        values, learner = self._leave_one_out()
+        values, book = _shaped(values, learner.labels), learner.labels
+        truth = book.classes[np.argsort(book.order())][learner.target]
         lost = np.isnan(values if values.ndim == 1 else values.sum(axis=1))
-        return float(np.mean((self._labels_of(values) != truth) | lost))
-
-    def _labels_of(self, values: np.ndarray) -> np.ndarray:
-        if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(values))
-        if values.ndim == 1:
-            return self.classes_[(values > 0).astype(int)]
-        return self.classes_[values.argmax(axis=1)]
-
-    def _shaped(self, values: np.ndarray) -> np.ndarray:
-        """Machines in the order of ``classes_``; two classes: one column, the second positive."""
-        order = self._book.order()
-        if len(order) > 2:
-            return values[:, order]
-        return -values[:, 0] if len(order) == 2 and order[1] == 0 else values[:, 0]
+        return float(np.mean((_labels_of(values, book.classes) != truth) | lost))
 
     # -- fitted attributes ----------------------------------------------------------------
 
     @property
     def classes_(self) -> np.ndarray:
         """Labels known so far, sorted."""
-        self._fitted("classes_")
-        return self._book.classes
+        return self._fitted("classes_").labels.classes.copy()
 
     @property
     def dual_coef_(self) -> np.ndarray:
         """Signed coefficients, one row a machine over all support vectors."""
-        return np.atleast_2d(self._shaped(super().dual_coef_.T).T)
+        learner = self._fitted("dual_coef_")
+        return np.atleast_2d(_shaped(learner.expansion()[1].T, learner.labels).T)
 
     @property
     def intercept_(self) -> np.ndarray:
         """Bias of each machine."""
-        return np.atleast_1d(self._shaped(super().intercept_[None, :]).squeeze())
+        learner = self._fitted("intercept_")
+        return np.atleast_1d(_shaped(learner.readings()[0][None, :], learner.labels).squeeze())
 
     @property
     def n_support_(self) -> np.ndarray:
         """Support vectors of each class."""
         learner = self._fitted("n_support_")
         labels = learner.target[learner.expansion()[0]]
-        return np.bincount(labels, minlength=len(self._book))[self._book.order()]
+        return np.bincount(labels, minlength=len(learner.labels))[learner.labels.order()]
+
+
+def _shaped(values: np.ndarray, book: LabelBook) -> np.ndarray:
+    """Machines in the order of the classes; two classes: one column, the second positive."""
+    order = book.order()
+    if len(order) > 2:
+        return values[:, order]
+    return -values[:, 0] if len(order) == 2 and order[1] == 0 else values[:, 0]
+
+
+def _labels_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    if len(classes) == 1:
+        return np.repeat(classes, len(values))
+    if values.ndim == 1:
+        return classes[(values > 0).astype(int)]
+    return classes[values.argmax(axis=1)]

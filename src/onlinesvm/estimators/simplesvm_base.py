@@ -1,17 +1,21 @@
 """What the SimpleSVM estimators share: checks, rows in double precision, learning, forgetting.
 
-Everything that can be wrong with the input is found before the model changes, and what is found
-later (data that cannot be separated, a working set that does not fit) leaves it as it was: work
-is done on a copy of the learner, which takes the place of the old one at the end.
+Everything that was learned, and all that a prediction needs, hangs on one attribute, ``_learner``.
+A learner that an estimator has is never changed: work is done on a new one or on a copy, which
+takes its place in one step, together with the number and the names of the features. Bad input,
+data that cannot be separated, a working set that does not fit, Ctrl-C: the model stays as it was,
+and predictions in other threads use the old model or the new one.
 """
 
 from __future__ import annotations
 
+import copy
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -19,10 +23,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..kernels import make_kernel
 from .base import KERNEL_CONSTRAINTS
+from .csr import canonical_csr
 from .interrupt import Interruptible
 from .progress import CallbackSupportMixin, FitProgress
 
@@ -42,6 +47,19 @@ SIMPLESVM_CONSTRAINTS: dict[str, list[Any]] = {
     "cache_size": [Interval(Real, 0, None, closed="neither")],
 }
 
+FEATURES = ("n_features_in_", "feature_names_in_")
+
+CENTRE_ROWS = 1000
+"""Examples whose median is the origin of RBF rows."""
+
+
+class Checked(NamedTuple):
+    """Input that was found to be good, and the attributes that go with it once it is learned."""
+
+    X: Any
+    y: Any
+    features: dict[str, Any]
+
 
 class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
     """Base of the SimpleSVM estimators. Subclasses say what the task is."""
@@ -50,34 +68,68 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
 
     # -- for subclasses -------------------------------------------------------------------
 
-    def _task(self) -> Any:
+    def _task(self, labels: Any) -> Any:
         raise TypeError(f"{type(self).__name__} has no task.")  # pragma: no cover
 
     # -- learning -------------------------------------------------------------------------
 
-    def _learn_all(self, X: Any, target: np.ndarray, weight: np.ndarray, y: Any) -> None:
-        """A data set at hand, from scratch, with progress by sweep."""
-        from ..core.simplesvm_learner import Options, SimpleSVM
+    def _learn_all(
+        self, data: Checked, target: np.ndarray, weight: np.ndarray, labels: Any = None
+    ) -> None:
+        """A data set at hand, from scratch, with progress by sweep.
 
-        self._settle(X)
-        kernel = self._kernel
-        rows = self._rows(X, np.arange(X.shape[0]) if kernel.name == "precomputed" else None)
-        features = self._features(rows)
-        options = Options(
+        After Ctrl-C the model is what the last sweep left; after a second Ctrl-C, which does not
+        wait for the end of a sweep, the copy that was made last.
+        """
+        from ..core.simplesvm_learner import SimpleSVM
+
+        safe = None
+        rows, centre, features = self._prepared(data.X)
+        with Interruptible() as interruptible:
+            options = self._options()
+            learner = SimpleSVM(rows, target, weight, self._task(labels), options, features)
+            learner.centre, learner.labels = centre, labels
+            progress = FitProgress(self, data.X, data.y, None)
+            copies = _Copies()
+            try:
+                for _ in progress.epoch("sweeps", learner.optimise(self.max_sweeps), None):
+                    safe = learner if interruptible.asked else copies.of(learner)
+                    if progress.root is not None:  # somebody looks at the estimator
+                        self._publish(learner.copy(), data.features)
+                    interruptible.check()
+            except KeyboardInterrupt:
+                if safe is not None:
+                    self._publish(safe, data.features)
+                raise
+            self._publish(learner, data.features)
+        progress.close()
+        self._warn(learner)
+
+    def _prepared(self, X: Any) -> tuple[Any, Any, Any]:
+        """Rows of a new model, their origin, and the factor of a kernel of low rank."""
+        kernel = make_kernel(
+            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
+            n_jobs=self.n_jobs, X=X,
+        )  # fmt: skip
+        centre = None
+        if kernel.ignores_shift and not sparse.issparse(X):
+            centre = np.median(X[:: -(-X.shape[0] // CENTRE_ROWS)], axis=0)
+        key = np.arange(X.shape[0]) if kernel.name == "precomputed" else None
+        rows = _rows(X, kernel, centre, key, own=True)
+        return rows, centre, self._features(rows, centre)
+
+    def _options(self) -> Any:
+        from ..core.simplesvm_learner import Options
+
+        return Options(
             tol=self.tol, cache_size=self.cache_size, selection=self.selection,
             block_size=self.block_size, init=getattr(self, "init", "random"),
             seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
         )  # fmt: skip
-        with Interruptible() as interruptible:
-            learner = SimpleSVM(rows, target, weight, self._task(), options, features)
-            self._learner = learner
-            progress = FitProgress(self, X, y, None)
-            for _ in progress.epoch("sweeps", learner.optimise(self.max_sweeps), None):
-                interruptible.check()
-        progress.close()
-        self._warn(learner)
 
-    def _learn_more(self, X: Any, target: np.ndarray, weight: np.ndarray) -> None:
+    def _learn_more(
+        self, data: Checked, target: np.ndarray, weight: np.ndarray, labels: Any = None
+    ) -> None:
         """More examples, from the solution that is there."""
         if getattr(self, "kernel", None) == "precomputed":
             raise ValueError(
@@ -85,8 +137,8 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
                 "a function of two arrays."
             )
         learner = self._learner.copy()
-        learner.task = self._task()
-        rows = self._rows(X)
+        learner.task, learner.labels = self._task(labels), labels
+        rows = _rows(data.X, learner.rows.kernel, learner.centre, own=True)
         self._replace_by(learner, lambda: learner.learn(rows, target, weight))
 
     def _replace_by(self, learner: Any, change: Callable[[], None]) -> None:
@@ -95,19 +147,24 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
             change()
             for _ in learner.optimise(self.max_sweeps):
                 interruptible.check()
-            self._learner = learner
+            self._publish(
+                learner, {name: vars(self)[name] for name in FEATURES if name in vars(self)}
+            )
         self._warn(learner)
+
+    def _publish(self, learner: Any, features: dict[str, Any]) -> None:
+        """The new model in place of the old one: one assignment, nothing in between."""
+        others = {name: value for name, value in vars(self).items() if name not in FEATURES}
+        self.__dict__ = {**others, **features, "_learner": learner}
 
     @contextmanager
     def _atomic(self) -> Iterator[None]:
-        """An error leaves the model as it was; Ctrl-C what was learned, if learning had begun."""
-        before = dict(self.__dict__)
+        """An error leaves the model as it was, and is told in the user's words."""
+        before = self.__dict__
         try:
             yield
-        except BaseException as error:
-            begun = self.__dict__.get("_learner") is not before.get("_learner")
-            if not (begun and isinstance(error, KeyboardInterrupt)):
-                self.__dict__ = before
+        except Exception as error:
+            self.__dict__ = before
             explained = self._explained(error)
             if explained is error:
                 raise
@@ -145,8 +202,8 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         gone = self._positions(indices)
         self._check_forget(gone)
-        learner = self._learner.copy()
         with self._atomic():
+            learner = self._learner.copy()
             self._replace_by(learner, lambda: learner.forget(gone))
         return self
 
@@ -184,52 +241,26 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
 
     # -- checks and conversion ------------------------------------------------------------
 
-    def _check_X(self, X: Any, y: Any, reset: bool, **options: Any) -> Any:
+    def _check_X(self, X: Any, y: Any, reset: bool, **options: Any) -> Checked:
+        """Good input, or one clear error; the estimator stays as it is."""
+        target = object.__new__(type(self))
+        target.__dict__.update(self.__dict__)
         checked = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options
+            target, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options
         )
-        first = checked[0] if isinstance(checked, tuple) else checked
+        X, y = checked if isinstance(checked, tuple) else (checked, None)
+        if sparse.issparse(X):
+            X = canonical_csr(X)
         precomputed = getattr(self, "kernel", None) == "precomputed"
-        if reset and precomputed and first.shape[0] != first.shape[1]:
+        if reset and precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix: the kernel value of every pair of "
-                f"training examples. Input is a {first.shape[0]}x{first.shape[1]} matrix."
+                f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
             )
-        return checked
+        features = {name: vars(target)[name] for name in FEATURES if name in vars(target)}
+        return Checked(X, y, features)
 
-    def _check_weight(self, sample_weight: Any, X: Any) -> np.ndarray:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
-            raise ValueError("All sample weights are zero: there is nothing to learn.")
-        return weight
-
-    def _settle(self, X: Any) -> None:
-        """Fix on the first examples what stays: gamma and the shift."""
-        self._kernel = make_kernel(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
-            n_jobs=self.n_jobs, X=X,
-        )  # fmt: skip
-        shifts = self._kernel.ignores_shift and not sparse.issparse(X)
-        self._centre = X.mean(axis=0) if shifts else None
-
-    def _rows(self, X: Any, key: np.ndarray | None = None) -> Any:
-        from ..core.exact_kernels import ExactRows
-
-        if self._kernel.name == "precomputed" and sparse.issparse(X):
-            X = X.toarray()
-        if self._centre is not None:
-            X = (X.toarray() if sparse.issparse(X) else X) - self._centre
-        with np.errstate(over="ignore"):
-            rows = ExactRows(X, self._kernel, key)
-            largest = 0.0 if self._kernel.name == "callable" else np.abs(rows.diagonal()).max()
-        if not np.isfinite(largest + rows.squares.max()):
-            raise ValueError(
-                "The values are too large for kernel values in double precision; scale the "
-                "features (for example with StandardScaler)."
-            )
-        return rows
-
-    def _features(self, rows: Any) -> Any:
+    def _features(self, rows: Any, centre: Any) -> Any:
         if self.low_rank is None:
             return None
         from ..core.simplesvm_learner import Features
@@ -239,22 +270,26 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
                 raise ValueError("low_rank='linear' is for kernel='linear', whose factor is X.")
             return Features(rows, None, _as_array)
         if callable(self.low_rank):
-            return Features(rows, None, _Shifted(self.low_rank, self._centre))
+            return Features(rows, None, _Shifted(self.low_rank, centre))
         return Features(rows, self.low_rank, None)
 
     # -- what was learned -----------------------------------------------------------------
 
-    def _decide(self, X: Any) -> np.ndarray:
+    def _decide(self, X: Any) -> tuple[np.ndarray, Any]:
+        """Decision values, (n, machines), and the learner that they come from."""
         check_is_fitted(self)
-        X = self._check_X(X, "no_validation", False)
-        return self._learner.decide(self._rows(X))
+        learner = self._learner
+        X = self._check_X(X, "no_validation", False).X
+        kernel = copy.copy(learner.rows.kernel)  # its count is that of learning
+        return learner.decide(_rows(X, kernel, learner.centre)), learner
 
-    def _leave_one_out(self) -> np.ndarray:
-        """Decision values of the kept examples, each by the model without it; (n, machines)."""
+    def _leave_one_out(self) -> tuple[np.ndarray, Any]:
+        """Decision values of the kept examples, each by the model without it, and the learner."""
         from ..core.simplesvm_leave import leave_one_out
 
         check_is_fitted(self)
-        return leave_one_out(self._learner)
+        learner = self._learner
+        return leave_one_out(learner), learner
 
     def _fitted(self, name: str) -> Any:
         if not hasattr(self, "_learner"):
@@ -274,10 +309,10 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
     def support_vectors_(self) -> Any:
         """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``."""
         learner = self._fitted("support_vectors_")
-        if self._kernel.name == "precomputed":
+        if learner.rows.kernel.name == "precomputed":
             return np.empty((0, 0))
         values = learner.rows.take(learner.expansion()[0]).values
-        return values if self._centre is None else values + self._centre
+        return values if learner.centre is None else values + learner.centre
 
     @property
     def dual_coef_(self) -> np.ndarray:
@@ -292,8 +327,7 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
     @property
     def n_kernel_evaluations_(self) -> int:
         """Kernel values computed while learning."""
-        self._fitted("n_kernel_evaluations_")
-        return int(self._kernel.n_evaluations)
+        return int(self._fitted("n_kernel_evaluations_").rows.kernel.n_evaluations)
 
     @property
     def n_sweeps_(self) -> int:
@@ -315,6 +349,44 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
         return tags
+
+
+class _Copies:
+    """Copies of a learner at work, as often as they cost a tenth of its time."""
+
+    def __init__(self) -> None:
+        self.copy: Any = None
+        self._next = 0.0
+
+    def of(self, learner: Any) -> Any:
+        """The last copy, or a new one if that is due."""
+        begin = time.perf_counter()
+        if begin >= self._next:
+            self.copy = learner.copy()
+            end = time.perf_counter()
+            self._next = end + 10 * (end - begin)
+        return self.copy
+
+
+def _rows(
+    X: Any, kernel: Any, centre: Any, key: np.ndarray | None = None, own: bool = False
+) -> Any:
+    """Checked input as rows; ``own``: in memory that is not the user's."""
+    from ..core.exact_kernels import ExactRows
+
+    if kernel.name == "precomputed" and sparse.issparse(X):
+        X = X.toarray()
+    if centre is not None:
+        X = (X.toarray() if sparse.issparse(X) else X) - centre
+    with np.errstate(over="ignore"):
+        rows = ExactRows(X, kernel, key, own)
+        largest = 0.0 if kernel.name == "callable" else np.abs(rows.diagonal()).max()
+    if not np.isfinite(largest + rows.squares.max()):
+        raise ValueError(
+            "The values are too large for kernel values in double precision; scale the "
+            "features (for example with StandardScaler)."
+        )
+    return rows
 
 
 def _as_array(values: Any) -> np.ndarray:

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from .progress import with_callbacks
 from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
+from .weights import check_sample_weight
 
 
 class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
@@ -166,16 +167,14 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
 
     def _learn(self, X: Any, sample_weight: Any, first: bool) -> SimpleSVMOneClass:
         with self._atomic():
-            X = self._check_X(X, "no_validation", first)
-            weight = self._check_weight(sample_weight, X)
-            target = np.zeros(X.shape[0])
-            if first:
-                self._learn_all(X, target, weight, None)
-            else:
-                self._learn_more(X, target, weight)
+            data = self._check_X(X, "no_validation", first)
+            weight = check_sample_weight(sample_weight, data.X)
+            target = np.zeros(data.X.shape[0])
+            learn = self._learn_all if first else self._learn_more
+            learn(data, target, weight)
         return self
 
-    def _task(self) -> Any:
+    def _task(self, labels: Any) -> Any:
         from ..core.simplesvm_tasks import OneClass
 
         return OneClass(float(self.nu))
@@ -193,7 +192,7 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         values : ndarray of shape (n_samples,)
             Decision values.
         """
-        return self._decide(X)[:, 0]
+        return self._decide(X)[0][:, 0]
 
     def score_samples(self, X: Any) -> np.ndarray:
         """The decision function without its offset.
@@ -208,7 +207,8 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         values : ndarray of shape (n_samples,)
             Larger inside.
         """
-        return self.decision_function(X) + self.offset_
+        values, learner = self._decide(X)
+        return values[:, 0] - learner.readings()[0][0]
 
     def predict(self, X: Any) -> np.ndarray:
         """+1 for examples inside, -1 for outliers.
@@ -233,7 +233,7 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         values : ndarray of shape (n_kept,)
             In the order in which the examples were given.
         """
-        return self._leave_one_out()[:, 0]
+        return self._leave_one_out()[0][:, 0]
 
     def leave_one_out_error(self) -> float:
         """Share of the kept examples that the model without them calls outliers.

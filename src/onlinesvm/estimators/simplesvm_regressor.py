@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from .progress import with_callbacks
 from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
+from .weights import check_sample_weight
 
 
 class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
@@ -169,16 +170,13 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool) -> SimpleSVMRegressor:
         with self._atomic():
-            X, y = self._check_X(X, y, first, y_numeric=True)
-            weight = self._check_weight(sample_weight, X)
-            target = np.asarray(y, np.float64)
-            if first:
-                self._learn_all(X, target, weight, y)
-            else:
-                self._learn_more(X, target, weight)
+            data = self._check_X(X, y, first, y_numeric=True)
+            weight = check_sample_weight(sample_weight, data.X)
+            learn = self._learn_all if first else self._learn_more
+            learn(data, np.array(data.y, np.float64), weight)
         return self
 
-    def _task(self) -> Any:
+    def _task(self, labels: Any) -> Any:
         from ..core.simplesvm_tasks import Regression
 
         return Regression(float(self.C), float(self.epsilon))
@@ -196,7 +194,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         y : ndarray of shape (n_samples,)
             Values.
         """
-        return self._decide(X)[:, 0]
+        return self._decide(X)[0][:, 0]
 
     def leave_one_out_decision(self) -> np.ndarray:
         """Predicted values of the kept examples, each by the model without that example.
@@ -206,7 +204,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         values : ndarray of shape (n_kept,)
             In the order in which the examples were given.
         """
-        return self._leave_one_out()[:, 0]
+        return self._leave_one_out()[0][:, 0]
 
     def leave_one_out_error(self) -> float:
         """Mean absolute error of ``leave_one_out_decision``.
@@ -216,4 +214,5 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         error : float
             In units of y.
         """
-        return float(np.abs(self.leave_one_out_decision() - self._learner.target).mean())
+        values, learner = self._leave_one_out()
+        return float(np.abs(values[:, 0] - learner.target).mean())

@@ -1,0 +1,71 @@
+"""Weight of each example: class_weight times sample_weight, or one clear error."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+
+def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
+    """Finite weights, none negative and not all zero; ones if ``sample_weight`` is None."""
+    weight = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+    )
+    if not weight.any():
+        raise ValueError("All sample weights are zero: there is nothing to learn.")
+    return weight
+
+
+def class_weighted(
+    weight: np.ndarray, class_weight: Any, y: np.ndarray, labels: np.ndarray | None
+) -> np.ndarray:
+    """``weight`` times the weight of each example's class.
+
+    ``labels`` are the unique labels of ``y``, or None on a stream, where "balanced" is unknown.
+    """
+    if class_weight is None:
+        return weight
+    if isinstance(class_weight, dict):
+        _check_table(class_weight)
+    elif labels is None:
+        raise ValueError(
+            f"class_weight={class_weight!r} needs all labels at once: use fit, or pass the weights "
+            "as a dictionary."
+        )
+    if labels is None:
+        scale = np.array([class_weight.get(label, 1.0) for label in y.tolist()], np.float64)
+    else:
+        scale = compute_class_weight(class_weight, classes=labels, y=y)[np.searchsorted(labels, y)]
+    with np.errstate(over="ignore"):
+        weight = weight * scale
+    if not np.isfinite(weight).all():
+        raise ValueError("class_weight times sample_weight is too large for double precision.")
+    if not weight.any():
+        raise ValueError(
+            "All examples have weight zero (class_weight times sample_weight): there is nothing "
+            "to learn."
+        )
+    return weight
+
+
+def check_two_classes(label: np.ndarray, weight: np.ndarray) -> None:
+    """Refuse weights that leave the examples of one class only."""
+    label = label[weight > 0]
+    if (label == label[0]).all():
+        raise ValueError(
+            "The number of classes has to be greater than one: all examples of positive weight "
+            "have the same class."
+        )
+
+
+def _check_table(class_weight: dict[Any, Any]) -> None:
+    for label, value in class_weight.items():
+        if not isinstance(value, Real) or not np.isfinite(float(value)) or value < 0:
+            raise ValueError(
+                f"class_weight of class {label!r} must be a finite number that is not negative; "
+                f"got {value!r}."
+            )
