@@ -293,6 +293,8 @@ class ActiveLearner:
         else:
             found = self.strategy(self._model, self._pool.X[candidates])  # type: ignore[operator]
             utilities = check_utilities(found, len(candidates))
+        if utilities.min() == utilities.max():  # a model without a boundary has no opinion
+            return self._diverse(candidates, n)
         chosen = best(utilities, n) if self.sample_size is None else best_of_samples(utilities, n)
         return chosen, utilities
 

@@ -41,7 +41,7 @@ class Transformers:
             return self.transform(X)
         for step in self._steps:
             try:
-                X = step.fit_transform(X)
+                X = step.fit(X).transform(X)  # to the last digit as it is transformed later
             except (TypeError, ValueError) as error:
                 error.add_note(
                     f"{type(step).__name__} was to be fitted on the pool, which has no labels; if "

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +37,10 @@ _AGAIN = ("_rows", "_values")
 """What is computed again rather than copied."""
 
 _CHUNK = 1024
-"""Rows at a time of a fingerprint."""
+"""Rows at a time whose marks are made."""
+
+_SAME = 1e-5
+"""Marks that differ by less belong to the same example."""
 
 _MEGABYTES = 200
 """Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
@@ -70,28 +72,34 @@ def _learn_everything(learner: Any) -> None:
 
 
 class Outline(NamedTuple):
-    """What is known of examples that are not at hand."""
+    """What is known of examples that are not at hand: ``marks`` is one number for each."""
 
     shape: tuple[int, int]
     sparse: bool
-    digest: bytes
+    marks: np.ndarray
+
+    def difference(self, other: Outline) -> str | None:
+        """What the other has that is not the same, in words; None if nothing."""
+        if other.shape != self.shape:
+            return f"their shape is {other.shape}, not {self.shape}"
+        if other.sparse != self.sparse:
+            return "they are sparse, not dense" if other.sparse else "they are dense, not sparse"
+        same = np.allclose(self.marks, other.marks, rtol=_SAME, atol=_SAME)
+        return None if same else "they have other values"
 
 
 def outline(X: Any) -> Outline:
-    """Shape and fingerprint of the values, whatever their precision and order in memory."""
-    digest = blake2b(digest_size=16)
-    if sparse.issparse(X):
-        X = X.copy()
-        X.sum_duplicates()
-        X.eliminate_zeros()
-        digest.update(X.indptr.astype(np.int64))
-        digest.update(X.indices.astype(np.int64))
-        digest.update(X.data.astype(np.float64))
-    else:
-        for first in range(0, len(X), _CHUNK):
-            part = X[first : first + _CHUNK].astype(np.float64) + 0.0  # one zero, not two
-            digest.update(part.tobytes())
-    return Outline(X.shape, sparse.issparse(X), digest.digest())
+    """Shape, form, and a mark of each example: a sum of its features with fixed random weights.
+
+    A transformer gives other last digits on another machine, so marks are compared within
+    ``_SAME``, which a digest of the bytes would not allow. Features are scaled to at most 1.
+    """
+    largest = abs(X).max(axis=0)
+    largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
+    weights = np.random.default_rng(0).standard_normal(X.shape[1])
+    weights /= np.where(largest > 0, largest, 1.0)
+    parts = [X[first : first + _CHUNK] @ weights for first in range(0, X.shape[0], _CHUNK)]
+    return Outline(X.shape, sparse.issparse(X), np.concatenate(parts).astype(np.float32))
 
 
 class Pool:
@@ -120,11 +128,11 @@ class Pool:
         """Give the examples back, or refuse others."""
         X = check_array(X, accept_sparse="csr", dtype=_DTYPES, copy=True)
         assert self._outline is not None
-        found = outline(X)
-        if found != self._outline:
+        difference = self._outline.difference(outline(X))
+        if difference is not None:
             raise ValueError(
-                f"These are not the examples of the pool: {_difference(found, self._outline)}. "
-                "Pass all examples that the learner had when it was pickled, in the same order."
+                f"These are not the examples of the pool: {difference}. Pass all examples that the "
+                "learner had when it was pickled, in the same order."
             )
         self.X = X
 
@@ -136,14 +144,6 @@ class Pool:
                 value = None
             setattr(other, name, value if name in _SHARED else deepcopy(value, memo))
         return other
-
-
-def _difference(found: Outline, expected: Outline) -> str:
-    if found.shape != expected.shape:
-        return f"their shape is {found.shape}, not {expected.shape}"
-    if found.sparse != expected.sparse:
-        return "they are sparse, not dense" if found.sparse else "they are dense, not sparse"
-    return "other values"
 
 
 class KernelPool(Pool):
