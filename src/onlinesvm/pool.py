@@ -285,12 +285,14 @@ class KernelPool(Pool):
         """Bring the values of the whole pool up to date, if that costs no more than is asked for.
 
         Returns whether they are: else the examples asked for are to be judged by themselves, and
-        the values come nearer by as many kernel rows as a typical question costs.
+        the values come nearer by as many kernel rows as a typical question costs, unless they are
+        too far behind.
         """
-        from .core.lasvm_pool import FEW_ROWS, SHARE, PoolRows, PoolValues
+        from .core.lasvm_pool import FEW_ROWS, PoolRows, PoolValues
 
-        most = self._rows_for(learner, n_asked)
-        if most == 0:
+        most, whole = self._rows_for(learner, n_asked), 2 * n_asked >= len(self._fresh.rows)
+        too_many = max(FEW_ROWS, learner.support.n // 4) if whole else FEW_ROWS * most
+        if most == 0 or (self._rows is None and not whole and learner.support.n > too_many):
             return False
         if self._rows is None:
             megabytes = getattr(self._model, "cache_size", _MEGABYTES)
@@ -300,11 +302,12 @@ class KernelPool(Pool):
         if values is None or len(values.values) != learner.support.machines:
             values = PoolValues(self._rows, learner.support.machines)
         changes, done = values.changes(learner), True
-        many = values.missing(changes) > max(FEW_ROWS, learner.support.n // SHARE)
-        if many and 2 * n_asked >= len(self._fresh.rows):
+        if values.missing(changes) <= too_many:
+            done = values.follow(changes, most)
+        elif whole:
             values.restart(learner)
         else:
-            done = values.follow(changes, most)
+            done = False
         self._values = values
         return done
 

@@ -34,9 +34,10 @@ TYPICAL = 200
 """Rows are kept where one costs less than the values of a sample with so many support vectors."""
 
 
-FEW_ROWS, SHARE = 32, 4
+FEW_ROWS = 32
 """Values of the whole pool are made in one product where more rows than a few, and than a quarter
-of the support vectors, would have to be made one by one: a value of a product costs far less."""
+of the support vectors, would have to be made one by one: a value of a product costs far less.
+Values of a sample do not wait for more than so many questions' worth of rows."""
 
 PANEL = LANES
 """Examples whose values are best made all at once."""
