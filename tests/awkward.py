@@ -253,7 +253,8 @@ def _settings(choose: Any, name: str, kernel: str, dense: np.ndarray, scale: flo
         wanted |= {"n_balls": choose.of([1, 2, 32]), "normalize": choose.flag()}
     elif name == "SimpleSVMClassifier":
         wanted["margin"] = choose.of(["linear", "linear", "quadratic"])
-        wanted["cache_size"] = 200
+    if name.startswith("SimpleSVM"):
+        wanted["cache_size"] = 200  # its matrix has to fit
     return {key: value for key, value in wanted.items() if key in known}
 
 
@@ -261,7 +262,10 @@ def _steps(choose: Any, name: str, kernel: str, n: int) -> list[tuple[str, Any]]
     """Two to six steps; the first one teaches."""
     if kernel == "precomputed":
         later = ["fit", "finish", "pickle", "deepcopy", "clone", "set_params"]
-        return [("fit", None), *((choose.of(later), 0) for _ in range(choose.whole(1, 3)))]
+        return [
+            ("fit", 0),
+            *(_step(choose, choose.of(later), n) for _ in range(choose.whole(1, 3))),
+        ]
     steps = [_step(choose, choose.of(["fit", "fit", "stream"]), n)]
     later = ["fit", "stream", "stream", "one", "one", "finish", "new label", *_COPIES, "set_params"]
     return steps + [_step(choose, choose.of(later), n) for _ in range(choose.whole(1, 5))]
