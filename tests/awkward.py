@@ -317,7 +317,7 @@ def watch(first: int, last: int, slow: float) -> Iterator[tuple[int, tuple[str, 
         command = [sys.executable, __file__, "--work", str(first), str(last)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as worker:
             assert worker.stdout is not None
-            patience = 120.0  # the first one compiles
+            patience = 300.0  # the first one compiles
             while first < last:
                 timer = threading.Timer(patience, worker.kill)
                 timer.start()

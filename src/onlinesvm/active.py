@@ -126,11 +126,11 @@ class ActiveLearner:
         self.classes = None if classes is None else unique_labels(np.asarray(classes))
         self.pickle_pool = pickle_pool
         transformers, model = take_apart(estimator)
-        _check_model(model)
         self._transformers = transformers
         X = X_pool if transformers is None else transformers.prepare(X_pool)
         self._answers = Answers(self.classes)
-        self._start_from(model, make_pool(model, X, self.classes))
+        with Interruptible():
+            self._start_from(model, make_pool(model, X, self.classes))
         self._open = np.ones(len(self), bool)
         self._turn = 0  # how often the state has changed
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
@@ -140,8 +140,8 @@ class ActiveLearner:
         pool.settle(model)
         start, answers = deepcopy(model), self._answers.labels
         learned = is_fitted(model)
-        if answers and not learned:
-            pool.learn(model, list(answers.items()), {})
+        if not learned:
+            model = self._learned(model, list(answers.items()), {}, pool)
         self._model, self._pool, self._start = model, pool, start
         self._classes_before = len(start.classes_) if learned else 0
         self._included = set(answers) if learned else set()  # answers that the start knows
@@ -156,7 +156,6 @@ class ActiveLearner:
     def estimator(self, estimator: Any) -> None:
         self._check_pool()
         transformers, model = take_apart(estimator)
-        _check_model(model)
         X = self._pool.X
         if transformers is not None:
             if self._transformers is not None:
@@ -166,9 +165,11 @@ class ActiveLearner:
                     "and `labels`."
                 )
             X = transformers.prepare(X)
-        self._start_from(model, make_pool(model, X, self.classes, copy=transformers is not None))
-        self._transformers = transformers or self._transformers
-        self._turn += 1
+        with Interruptible():
+            pool = make_pool(model, X, self.classes, copy=transformers is not None)
+            self._start_from(model, pool)
+            self._transformers = transformers or self._transformers
+            self._turn += 1
 
     def __len__(self) -> int:
         return int(self._pool.shape[0])
@@ -256,7 +257,8 @@ class ActiveLearner:
         self._check_query(n, len(open_))
         rng = np.random.default_rng([self._seed, self._turn, len(self), n])
         candidates = self._sample(open_, n, rng)
-        chosen, utilities = self._choose(candidates, n)
+        with Interruptible():
+            chosen, utilities = self._choose(candidates, n)
         if not return_utilities:
             return candidates[chosen]
         found = np.full(len(self), np.nan)
@@ -335,8 +337,12 @@ class ActiveLearner:
         """
         self._check_pool()
         pairs = self._check_answers(indices, labels)
-        if not pairs:
-            return self
+        if pairs:
+            with Interruptible():  # what is learned is noted
+                self._teach(pairs)
+        return self
+
+    def _teach(self, pairs: list[tuple[int, Any]]) -> None:
         corrected = self._answers.corrected(pairs)
         if corrected:
             self._learn_anew(pairs, corrected)
@@ -344,24 +350,27 @@ class ActiveLearner:
             known = self._answers.labels
             model = self._model if self._pool.in_place else deepcopy(self._model)
             new = [(i, label) for i, label in pairs if label is not None and i not in known]
-            self._model = self._learned(model, new, known)
+            self._model = self._learned(model, new, known, self._pool)
             self._answers.note(pairs)
         self._open[[i for i, _ in pairs]] = False
         self._turn += 1
-        return self
 
     def _learn_anew(self, pairs: list[tuple[int, Any]], corrected: set[int]) -> None:
         """The model as if these labels had been given the first time."""
         answers, included = self._answers.copy(), self._included - corrected
         answers.note(pairs)
         lessons = [(i, label) for i, label in answers.labels.items() if i not in included]
-        self._model = self._learned(deepcopy(self._start), lessons, {})
+        self._model = self._learned(deepcopy(self._start), lessons, {}, self._pool)
         self._answers, self._included = answers, included
 
-    def _learned(self, model: Any, pairs: list[tuple[int, Any]], known: dict[int, Any]) -> Any:
+    def _learned(
+        self, model: Any, pairs: list[tuple[int, Any]], known: dict[int, Any], pool: Any
+    ) -> Any:
         """The model with these labels learned, after those that are known."""
-        with Interruptible():
-            self._pool.learn(model, pairs, known)
+        earlier = dict(known)
+        for i, label in pairs:
+            pool.learn(model, i, label, earlier)
+            earlier[i] = label
         return model
 
     def add_to_pool(self, X: Any) -> np.ndarray:
@@ -380,8 +389,9 @@ class ActiveLearner:
         self._check_pool()
         if self._transformers is not None:
             X = self._transformers.transform(X)
-        added = self._pool.extend(self._model, X)
-        self._open = np.append(self._open, np.ones(added, bool))
+        with Interruptible():
+            added = self._pool.extend(self._model, X)
+            self._open = np.append(self._open, np.ones(added, bool))
         return np.arange(len(self) - added, len(self))
 
     def _check_answers(self, indices: Any, labels: Any) -> list[tuple[int, Any]]:
@@ -393,12 +403,3 @@ class ActiveLearner:
             self._pool.check(self._model, unique)
             self._familiar.update(unique.tolist())
         return pairs
-
-
-def _check_model(model: Any) -> None:
-    for method in ("partial_fit", "decision_function"):
-        if not hasattr(model, method):
-            raise TypeError(
-                f"{type(model).__name__} has no {method}: an active learner needs both "
-                "partial_fit and decision_function."
-            )

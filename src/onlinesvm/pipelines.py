@@ -64,7 +64,13 @@ class Transformers:
 
 
 def take_apart(estimator: Any) -> tuple[Transformers | None, Any]:
-    """Copies of the transformers, if there are any, and of the model."""
-    if isinstance(estimator, Pipeline):
-        return Transformers(estimator), deepcopy(estimator.steps[-1][1])
-    return None, deepcopy(estimator)
+    """Copies of the transformers, if there are any, and of the model, which must be able to learn."""
+    is_pipeline = isinstance(estimator, Pipeline)
+    model = estimator.steps[-1][1] if is_pipeline else estimator
+    for method in ("partial_fit", "decision_function"):
+        if not hasattr(model, method):
+            raise TypeError(
+                f"{type(model).__name__} has no {method}: an active learner needs both "
+                "partial_fit and decision_function."
+            )
+    return Transformers(estimator) if is_pipeline else None, deepcopy(model)

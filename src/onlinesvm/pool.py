@@ -5,7 +5,7 @@ learner, nothing checked twice. ``ArrayPool`` serves anything with ``partial_fit
 ``decision_function``. Both have the same verbs; neither holds a model.
 
 ``settle(model)``             fix on the pool what a model fixes on its first examples
-``learn(model, pairs, known)``   one iteration for each label; ``known`` were learned before
+``learn(model, i, label, earlier)``   one iteration for one label, after the earlier ones
 ``decide(model, which)``      decision values of some examples
 ``distances(which, known)``   squared distances, (which, known)
 ``extend(model, X)``          more examples
@@ -216,11 +216,10 @@ class KernelPool(Pool):
             model._cost(labels, None, None)
             model._check_labels(len(model._book) + len(model._book.missing(labels)))
 
-    def learn(self, model: Any, pairs: list[tuple[int, Any]], known: dict[int, Any]) -> None:
-        """One iteration for each pair of number and label."""
+    def learn(self, model: Any, i: int, label: Any, earlier: dict[int, Any]) -> None:
+        """One iteration with the label of example i."""
         self._meet(model)
-        for i, label in pairs:
-            self._learn(model, i, label)
+        self._learn(model, i, label)
 
     def _learn(self, model: Any, i: int, label: Any) -> None:
         from .core.lasvm_learner import LASVM
@@ -349,26 +348,16 @@ class ArrayPool(Pool):
     def check(self, model: Any, labels: np.ndarray) -> None:
         """Anything goes; the model will say."""
 
-    def learn(self, model: Any, pairs: list[tuple[int, Any]], known: dict[int, Any]) -> None:
-        """One iteration for each pair of number and label.
-
-        A model that has learned nothing yet gets the ``known`` ones first.
-        """
-        if not hasattr(model, "classes_"):
-            pairs = self._begin(model, [*known.items(), *pairs])
-        for i, label in pairs:
+    def learn(self, model: Any, i: int, label: Any, earlier: dict[int, Any]) -> None:
+        """One iteration with the label of example i; the first one is with all ``earlier`` ones."""
+        if hasattr(model, "classes_"):
             model.partial_fit(self.X[i : i + 1], np.array([label]))
-
-    def _begin(self, model: Any, pairs: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
-        """Learn up to the first label of a second class at once; returns the rest."""
-        second = [k for k, (_, label) in enumerate(pairs) if label != pairs[0][1]]
-        if not second:
-            return []
-        first, rest = pairs[: second[0] + 1], pairs[second[0] + 1 :]
-        y = np.array([label for _, label in first])
-        classes = unique_labels(y) if self.classes is None else self.classes
-        model.partial_fit(self.X[[i for i, _ in first]], y, classes=classes)
-        return rest
+            return
+        pairs = earlier | {i: label}
+        known = unique_labels(np.array(list(pairs.values())))
+        if len(known) > 1:
+            classes = known if self.classes is None else self.classes
+            model.partial_fit(self.X[list(pairs)], np.array(list(pairs.values())), classes=classes)
 
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
