@@ -122,3 +122,44 @@ def test_more_questions_than_examples():
 def test_bad_settings(settings, error, words):
     with pytest.raises(error, match=words):
         digits(**settings)
+
+
+@pytest.mark.parametrize("model", [LASVMClassifier(), SGDClassifier()])
+def test_a_label_of_another_kind_than_those_so_far(model):
+    """While the labels wait for a second class, and afterwards."""
+    learner = ActiveLearner(model, X[:100], random_state=0).teach(0, 1)
+    with pytest.raises(ValueError, match="Mix of label input types"):
+        learner.teach(1, "one")
+    learner.teach(1, 0)
+    with pytest.raises(ValueError, match="Mix of label input types"):
+        learner.teach(2, "one")
+    with pytest.raises(ValueError, match="NaN"):
+        learner.teach(2, float("nan"))
+    assert learner.labels == [1, 0]
+
+
+@pytest.mark.parametrize("model", [LASVMClassifier(), SGDClassifier()])
+def test_a_pool_of_one(model):
+    learner = ActiveLearner(model, X[:1], random_state=0)
+    assert learner.query().tolist() == [0]
+    learner.teach(0, 1)
+    with pytest.raises(ValueError, match="run dry"):
+        learner.query()
+    learner.add_to_pool(X[1:2])
+    learner.teach(learner.query(), 0)
+    assert learner.taught.tolist() == [0, 1]
+    assert learner.estimator.classes_.tolist() == [0, 1]
+
+
+def test_no_answers_are_no_lesson():
+    learner = teach(digits(), BINARY, 20)
+    question, before = learner.query(), state(learner)
+    learner.teach([], [])
+    np.testing.assert_array_equal(learner.query(), question)
+    assert_same_state(state(learner), before)
+
+
+@pytest.mark.parametrize("bad", [1, "no", None])
+def test_a_bad_choice_about_the_pickle(bad):
+    with pytest.raises(ValueError, match="pickle_pool"):
+        digits(pickle_pool=bad)

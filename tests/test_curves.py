@@ -48,3 +48,35 @@ def test_inside_scikit_activeml():
         known[question] = labels[question]
     wrapped.fit(X[:400], known)
     assert wrapped.score(X[400:], (BINARY[400:] > 0).astype(float)) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"n_labels": 0}, "n_labels must be an integer of at least 1; got 0"),
+        ({"n_labels": -3}, "n_labels"),
+        ({"n_labels": 2.5}, "n_labels"),
+        ({"n_points": 0}, "n_points"),
+        ({"n_runs": 0}, "n_runs"),
+        ({"y_pool": BINARY[:90]}, "X_pool has 100 examples, but y_pool 90 labels"),
+        ({"y_pool": BINARY[:110]}, "X_pool has 100 examples, but y_pool 110 labels"),
+        ({"y_test": BINARY[:9]}, "X_test has 50 examples, but y_test 9 labels"),
+        ({"X_test": X[:0], "y_test": BINARY[:0]}, "X_test is empty"),
+        ({"X_pool": X[:0], "y_pool": BINARY[:0]}, "X_pool is empty"),
+        ({"y_pool": [None] * 100}, "label"),
+        ({"y_pool": np.zeros((100, 2))}, "1d"),
+        ({"y_pool": np.linspace(0, 1, 100)}, "label type"),
+    ],
+)
+def test_what_makes_no_curve(changes, words):
+    given = {"X_pool": X[:100], "y_pool": BINARY[:100], "X_test": X[:50], "y_test": BINARY[:50]}
+    with pytest.raises(ValueError, match=words):
+        learning_curve(LASVMClassifier(), **(given | {"n_labels": 10} | changes))
+
+
+def test_one_class_is_a_flat_curve():
+    labels = np.ones(100, int)
+    (curve,) = learning_curve(
+        LASVMClassifier(), X[:100], labels, X[:50], BINARY[:50], ["active"], n_labels=10, n_points=2
+    )
+    assert (curve.error == np.mean(BINARY[:50] != 1)).all()

@@ -9,17 +9,26 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .answers import Answers
 from .core.criteria import distance
 from .estimators.interrupt import Interruptible
 from .estimators.labels import unique_labels
+from .pipelines import is_fitted, take_apart
 from .pool import make_pool
-from .selection import STRATEGIES, Strategy, best, best_of_samples, check_utilities, diverse
+from .selection import (
+    Strategy,
+    best,
+    best_of_samples,
+    check_strategy,
+    check_utilities,
+    diverse,
+    is_count,
+)
 
 
 class ActiveLearner:
@@ -33,12 +42,14 @@ class ActiveLearner:
     ----------
     estimator : classifier
         Any classifier of the library, or another one with ``partial_fit`` and
-        ``decision_function``. It is copied; if it has learned something, it goes on from there.
-    X_pool : {array-like, CSR matrix} of shape (n_samples, n_features)
-        Examples without labels.
+        ``decision_function``, or a ``Pipeline`` that ends with one. It is copied; if it has
+        learned something, it goes on from there.
+    X_pool : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Examples without labels. They are copied: what is done to the array later has no effect.
     strategy : {"active", "random"} or callable, default="active"
         What to ask about. A callable takes the model and candidates, and returns one utility
-        each; the highest is asked about.
+        each; the highest is asked about. Of a pipeline it gets the last step, and candidates as
+        the transformers made them.
     sample_size : int or None, default=50
         Random examples among which each question is chosen; None: all of the pool.
     random_state : int, RandomState instance or None, default=None
@@ -46,11 +57,16 @@ class ActiveLearner:
     classes : array-like of shape (n_classes,) or None, default=None
         All labels there are; any other one is then an error. None: a new label is welcome at any
         time.
+    pickle_pool : bool, default=True
+        Whether a pickled learner contains its pool. If not, it has to be given back with
+        ``attach`` before the next question; everything else works without it.
 
     Attributes
     ----------
     estimator : classifier
-        The model as it stands.
+        The model as it stands; of a pipeline, the whole pipeline. Another one may be assigned; it
+        is copied. One that has learned nothing learns all answers so far; one that has learned
+        something is taken to know them.
     taught : ndarray
         Numbers of the examples with a label, in the order in which they were taught.
     labels : list
@@ -67,7 +83,11 @@ class ActiveLearner:
 
     Where a LASVM learns from the pool alone and it pays (always with ``sample_size=None``), the
     decision values of the whole pool are kept up to date: a label costs one kernel row over the
-    pool. These rows take up to ``cache_size`` MB of the estimator.
+    pool. These rows take up to ``cache_size`` MB of the estimator. Where many labels came since
+    the last question of that kind, the examples asked for are judged by themselves.
+
+    The transformers of a ``Pipeline`` transform the pool once. Those that are fitted are used as
+    they are; if any is not, all are fitted on the pool, which has no labels.
 
     A label that is taught again replaces the old one exactly as if it had been given the first
     time: the model is built anew from all labels, in their order. What cannot be undone is that
@@ -95,41 +115,123 @@ class ActiveLearner:
         sample_size: int | None = 50,
         random_state: Any = None,
         classes: Any = None,
+        pickle_pool: bool = True,
     ):
-        _check_settings(estimator, strategy, sample_size)
+        check_strategy(strategy, sample_size)
+        if not isinstance(pickle_pool, bool | np.bool_):
+            raise ValueError(f"pickle_pool must be True or False; got {pickle_pool!r}.")
         self.strategy = strategy
         self.sample_size = sample_size
         self.random_state = random_state
         self.classes = None if classes is None else unique_labels(np.asarray(classes))
-        self.estimator = deepcopy(estimator)
-        self._pool = make_pool(self.estimator, X_pool, self.classes)
-        self._pool.settle(self.estimator)
-        self._start = deepcopy(self.estimator)
-        self._classes_before = len(self._start.classes_) if _has_learned(self._start) else 0
-        self._answers: dict[int, Any] = {}
-        self._aside: set[int] = set()
-        self._familiar: set[Any] = set()  # labels found to be in order
+        self.pickle_pool = pickle_pool
+        transformers, model = take_apart(estimator)
+        self._transformers = transformers
+        X = X_pool if transformers is None else transformers.prepare(X_pool)
+        self._answers = Answers(self.classes)
+        with Interruptible():
+            self._start_from(model, make_pool(model, X, self.classes))
         self._open = np.ones(len(self), bool)
         self._turn = 0  # how often the state has changed
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
 
+    def _start_from(self, model: Any, pool: Any) -> None:
+        """Take a model, which learns the answers so far unless it has learned something."""
+        pool.settle(model)
+        start, answers = deepcopy(model), self._answers.labels
+        learned = is_fitted(model)
+        if not learned:
+            model = self._learned(model, list(answers.items()), {}, pool)
+        self._model, self._pool, self._start = model, pool, start
+        self._classes_before = len(start.classes_) if learned else 0
+        self._included = set(answers) if learned else set()  # answers that the start knows
+        self._familiar: set[Any] = set()  # labels found to be in order
+
+    @property
+    def estimator(self) -> Any:
+        """The model as it stands; of a pipeline, the whole pipeline."""
+        return self._model if self._transformers is None else self._transformers.before(self._model)
+
+    @estimator.setter
+    def estimator(self, estimator: Any) -> None:
+        self._check_pool()
+        transformers, model = take_apart(estimator)
+        X = self._pool.X
+        if transformers is not None:
+            if self._transformers is not None:
+                raise ValueError(
+                    "The pool is kept as the first pipeline's transformers made it. Assign a model "
+                    "in place of the last step, or make a new ActiveLearner and teach it `taught` "
+                    "and `labels`."
+                )
+            X = transformers.prepare(X)
+        with Interruptible():
+            pool = make_pool(model, X, self.classes, copy=transformers is not None)
+            self._start_from(model, pool)
+            self._transformers = transformers or self._transformers
+            self._turn += 1
+
     def __len__(self) -> int:
-        return int(self._pool.X.shape[0])
+        return int(self._pool.shape[0])
+
+    # -- copies ---------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self.pickle_pool:
+            return self.__dict__
+        return self.__dict__ | {"_pool": self._pool.without_examples()}
+
+    def __copy__(self) -> ActiveLearner:
+        return deepcopy(self)  # two learners cannot share a model
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ActiveLearner:
+        other = memo[id(self)] = object.__new__(type(self))
+        other.__dict__ = {name: deepcopy(value, memo) for name, value in self.__dict__.items()}
+        return other
+
+    def attach(self, X_pool: Any) -> ActiveLearner:
+        """Give the pool back to a learner that was pickled without it.
+
+        Parameters
+        ----------
+        X_pool : {array-like, sparse matrix} of shape (n_samples, n_features)
+            All examples that the learner had, those of ``add_to_pool`` included, in their order.
+
+        Returns
+        -------
+        self : object
+            The learner, as it was when it was pickled.
+        """
+        if self._pool.X is not None:
+            raise ValueError("This learner has its pool. Use add_to_pool for more examples.")
+        if self._transformers is not None:
+            X_pool = self._transformers.transform(X_pool)
+        self._pool.attach(X_pool)
+        return self
+
+    def _check_pool(self) -> None:
+        if self._pool.X is None:
+            raise ValueError(
+                "This learner was pickled without its pool (pickle_pool=False). Give it back with "
+                f"attach(X_pool), the {len(self)} examples that it had."
+            )
+
+    # -- record ---------------------------------------------------------------------------
 
     @property
     def taught(self) -> np.ndarray:
         """Numbers of the examples with a label, in the order in which they were taught."""
-        return np.array(list(self._answers), np.int64)
+        return np.array(list(self._answers.labels), np.int64)
 
     @property
     def labels(self) -> list[Any]:
         """Labels of ``taught``."""
-        return list(self._answers.values())
+        return list(self._answers.labels.values())
 
     @property
     def set_aside(self) -> np.ndarray:
         """Numbers of the examples whose label nobody knows."""
-        return np.array(sorted(self._aside), np.int64)
+        return np.array(sorted(self._answers.aside), np.int64)
 
     # -- asking ---------------------------------------------------------------------------
 
@@ -150,11 +252,13 @@ class ActiveLearner:
         utilities : ndarray of shape (n_pool,)
             Only with ``return_utilities``: the utility of each example looked at, NaN for others.
         """
+        self._check_pool()
         open_ = np.flatnonzero(self._open)
         self._check_query(n, len(open_))
         rng = np.random.default_rng([self._seed, self._turn, len(self), n])
         candidates = self._sample(open_, n, rng)
-        chosen, utilities = self._choose(candidates, n)
+        with Interruptible():
+            chosen, utilities = self._choose(candidates, n)
         if not return_utilities:
             return candidates[chosen]
         found = np.full(len(self), np.nan)
@@ -162,12 +266,12 @@ class ActiveLearner:
         return candidates[chosen], found
 
     def _check_query(self, n: int, left: int) -> None:
-        if not _is_count(n):
+        if not is_count(n):
             raise ValueError(f"n must be an integer of at least 1; got {n!r}.")
         if left == 0:
             raise ValueError(
-                f"The pool has run dry: of its {len(self)} examples {len(self._answers)} are "
-                f"labelled and {len(self._aside)} set aside. Use add_to_pool."
+                f"The pool has run dry: of its {len(self)} examples "
+                f"{len(self._answers.labels)} are labelled and {len(self._answers.aside)} set aside. Use add_to_pool."
             )
         if n > left:
             raise ValueError(f"n={n} questions, but the pool has only {left} examples left.")
@@ -187,29 +291,30 @@ class ActiveLearner:
         if self._n_classes() < 2:
             return self._diverse(candidates, n)
         if self.strategy == "active":
-            utilities = -distance(self._pool.decide(self.estimator, candidates))
+            utilities = -distance(self._pool.decide(self._model, candidates))
         else:
-            found = self.strategy(self.estimator, self._pool.X[candidates])  # type: ignore[operator]
+            found = self.strategy(self._model, self._pool.X[candidates])  # type: ignore[operator]
             utilities = check_utilities(found, len(candidates))
+        if utilities.min() == utilities.max():  # a model without a boundary has no opinion
+            return self._diverse(candidates, n)
         chosen = best(utilities, n) if self.sample_size is None else best_of_samples(utilities, n)
         return chosen, utilities
 
     def _diverse(self, candidates: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Farthest first from everything asked so far."""
         known = np.flatnonzero(~self._open)
+        nearest = np.full(len(candidates), np.inf)
+        if len(known):
+            nearest = self._pool.distances(candidates, known).min(axis=1).astype(np.float64)
 
-        def distances(k: int | None) -> np.ndarray:
-            if k is not None:
-                return self._pool.distances(candidates, candidates[k : k + 1])[:, 0]
-            if not len(known):
-                return np.full(len(candidates), np.inf)
-            return self._pool.distances(candidates, known).min(axis=1)
+        def distances(k: int) -> np.ndarray:
+            return self._pool.distances(candidates, candidates[k : k + 1])[:, 0]
 
-        return diverse(len(candidates), n, distances), distances(None)
+        return diverse(nearest, n, distances), nearest
 
     def _n_classes(self) -> int:
         """Classes with a label, or those of a model that came with knowledge."""
-        return max(self._classes_before, len(set(self._answers.values())))
+        return max(self._classes_before, len(set(self._answers.labels.values())))
 
     # -- learning -------------------------------------------------------------------------
 
@@ -230,27 +335,42 @@ class ActiveLearner:
         self : object
             The learner.
         """
+        self._check_pool()
         pairs = self._check_answers(indices, labels)
-        known = self._answers
-        if any(i in known and known[i] != label for i, label in pairs):
-            known, aside = dict(known), set(self._aside)
-            _note(pairs, known, aside)
-            self.estimator = self._learned(list(known.items()), deepcopy(self._start))
-            self._answers, self._aside = known, aside
-        else:
-            model = self.estimator if self._pool.in_place else deepcopy(self.estimator)
-            new = [(i, label) for i, label in pairs if label is not None and i not in known]
-            self.estimator = self._learned(new, model)
-            _note(pairs, known, self._aside)
-        self._open[[i for i, _ in pairs]] = False
-        self._turn += 1
+        if pairs:
+            with Interruptible():  # what is learned is noted
+                self._teach(pairs)
         return self
 
-    def _learned(self, pairs: list[tuple[int, Any]], model: Any) -> Any:
-        """The model with these labels learned."""
-        with Interruptible():
-            for i, label in pairs:
-                self._pool.learn(model, i, label)
+    def _teach(self, pairs: list[tuple[int, Any]]) -> None:
+        corrected = self._answers.corrected(pairs)
+        if corrected:
+            self._learn_anew(pairs, corrected)
+        else:
+            known = self._answers.labels
+            model = self._model if self._pool.in_place else deepcopy(self._model)
+            new = [(i, label) for i, label in pairs if label is not None and i not in known]
+            self._model = self._learned(model, new, known, self._pool)
+            self._answers.note(pairs)
+        self._open[[i for i, _ in pairs]] = False
+        self._turn += 1
+
+    def _learn_anew(self, pairs: list[tuple[int, Any]], corrected: set[int]) -> None:
+        """The model as if these labels had been given the first time."""
+        answers, included = self._answers.copy(), self._included - corrected
+        answers.note(pairs)
+        lessons = [(i, label) for i, label in answers.labels.items() if i not in included]
+        self._model = self._learned(deepcopy(self._start), lessons, {}, self._pool)
+        self._answers, self._included = answers, included
+
+    def _learned(
+        self, model: Any, pairs: list[tuple[int, Any]], known: dict[int, Any], pool: Any
+    ) -> Any:
+        """The model with these labels learned, after those that are known."""
+        earlier = dict(known)
+        for i, label in pairs:
+            pool.learn(model, i, label, earlier)
+            earlier[i] = label
         return model
 
     def add_to_pool(self, X: Any) -> np.ndarray:
@@ -258,98 +378,28 @@ class ActiveLearner:
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Examples; they are copied.
 
         Returns
         -------
         indices : ndarray of shape (n_samples,)
             Their numbers in the pool.
         """
-        added = self._pool.extend(self.estimator, X)
-        self._open = np.append(self._open, np.ones(added, bool))
+        self._check_pool()
+        if self._transformers is not None:
+            X = self._transformers.transform(X)
+        with Interruptible():
+            added = self._pool.extend(self._model, X)
+            self._open = np.append(self._open, np.ones(added, bool))
         return np.arange(len(self) - added, len(self))
 
     def _check_answers(self, indices: Any, labels: Any) -> list[tuple[int, Any]]:
         """Pairs of number and label, all in order; else a clear error."""
-        where = np.atleast_1d(np.asarray(indices))
-        if where.ndim != 1 or where.dtype.kind not in "iu":
-            raise ValueError("indices must be one integer or a list of them.")
-        given = _as_list(labels)
-        if len(given) != len(where):
-            raise ValueError(f"{len(where)} indices, but {len(given)} labels.")
-        outside = where[(where < 0) | (where >= len(self))]
-        if len(outside):
-            raise IndexError(f"The pool has no example {outside[0]}; it has {len(self)}.")
-        if len(where) > 1 and len(np.unique(where)) < len(where):
-            twice = [int(i) for i, count in zip(*np.unique(where, return_counts=True)) if count > 1]
-            raise ValueError(f"Taught twice in one call: {twice}.")
-        if any(np.ndim(label) for label in given):
-            raise ValueError("A label must be one number or one string.")
-        known = [label for label in given if label is not None]
-        if not self._familiar.issuperset(known):
-            self._check_labels(known)
-        return list(zip(where.tolist(), given))
-
-    def _check_labels(self, given: list[Any]) -> None:
-        texts = sum(isinstance(label, str) for label in given)
-        if texts not in (0, len(given)):
-            raise ValueError("Mix of label input types: labels must all be numbers or all strings.")
-        labels = unique_labels(np.array(given))
-        if self.classes is not None:
-            unknown = np.setdiff1d(labels, self.classes)
-            if len(unknown):
-                raise ValueError(
-                    f"Unknown label {unknown[0].item()!r}: the classes are {self.classes.tolist()}."
-                )
-        self._pool.check(self.estimator, labels)
-        self._familiar.update(labels.tolist())
-
-
-def _note(pairs: list[tuple[int, Any]], answers: dict[int, Any], aside: set[int]) -> None:
-    """Write answers down: labels, and those that nobody knows."""
-    for i, label in pairs:
-        if label is None:
-            aside.add(i)
-            answers.pop(i, None)
-        else:
-            aside.discard(i)
-            answers[i] = label
-
-
-def _check_settings(estimator: Any, strategy: Any, sample_size: Any) -> None:
-    for method in ("partial_fit", "decision_function"):
-        if not hasattr(estimator, method):
-            raise TypeError(
-                f"{type(estimator).__name__} has no {method}: an active learner needs both "
-                "partial_fit and decision_function."
-            )
-    if not callable(strategy) and strategy not in STRATEGIES:
-        raise ValueError(
-            f"strategy={strategy!r} does not exist; choose one of {', '.join(STRATEGIES)}, or pass "
-            "a function of a model and candidates."
-        )
-    if sample_size is not None and not _is_count(sample_size):
-        raise ValueError(f"sample_size must be None or at least 1; got {sample_size!r}.")
-
-
-def _is_count(n: Any) -> bool:
-    return isinstance(n, Integral) and n is not True and int(n) >= 1
-
-
-def _has_learned(model: Any) -> bool:
-    from sklearn.exceptions import NotFittedError
-    from sklearn.utils.validation import check_is_fitted
-
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
-
-
-def _as_list(labels: Any) -> list[Any]:
-    """Labels as plain Python values; one alone, text included, is a list of one."""
-    if labels is None or isinstance(labels, str | bytes) or np.ndim(labels) == 0:
-        labels = [labels.item() if isinstance(labels, np.ndarray) else labels]
-    return [label.item() if isinstance(label, np.generic) else label for label in labels]
+        pairs = self._answers.pairs(indices, labels, len(self))
+        given = [label for _, label in pairs if label is not None]
+        if not self._familiar.issuperset(given):
+            unique = self._answers.unique(given)
+            self._pool.check(self._model, unique)
+            self._familiar.update(unique.tolist())
+        return pairs

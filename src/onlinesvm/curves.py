@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.validation import _num_samples
 
 from .active import ActiveLearner
-from .selection import Strategy
+from .estimators.labels import unique_labels
+from .selection import Strategy, is_count
+
+_USES = {"pool": "ask about", "test": "measure with"}
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,11 @@ def learning_curve(
     >>> bool(active.error[0, -1] < 0.05)
     True
     """
-    y_pool, y_test = np.asarray(y_pool), np.asarray(y_test)
+    y_pool = _check_labels(X_pool, y_pool, "pool")
+    y_test = _check_labels(X_test, y_test, "test")
+    for name, count in (("n_labels", n_labels), ("n_points", n_points), ("n_runs", n_runs)):
+        if not is_count(count):
+            raise ValueError(f"{name} must be an integer of at least 1; got {count!r}.")
     n_labels = min(n_labels, len(y_pool))
     points = np.unique(np.linspace(0, n_labels, n_points + 1)[1:].astype(int))
     points = points[points > 0]
@@ -142,6 +150,19 @@ def learning_curve(
     return curves
 
 
+def _check_labels(X: Any, y: Any, name: str) -> np.ndarray:
+    """Labels, one for each example, or a clear error."""
+    y, n = column_or_1d(y), _num_samples(X)
+    if len(y) != n:
+        raise ValueError(
+            f"X_{name} has {n} examples, but y_{name} {len(y)} labels: each example needs one."
+        )
+    if not n:
+        raise ValueError(f"X_{name} is empty: there is nothing to {_USES[name]}.")
+    unique_labels(y)
+    return y
+
+
 def _run(
     learner: ActiveLearner, y_pool: np.ndarray, X_test: Any, y_test: np.ndarray, points: np.ndarray
 ) -> np.ndarray:
@@ -154,7 +175,7 @@ def _run(
             learner.teach(question, y_pool[question])
             asked += 1
         spent += time.perf_counter() - start
-        found.append((_error(learner, X_test, y_test), _n_support(learner.estimator), spent))
+        found.append((_error(learner, X_test, y_test), _n_support(learner), spent))
     return np.array(found, np.float64).T
 
 
@@ -166,6 +187,6 @@ def _error(learner: ActiveLearner, X: Any, y: np.ndarray) -> float:
     return float(np.mean(learner.estimator.predict(X) != y))
 
 
-def _n_support(model: Any) -> float:
-    support = getattr(model, "n_support_", None)
+def _n_support(learner: ActiveLearner) -> float:
+    support = getattr(learner._model, "n_support_", None)
     return float("nan") if support is None else float(np.sum(support))

@@ -5,16 +5,20 @@ learner, nothing checked twice. ``ArrayPool`` serves anything with ``partial_fit
 ``decision_function``. Both have the same verbs; neither holds a model.
 
 ``settle(model)``             fix on the pool what a model fixes on its first examples
-``learn(model, i, label)``    one iteration for one label
+``learn(model, i, label, earlier)``   one iteration for one label, after the earlier ones
 ``decide(model, which)``      decision values of some examples
 ``distances(which, known)``   squared distances, (which, known)
 ``extend(model, X)``          more examples
+``without_examples()``        the pool to be pickled: ``attach`` gives the examples back
+
+A pool keeps its own copy of the examples.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -26,14 +30,27 @@ from .estimators.labels import LabelBook, unique_labels
 
 _DTYPES = [np.float64, np.float32]
 
+_SHARED = ("X", "_fresh")
+"""What copies of a pool have in common."""
+
+_AGAIN = ("_rows", "_values")
+"""What is computed again rather than copied."""
+
+_CHUNK = 1024
+"""Rows at a time whose marks are made."""
+
+_SAME = 1e-5
+"""Marks that differ by less belong to the same example."""
+
 _MEGABYTES = 200
 """Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
 
 
-def make_pool(model: Any, X: Any, classes: np.ndarray | None) -> Any:
-    """The pool that fits the model."""
-    own = isinstance(model, OnlineKernelClassifier)
-    return KernelPool(model, X, classes) if own else ArrayPool(X, classes)
+def make_pool(model: Any, X: Any, classes: np.ndarray | None, copy: bool = True) -> Any:
+    """The pool that fits the model; without ``copy`` the examples are another pool's."""
+    if isinstance(model, OnlineKernelClassifier):
+        return KernelPool(model, X, classes, copy)
+    return ArrayPool(X, classes, copy)
 
 
 def stack(first: Any, second: Any) -> Any:
@@ -54,17 +71,92 @@ def _learn_everything(learner: Any) -> None:
         learner.everything = True
 
 
-class KernelPool:
+class Outline(NamedTuple):
+    """What is known of examples that are not at hand: ``marks`` is one number for each."""
+
+    shape: tuple[int, int]
+    sparse: bool
+    marks: np.ndarray
+
+    def difference(self, other: Outline) -> str | None:
+        """What the other has that is not the same, in words; None if nothing."""
+        if other.shape != self.shape:
+            return f"their shape is {other.shape}, not {self.shape}"
+        if other.sparse != self.sparse:
+            return "they are sparse, not dense" if other.sparse else "they are dense, not sparse"
+        same = np.allclose(self.marks, other.marks, rtol=_SAME, atol=_SAME)
+        return None if same else "they have other values"
+
+
+def outline(X: Any) -> Outline:
+    """Shape, form, and a mark of each example: a sum of its features with fixed random weights.
+
+    A transformer gives other last digits on another machine, so marks are compared within
+    ``_SAME``, which a digest of the bytes would not allow. Features are scaled to at most 1.
+    """
+    largest = abs(X).max(axis=0)
+    largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
+    weights = np.random.default_rng(0).standard_normal(X.shape[1])
+    weights /= np.where(largest > 0, largest, 1.0)
+    parts = [X[first : first + _CHUNK] @ weights for first in range(0, X.shape[0], _CHUNK)]
+    return Outline(X.shape, sparse.issparse(X), np.concatenate(parts).astype(np.float32))
+
+
+class Pool:
+    """Examples, or their outline while they are not at hand."""
+
+    X: Any
+    _outline: Outline | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Examples and features."""
+        if self.X is None:
+            assert self._outline is not None
+            return self._outline.shape
+        return self.X.shape
+
+    def without_examples(self) -> Any:
+        """The pool with an outline in place of its examples."""
+        if self._outline is None:
+            self._outline = outline(self.X)
+        other = object.__new__(type(self))
+        other.__dict__ = self.__dict__ | {"X": None}
+        return other
+
+    def attach(self, X: Any) -> None:
+        """Give the examples back, or refuse others."""
+        X = check_array(X, accept_sparse="csr", dtype=_DTYPES, copy=True)
+        assert self._outline is not None
+        difference = self._outline.difference(outline(X))
+        if difference is not None:
+            raise ValueError(
+                f"These are not the examples of the pool: {difference}. Pass all examples that the "
+                "learner had when it was pickled, in the same order."
+            )
+        self.X = X
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Examples are never changed, so copies share them."""
+        other = memo[id(self)] = object.__new__(type(self))
+        for name, value in self.__dict__.items():
+            if name in _AGAIN:
+                value = None
+            setattr(other, name, value if name in _SHARED else deepcopy(value, memo))
+        return other
+
+
+class KernelPool(Pool):
     """The pool of one of the library's classifiers."""
 
-    def __init__(self, model: Any, X: Any, classes: np.ndarray | None):
+    def __init__(self, model: Any, X: Any, classes: np.ndarray | None, copy: bool):
         if getattr(model, "kernel", None) == "precomputed":
             raise ValueError(
                 "kernel='precomputed' needs all examples at once; a pool needs the kernel itself."
             )
         model._validate_params()
         first = not hasattr(model, "_learner")
-        self.X = validate_data(model, X, accept_sparse="csr", dtype=_DTYPES, reset=first)
+        self.X = validate_data(model, X, accept_sparse="csr", dtype=_DTYPES, copy=copy, reset=first)
         self.classes = classes
         self.settle(model)
         self._model = model  # its gamma, centre and form of rows are those of the pool
@@ -90,9 +182,21 @@ class KernelPool:
         self._rows: Any = None  # made when they pay
         self._values: Any = None
         self._row_cost: float | None = None  # of a kernel row over the pool, in kernel values
+        self._keeps_pace = False  # whether the values were up to date when last asked for
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_rows": None, "_values": None}  # can be computed again
+        left_out = ("_fresh", *_AGAIN)
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self.X is not None:
+            self._convert()
+
+    def attach(self, X: Any) -> None:
+        """Give the examples back, or refuse others."""
+        super().attach(X)
+        self._convert()
 
     def _meet(self, model: Any) -> None:
         """Rows in the form of the model: it has another one if somebody has fitted it anew."""
@@ -112,14 +216,18 @@ class KernelPool:
             model._cost(labels, None, None)
             model._check_labels(len(model._book) + len(model._book.missing(labels)))
 
-    def learn(self, model: Any, i: int, label: Any) -> None:
+    def learn(self, model: Any, i: int, label: Any, earlier: dict[int, Any]) -> None:
         """One iteration with the label of example i."""
+        self._meet(model)
+        self._learn(model, i, label)
+
+    def _learn(self, model: Any, i: int, label: Any) -> None:
         from .core.lasvm_learner import LASVM
 
-        self._meet(model)
-        data = self._fresh.take(slice(i, i + 1))
+        bound = np.full(1, float(getattr(model, "C", None) or 1.0))
         if getattr(model, "class_weight", None) is not None:
-            data = data._replace(bound=data.bound * model._cost(np.array([label]), None, None))
+            bound *= model._cost(np.array([label]), None, None)
+        data = self._fresh.take(slice(i, i + 1))._replace(bound=bound)
         learner = getattr(model, "_learner", None)
         number = model._book.numbers.get(label)
         if number is not None and learner is self._own and self.in_place:
@@ -139,7 +247,7 @@ class KernelPool:
 
         if not data.rows.is_sparse:
             learn_dense(learner, data)
-        elif self._rows is not None and is_of_pool(learner):
+        elif self._keeps_pace and is_of_pool(learner):
             learn_sparse(learner, data, self._rows[int(data.key[0])])
         else:
             learn_sparse(learner, data, None)
@@ -155,26 +263,36 @@ class KernelPool:
         if learner is self._own and self.in_place:
             from .core.lasvm_pool import PANEL, few_values
 
-            if self._rows_pay(learner, len(which)):
-                return self._followed(learner)[:, which] + learner.support.a.bias[:, None]
+            self._keeps_pace = self._follow(learner, len(which))
+            if self._keeps_pace:
+                return self._values.values[:, which] + learner.support.a.bias[:, None]
             if len(which) <= PANEL:
                 return few_values(learner, self._fresh.rows.take(which))
         return learner.decide(self._fresh.rows.take(which)).T
 
-    def _rows_pay(self, learner: Any, n_asked: int) -> bool:
-        """Whether to keep the values of the whole pool up to date."""
+    def _rows_for(self, learner: Any, n_asked: int) -> int:
+        """Kernel rows over the pool that a typical question is worth; 0: they do not pay."""
         from .core.lasvm_pool import TYPICAL, is_of_pool, row_cost
 
         if not is_of_pool(learner):
-            return False
+            return 0
         if self._row_cost is None:
             self._row_cost = row_cost(self._fresh.rows) / max(1.0, self._fresh.rows.width())
-        return self._row_cost <= n_asked * TYPICAL
+        return int(n_asked * TYPICAL / max(1.0, self._row_cost))
 
-    def _followed(self, learner: Any) -> np.ndarray:
-        """Decision values of the whole pool, less the bias, (machines, n)."""
-        from .core.lasvm_pool import PoolRows, PoolValues
+    def _follow(self, learner: Any, n_asked: int) -> bool:
+        """Bring the values of the whole pool up to date, if that costs no more than is asked for.
 
+        Returns whether they are: else the examples asked for are to be judged by themselves, and
+        the values come nearer by as many kernel rows as a typical question costs, unless they are
+        too far behind.
+        """
+        from .core.lasvm_pool import FEW_ROWS, PoolRows, PoolValues
+
+        most, whole = self._rows_for(learner, n_asked), 2 * n_asked >= len(self._fresh.rows)
+        too_many = max(FEW_ROWS, learner.support.n // 4) if whole else FEW_ROWS * most
+        if most == 0 or (self._rows is None and not whole and learner.support.n > too_many):
+            return False
         if self._rows is None:
             megabytes = getattr(self._model, "cache_size", _MEGABYTES)
             self._rows = PoolRows(self._fresh.rows, self._form[0], megabytes)
@@ -182,9 +300,15 @@ class KernelPool:
         values, self._values = self._values, None
         if values is None or len(values.values) != learner.support.machines:
             values = PoolValues(self._rows, learner.support.machines)
-        values.follow(learner)
+        changes, done = values.changes(learner), True
+        if values.missing(changes) <= too_many:
+            done = values.follow(changes, most)
+        elif whole:
+            values.restart(learner)
+        else:
+            done = False
         self._values = values
-        return values.values
+        return done
 
     def distances(self, which: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Squared distances, (which, known)."""
@@ -196,17 +320,17 @@ class KernelPool:
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""
         X = validate_data(model, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
-        before = self.X, self._fresh
+        before = dict(self.__dict__)
         try:
-            self.X = stack(self.X, X)
+            self.X, self._outline = stack(self.X, X), None
             self._convert()
         except BaseException:
-            self.X, self._fresh = before
+            self.__dict__ = before
             raise
         return X.shape[0]
 
 
-class ArrayPool:
+class ArrayPool(Pool):
     """The pool of any classifier with ``partial_fit`` and ``decision_function``.
 
     Labels wait until there are two classes: many classifiers want them at once.
@@ -214,31 +338,26 @@ class ArrayPool:
 
     in_place = False
 
-    def __init__(self, X: Any, classes: np.ndarray | None):
-        self.X = check_array(X, accept_sparse="csr", dtype=_DTYPES)
+    def __init__(self, X: Any, classes: np.ndarray | None, copy: bool):
+        self.X = check_array(X, accept_sparse="csr", dtype=_DTYPES, copy=copy)
         self.classes = classes
 
     def settle(self, model: Any) -> None:
-        """Nothing is fixed by the pool; labels that wait are kept with the model."""
-        model._waiting = None if hasattr(model, "classes_") else []
+        """Nothing is fixed by the pool."""
 
     def check(self, model: Any, labels: np.ndarray) -> None:
         """Anything goes; the model will say."""
 
-    def learn(self, model: Any, i: int, label: Any) -> None:
-        """One iteration with the label of example i."""
-        if model._waiting is None:
+    def learn(self, model: Any, i: int, label: Any, earlier: dict[int, Any]) -> None:
+        """One iteration with the label of example i; the first one is with all ``earlier`` ones."""
+        if hasattr(model, "classes_"):
             model.partial_fit(self.X[i : i + 1], np.array([label]))
             return
-        model._waiting.append((i, label))
-        known = unique_labels(np.array([label for _, label in model._waiting]))
-        if len(known) < 2:
-            return
-        classes = known if self.classes is None else self.classes
-        where = [i for i, _ in model._waiting]
-        y = np.array([label for _, label in model._waiting])
-        model.partial_fit(self.X[where], y, classes=classes)
-        model._waiting = None
+        pairs = earlier | {i: label}
+        known = unique_labels(np.array(list(pairs.values())))
+        if len(known) > 1:
+            classes = known if self.classes is None else self.classes
+            model.partial_fit(self.X[list(pairs)], np.array(list(pairs.values())), classes=classes)
 
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
@@ -257,5 +376,5 @@ class ArrayPool:
             raise ValueError(
                 f"The new examples have {X.shape[1]} features; the pool's have {self.X.shape[1]}."
             )
-        self.X = stack(self.X, X)
+        self.X, self._outline = stack(self.X, X), None
         return X.shape[0]

@@ -13,6 +13,7 @@ boundary yet, ``best_of_samples`` is the randomised search of section 4.3.
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,22 @@ STRATEGIES = ("active", "random")
 """Strategies that have a name; the second asks about anything, in random order."""
 
 
+def check_strategy(strategy: Any, sample_size: Any) -> None:
+    """Refuse a strategy that does not exist, or a sample of a strange size."""
+    if not callable(strategy) and strategy not in STRATEGIES:
+        raise ValueError(
+            f"strategy={strategy!r} does not exist; choose one of {', '.join(STRATEGIES)}, or pass "
+            "a function of a model and candidates."
+        )
+    if sample_size is not None and not is_count(sample_size):
+        raise ValueError(f"sample_size must be None or at least 1; got {sample_size!r}.")
+
+
+def is_count(n: Any) -> bool:
+    """Whether n is an integer of at least 1."""
+    return isinstance(n, Integral) and n is not True and int(n) >= 1
+
+
 def check_utilities(utilities: Any, n: int) -> np.ndarray:
     """A strategy's answer for n candidates, or one clear error."""
     found = np.asarray(utilities, np.float64)
@@ -72,15 +89,15 @@ def best(utilities: np.ndarray, n: int) -> np.ndarray:
     return np.argsort(-utilities, kind="stable")[:n]
 
 
-def diverse(n_candidates: int, n: int, distances: Callable[[int | None], np.ndarray]) -> np.ndarray:
+def diverse(nearest: np.ndarray, n: int, distances: Callable[[int], np.ndarray]) -> np.ndarray:
     """Farthest first: each choice lies as far as can be from all that are known.
 
-    ``distances(None)`` is each candidate's distance from what is known already (all infinite if
-    that is nothing), ``distances(k)`` from candidate k.
+    ``nearest`` is each candidate's distance from what is known already (all infinite if that is
+    nothing), ``distances(k)`` the one from candidate k.
     """
-    nearest = distances(None).astype(np.float64)
+    nearest = nearest.copy()
     chosen: list[int] = []
-    for _ in range(min(n, n_candidates)):
+    for _ in range(min(n, len(nearest))):
         k = int(nearest.argmax())
         chosen.append(k)
         nearest = np.minimum(nearest, distances(k))

@@ -35,6 +35,11 @@ TYPICAL = 200
 """Rows are kept where one costs less than the values of a sample with so many support vectors."""
 
 
+FEW_ROWS = 32
+"""Values of the whole pool are made in one product where more rows than a few, and than a quarter
+of the support vectors, would have to be made one by one: a value of a product costs far less.
+Values of a sample do not wait for more than so many questions' worth of rows."""
+
 PANEL = LANES
 """Examples whose values are best made all at once."""
 
@@ -133,6 +138,9 @@ class PoolRows:
         self.most = max(2, memory // (4 * self.n))
         self._kept: dict[int, np.ndarray] = {}
 
+    def __contains__(self, i: int) -> bool:
+        return i in self._kept
+
     def __getitem__(self, i: int) -> np.ndarray:
         row = self._kept.pop(i, None)
         if row is None:
@@ -182,12 +190,18 @@ def row_cost(rows: Rows) -> float:
     return float(count @ count) / len(rows)
 
 
-@jit
-def note_changes(alpha, key, n, before, slot, known, changed, change):
-    """Examples whose coefficients are not the ``known`` ones, which become what they are now.
+class Changes(NamedTuple):
+    """Examples whose coefficients are new, (k,), and those coefficients, (k, machines)."""
 
-    ``before`` are the keys of the last time, ``slot`` is -1 everywhere. Returns how many; their
-    numbers are in ``changed``, the differences in ``change``.
+    example: np.ndarray
+    now: np.ndarray
+
+
+@jit
+def find_changes(alpha, key, n, before, slot, known, changes):
+    """Examples whose coefficients are not the ``known`` ones; returns how many.
+
+    ``before`` are the examples with a known coefficient, ``slot`` is -1 everywhere.
     """
     count, machines = 0, alpha.shape[0]
     for s in range(n):
@@ -195,41 +209,71 @@ def note_changes(alpha, key, n, before, slot, known, changed, change):
     for q in range(before.shape[0] + n):
         i = before[q] if q < before.shape[0] else key[q - before.shape[0]]
         s, differs = slot[i], False
+        slot[i] = -1
+        if s < 0 and q >= before.shape[0]:
+            continue  # looked at already, among those before
         for m in range(machines):
-            now = alpha[m, s] if s >= 0 else 0.0
-            change[count, m] = now - known[m, i]
-            known[m, i] = now
-            differs = differs or change[count, m] != 0.0
+            changes.now[count, m] = alpha[m, s] if s >= 0 else 0.0
+            differs = differs or changes.now[count, m] != known[m, i]
         if differs:
-            changed[count] = i
+            changes.example[count] = i
             count += 1
-    for s in range(n):
-        slot[key[s]] = -1
     return count
 
 
 class PoolValues:
-    """Decision values, less the bias, of the whole pool for one learner: (machines, n)."""
+    """Decision values, less the bias, of the whole pool for one learner: (machines, n).
+
+    They may lag behind the learner: ``follow`` makes a limited number of kernel rows at a time.
+    """
 
     def __init__(self, rows: PoolRows, machines: int):
         n = len(rows.rows)
         self.rows = rows
         self.values = np.zeros((machines, n))
         self._known = np.zeros((machines, n))  # coefficients that the values were made with
-        self._key = np.empty(0, np.int64)
+        self._key = np.empty(0, np.int64)  # examples with such a coefficient
         self._slot = np.full(n, -1)
 
-    def follow(self, learner: LASVM) -> None:
-        """Bring the values up to date."""
-        a, n, before = learner.support.a, learner.support.n, self._key
-        changed = np.empty(n + len(before) + 1, np.int64)
-        change = np.empty((len(changed), len(self.values)))
-        self._key = a.key[:n].copy()
-        count = note_changes(
-            a.alpha, self._key, n, before, self._slot, self._known, changed, change
-        )
-        for c in range(count):
-            add_row(self.values, change[c], self.rows[int(changed[c])])
+    def changes(self, learner: LASVM) -> Changes:
+        """What the values do not know of yet."""
+        a, n = learner.support.a, learner.support.n
+        most = n + len(self._key) + 1  # one beyond the last may be written
+        found = Changes(np.empty(most, np.int64), np.empty((most, len(self.values))))
+        count = find_changes(a.alpha, a.key[:n], n, self._key, self._slot, self._known, found)
+        return Changes(found.example[:count], found.now[:count])
+
+    def missing(self, changes: Changes) -> int:
+        """Kernel rows that have to be made for these changes."""
+        return sum(i not in self.rows for i in changes.example.tolist())
+
+    def follow(self, changes: Changes, most: int) -> bool:
+        """Apply changes, making at most so many kernel rows. Returns whether all were applied."""
+        left, done = most, True
+        for i, now in zip(changes.example.tolist(), changes.now, strict=True):
+            if i not in self.rows:
+                if left == 0:
+                    done = False
+                    continue
+                left -= 1
+            add_row(self.values, now - self._known[:, i], self.rows[i])
+            self._known[:, i] = now
+        self._note_known(changes.example)
+        return done
+
+    def restart(self, learner: LASVM) -> None:
+        """All values anew, in one product: cheaper than many rows, but none is kept."""
+        kernel = replace(learner.kernel)  # does not count as training
+        product = kernel.product(self.rows.rows, *learner.support.expansion())
+        self.values = np.ascontiguousarray(product.T)
+        key = learner.support.a.key[: learner.support.n]
+        self._known[:] = 0.0
+        self._known[:, key] = learner.support.alpha()
+        self._note_known(key)
+
+    def _note_known(self, examples: np.ndarray) -> None:
+        key = np.union1d(self._key, examples)
+        self._key = key[self._known[:, key].any(axis=0)]
 
 
 def is_of_pool(learner: LASVM) -> bool:

@@ -1,0 +1,42 @@
+"""Every estimator, awkward data, awkward histories: what holds of any model, at any time.
+
+The cases are drawn in ``awkward.py``, the checks are in ``awkward_checks.py``. More draws:
+``ONLINESVM_DRAWS=2000 pytest tests/test_awkward_histories.py``, or ``python tests/awkward.py``.
+"""
+
+import os
+
+import awkward_checks
+from awkward import build
+from hypothesis import given, note, settings
+from hypothesis import strategies as st
+
+DRAWS = int(os.environ.get("ONLINESVM_DRAWS", "200"))
+
+
+class Chosen:
+    """Chooses by hypothesis."""
+
+    def __init__(self, draw):
+        self.draw = draw
+
+    def of(self, options):
+        return self.draw(st.sampled_from(options))
+
+    def whole(self, low, high):
+        return self.draw(st.integers(low, high))
+
+    def flag(self):
+        return self.draw(st.booleans())
+
+
+@st.composite
+def cases(draw):
+    return build(Chosen(draw))
+
+
+@given(cases())
+@settings(max_examples=DRAWS, deadline=None, derandomize=True, database=None)
+def test_whatever_is_done_to_a_model_it_stays_consistent(case):
+    note(repr(case))
+    awkward_checks.run(case)

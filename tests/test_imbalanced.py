@@ -1,0 +1,10 @@
+"""Rare classes: never worse than SVC. ``python tests/imbalanced.py`` does the same at full size."""
+
+import pytest
+from imbalanced import compare
+
+
+@pytest.mark.parametrize("seed", range(18))
+def test_a_rare_class_is_learned_as_well_as_by_svc(seed):
+    found = compare(seed, 6000, most=5)
+    assert not found.is_worse, str(found)
