@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .core.criteria import distance
-from .estimators.interrupt import Interruptible
+from .estimators.interrupt import Interruptible, checkpoint
 from .estimators.labels import unique_labels
 from .pool import make_pool
 from .selection import STRATEGIES, Strategy, best, best_of_samples, check_utilities, diverse
@@ -102,7 +102,8 @@ class ActiveLearner:
         self.random_state = random_state
         self.classes = None if classes is None else unique_labels(np.asarray(classes))
         self.estimator = deepcopy(estimator)
-        self._pool = make_pool(self.estimator, X_pool, self.classes)
+        with Interruptible():
+            self._pool = make_pool(self.estimator, X_pool, self.classes)
         self._pool.settle(self.estimator)
         self._start = deepcopy(self.estimator)
         self._classes_before = len(self._start.classes_) if _has_learned(self._start) else 0
@@ -154,7 +155,8 @@ class ActiveLearner:
         self._check_query(n, len(open_))
         rng = np.random.default_rng([self._seed, self._turn, len(self), n])
         candidates = self._sample(open_, n, rng)
-        chosen, utilities = self._choose(candidates, n)
+        with Interruptible():
+            chosen, utilities = self._choose(candidates, n)
         if not return_utilities:
             return candidates[chosen]
         found = np.full(len(self), np.nan)
@@ -231,6 +233,11 @@ class ActiveLearner:
             The learner.
         """
         pairs = self._check_answers(indices, labels)
+        with Interruptible():  # what is learned is noted
+            self._teach(pairs)
+        return self
+
+    def _teach(self, pairs: list[tuple[int, Any]]) -> None:
         known = self._answers
         if any(i in known and known[i] != label for i, label in pairs):
             known, aside = dict(known), set(self._aside)
@@ -244,13 +251,13 @@ class ActiveLearner:
             _note(pairs, known, self._aside)
         self._open[[i for i, _ in pairs]] = False
         self._turn += 1
-        return self
 
     def _learned(self, pairs: list[tuple[int, Any]], model: Any) -> Any:
         """The model with these labels learned."""
-        with Interruptible():
-            for i, label in pairs:
-                self._pool.learn(model, i, label)
+        for i, label in pairs:
+            self._pool.learn(model, i, label)
+            if model is not self.estimator:  # a copy: nothing is changed by Ctrl-C
+                checkpoint()
         return model
 
     def add_to_pool(self, X: Any) -> np.ndarray:
@@ -266,8 +273,9 @@ class ActiveLearner:
         indices : ndarray of shape (n_samples,)
             Their numbers in the pool.
         """
-        added = self._pool.extend(self.estimator, X)
-        self._open = np.append(self._open, np.ones(added, bool))
+        with Interruptible():
+            added = self._pool.extend(self.estimator, X)
+            self._open = np.append(self._open, np.ones(added, bool))
         return np.arange(len(self) - added, len(self))
 
     def _check_answers(self, indices: Any, labels: Any) -> list[tuple[int, Any]]:

@@ -19,12 +19,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from .estimators.base import OnlineKernelClassifier
+from .estimators.checks import DTYPES, check_rows
 from .estimators.labels import LabelBook, unique_labels
-
-_DTYPES = [np.float64, np.float32]
 
 _MEGABYTES = 200
 """Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
@@ -64,7 +62,7 @@ class KernelPool:
             )
         model._validate_params()
         first = not hasattr(model, "_learner")
-        self.X = validate_data(model, X, accept_sparse="csr", dtype=_DTYPES, reset=first)
+        self.X = check_rows(model, X, reset=first)
         self.classes = classes
         self.settle(model)
         self._model = model  # its gamma, centre and form of rows are those of the pool
@@ -114,6 +112,10 @@ class KernelPool:
 
     def learn(self, model: Any, i: int, label: Any) -> None:
         """One iteration with the label of example i."""
+        with model._learning():
+            self._learn(model, i, label)
+
+    def _learn(self, model: Any, i: int, label: Any) -> None:
         from .core.lasvm_learner import LASVM
 
         self._meet(model)
@@ -147,11 +149,12 @@ class KernelPool:
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
         self._meet(model)
-        values = model._to_classes(self._decide(model._learner, which))
+        values = model._to_classes(self._decide(model, which))
         return values[0] if len(values) == 1 else values.T
 
-    def _decide(self, learner: Any, which: np.ndarray) -> np.ndarray:
+    def _decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Values of each machine, (machines, n), the cheapest way."""
+        learner = model._learner
         if learner is self._own and self.in_place:
             from .core.lasvm_pool import PANEL, few_values
 
@@ -159,7 +162,8 @@ class KernelPool:
                 return self._followed(learner)[:, which] + learner.support.a.bias[:, None]
             if len(which) <= PANEL:
                 return few_values(learner, self._fresh.rows.take(which))
-        return learner.decide(self._fresh.rows.take(which)).T
+        rows = self._fresh.rows.take(which)
+        return model._view().model.decide(model._kernel, rows).T
 
     def _rows_pay(self, learner: Any, n_asked: int) -> bool:
         """Whether to keep the values of the whole pool up to date."""
@@ -195,7 +199,7 @@ class KernelPool:
 
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""
-        X = validate_data(model, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
+        X = check_rows(model, X)
         before = self.X, self._fresh
         try:
             self.X = stack(self.X, X)
@@ -215,7 +219,7 @@ class ArrayPool:
     in_place = False
 
     def __init__(self, X: Any, classes: np.ndarray | None):
-        self.X = check_array(X, accept_sparse="csr", dtype=_DTYPES)
+        self.X = check_array(X, accept_sparse="csr", dtype=DTYPES)
         self.classes = classes
 
     def settle(self, model: Any) -> None:
@@ -252,7 +256,7 @@ class ArrayPool:
 
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""
-        X = check_array(X, accept_sparse="csr", dtype=_DTYPES)
+        X = check_array(X, accept_sparse="csr", dtype=DTYPES)
         if X.shape[1] != self.X.shape[1]:
             raise ValueError(
                 f"The new examples have {X.shape[1]} features; the pool's have {self.X.shape[1]}."

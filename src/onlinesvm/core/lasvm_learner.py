@@ -11,13 +11,13 @@ examples are learned at once (``core/lasvm_block.py``).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from . import lasvm, lasvm_block, working_set
 from .cache import KernelCache, keep_row, make_cache, widen
+from .interrupts import checkpoint
 from .rows import Rows
 from .support import NEED, PHASE, POSITION, STORED, Fresh, Support
 
@@ -26,6 +26,12 @@ FEW = 32
 
 _SINGLES = 256
 """Examples between two signs of progress when they are learned one by one."""
+
+_FEWEST = 64
+"""Examples that are learned one by one before Ctrl-C is heard: fewer make no model."""
+
+_STEPS_AT_ONCE = 50_000_000
+"""REPROCESS steps times rows between two looks at whether Ctrl-C has come."""
 
 _NO_SLOTS = np.empty(0, np.int64)
 
@@ -87,7 +93,9 @@ class LASVM:
         if self.singly or len(fresh.rows) < FEW:
             self.learn_singly(fresh, _NO_SLOTS)
             return
-        for part in self._parts(fresh, np.arange(len(fresh.rows))):
+        for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
+            if number:
+                checkpoint()
             self._learn_block(part)
 
     def _parts(self, fresh: Fresh, order: np.ndarray) -> Iterator[Fresh]:
@@ -112,6 +120,8 @@ class LASVM:
         """PROCESS and REPROCESS for each example in turn."""
         n, first = len(fresh.rows), 0
         while first < n:
+            if first >= _FEWEST:
+                checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
             few = fresh.take(slice(first, first + size))
             values = self.kernel.meet(few.rows, self.support.rows(), self.support.room)
@@ -136,11 +146,13 @@ class LASVM:
             self._go_on(block, row, fresh.rows, limit)
 
     def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
-        """One dense example, float32 and shifted like the others, with a compiled kernel."""
+        """One dense example, float32 and shifted like the others, with a compiled kernel.
+
+        The caller holds Ctrl-C back.
+        """
         support, one = self.support, self._one
         if one is None or not one.fits(support, self.cache):
             one = self._prepare_one()
-        self._vectors = None
         store = support.store
         self.kernel.n_evaluations += store.n + 1
         store.n = one.learn(x, label, bound, diagonal)
@@ -200,6 +212,8 @@ class LASVM:
             return
         done = 0
         for part in self._parts(data, order):
+            if done:
+                checkpoint()
             done += len(part.rows)
             slack, gone, gone_slack = self._learn_block(part)
             slacks[:, part.key] = slack
@@ -242,6 +256,7 @@ class LASVM:
             near[support.a.key[: support.n][support.a.member[m, : support.n]]] = False
             which = np.flatnonzero(near)
             for first in range(0, len(which), size):
+                checkpoint()
                 part = which[first : first + size]
                 grad[m, part], slack = lasvm_block.judge_alone(support, self.kernel, m, data, part)
                 joins[m, part] = slack > threshold[m]
@@ -300,8 +315,10 @@ class LASVM:
         support.a.count[STORED] = support.n
         support.a.handle[: support.n] = np.arange(support.n)
         for _ in range(1_000_000):
-            state = lasvm.finish(m, support.a, self.cache, self.tau, 100_000, _NO_SLOTS)
+            steps = max(100, _STEPS_AT_ONCE // (support.n + 1))
+            state = lasvm.finish(m, support.a, self.cache, self.tau, steps, _NO_SLOTS)
             support.settle(support.rows())
+            checkpoint()
             if state == 0:
                 return True
             if state < 0:
@@ -318,22 +335,13 @@ class LASVM:
 
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Support vectors, their coefficients (machines, n), the biases, and the slots."""
-        vectors = self._vectors
-        if vectors is None:
-            alpha = self.support.alpha()
-            used = np.flatnonzero(alpha.any(axis=0))
-            rows = self.support.rows().take(used)
-            vectors = rows, alpha[:, used], self.support.a.bias.copy(), used
-            self._vectors = vectors
-        return vectors
+        alpha = self.support.alpha()
+        used = np.flatnonzero(alpha.any(axis=0))
+        rows = self.support.rows().take(used)
+        return rows, alpha[:, used], self.support.a.bias.copy(), used
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.support.a.key[slots]
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.support.a.label[slots]
-
-    def decide(self, rows: Rows) -> np.ndarray:
-        """Decision values, (n, machines). Does not count as training."""
-        vectors, alpha, bias, _ = self.expansion()
-        return replace(self.kernel).product(rows, vectors, alpha) + bias

@@ -45,6 +45,7 @@ from .criteria import (
     sets_of_equal_size,
     sets_until_enough,
 )
+from .interrupts import checkpoint
 from .lasvm_learner import LASVM
 from .rows import Rows
 from .support import Fresh
@@ -146,6 +147,8 @@ class SelectiveLASVM(LASVM):
             return
         first = 0
         while first < len(fresh.rows):
+            if first:
+                checkpoint()
             part = fresh.take(slice(first, first + self._ahead()))
             first += len(part.rows)
             wanted = np.flatnonzero(self._wanted(part))

@@ -19,11 +19,11 @@ N = 1 both always are, so without this rule rounding would decide.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .interrupts import checkpoint
 from .numerics import REORDERED_MATH, inner, jit
 from .room import Room
 from .rows import Rows, RowStore
@@ -173,13 +173,11 @@ class BudgetPerceptron:
         self.store, self.room = RowStore(like), Room()
         positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.a = _arrays(min(budget + 1, _FEWEST), np.array(positive, np.int64))
-        self._vectors: Any = None
 
     # -- labels ---------------------------------------------------------------------------
 
     def add_label(self) -> None:
         """One more label. Its machine learns the present rows as counter-examples at once."""
-        self._vectors = None
         a = self.a
         if self.n_labels == 2:
             pairs = {name: getattr(a, name) for name in ("alpha", "out")}
@@ -208,8 +206,9 @@ class BudgetPerceptron:
 
     def learn(self, fresh: Fresh) -> None:
         """Examples in order."""
-        self._vectors = None
         for first in range(0, len(fresh.rows), BLOCK):
+            if first:
+                checkpoint()
             self._learn_block(fresh.take(slice(first, first + BLOCK)))
 
     def _learn_block(self, fresh: Fresh) -> None:
@@ -268,23 +267,15 @@ class BudgetPerceptron:
 
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Support vectors, their coefficients (machines, n), the biases, and the slots."""
-        if self._vectors is None:
-            alpha = self.a.alpha[:, : self.store.n]
-            used = np.flatnonzero(alpha.any(axis=0))
-            bias = np.zeros(len(alpha))
-            self._vectors = self.store.rows().take(used), alpha[:, used], bias, used
-        return self._vectors
+        alpha = self.a.alpha[:, : self.store.n]
+        used = np.flatnonzero(alpha.any(axis=0))
+        return self.store.rows().take(used), alpha[:, used], np.zeros(len(alpha)), used
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.a.key[slots]
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.a.label[slots]
-
-    def decide(self, rows: Rows) -> np.ndarray:
-        """Decision values, (n, machines). Does not count as training."""
-        vectors, alpha, bias, _ = self.expansion()
-        return replace(self.kernel).product(rows, vectors, alpha) + bias
 
 
 def _arrays(slots: int, positive: np.ndarray, state: np.ndarray | None = None) -> BudgetArrays:

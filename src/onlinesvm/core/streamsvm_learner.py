@@ -10,13 +10,13 @@ is a kernel expansion. With ``normalize`` phi(x) is divided by its length, sqrt(
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .blas import one_blas_thread
 from .enclose import enclose
+from .interrupts import checkpoint
 from .rows import Rows, RowStore
 from .streamsvm import NEED, POSITION, TAKEN, Balls, N, Passage, online
 from .support import Fresh
@@ -179,6 +179,8 @@ class StreamSVM:
         """One pass over the data; yields how many examples are done."""
         first = 0
         while first < len(order):
+            if first:
+                checkpoint()
             which = order[first : first + self.block]
             taken = self._learn_block(data.take(which))
             first += len(which)
@@ -256,15 +258,6 @@ class StreamSVM:
         weights, square, _ = self.final()
         rows, coef = self.centres.combine(weights / square[:, None])
         return rows, coef, np.zeros(len(self.balls)), np.arange(len(rows))
-
-    def decide(self, rows: Rows) -> np.ndarray:
-        """Decision values, (n, machines). Does not count as training."""
-        vectors, coef, _, _ = self.expansion()
-        values = replace(self.kernel).product(rows, vectors, coef)
-        if self.normalize and not (self.kernel.name == "precomputed" and rows.key is None):
-            length = np.sqrt(np.maximum(self.kernel.diagonal(rows), 0.0))
-            values /= np.where(length > 0, length, 1.0)[:, None]
-        return values
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.centres.keys(len(slots))[slots]
