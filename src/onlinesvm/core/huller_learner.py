@@ -16,6 +16,7 @@ import numpy as np
 
 from . import huller
 from .cache import KernelCache, keep_row, make_cache, widen
+from .compact import Compact
 from .huller import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N
 from .interrupts import checkpoint
 from .model import product
@@ -56,7 +57,7 @@ def make_hulls(capacity: int) -> Hulls:
     )
 
 
-class Huller:
+class Huller(Compact):
     """State of the Huller and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -81,8 +82,15 @@ class Huller:
         self.hulls = [make_hulls(64) for _ in self.positive]
         self.caches: list[KernelCache | None] = [None for _ in self.positive]
 
-    def __getstate__(self) -> dict[str, Any]:
+    def _lasting(self) -> dict[str, Any]:
         return self.__dict__ | {"caches": [None] * len(self.hulls)}
+
+    def _in_use(self) -> dict[str, Any]:
+        hulls = [
+            h._replace(**{name: getattr(h, name)[: h.state[N]] for name in _PER_ROW})
+            for h in self.hulls
+        ]
+        return self._lasting() | {"hulls": hulls}
 
     # -- labels ---------------------------------------------------------------------------
 

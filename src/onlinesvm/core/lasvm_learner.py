@@ -17,6 +17,7 @@ import numpy as np
 
 from . import lasvm, lasvm_block, working_set
 from .cache import KernelCache, keep_row, make_cache, widen
+from .compact import Compact
 from .interrupts import checkpoint
 from .rows import Rows
 from .support import NEED, PHASE, POSITION, STORED, Fresh, Support
@@ -36,7 +37,7 @@ _STEPS_AT_ONCE = 50_000_000
 _NO_SLOTS = np.empty(0, np.int64)
 
 
-class LASVM:
+class LASVM(Compact):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -66,12 +67,8 @@ class LASVM:
         """Whether examples are learned one by one, as listed."""
         return self.block_size == 1 or self.budget is not None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {
-            "cache": None,
-            "_vectors": None,
-            "_one": None,
-        }  # kernel values can be computed again
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"cache": None, "_one": None}  # kernel values are computed again
 
     # -- labels ---------------------------------------------------------------------------
 

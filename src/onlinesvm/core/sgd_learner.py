@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from . import sgd
+from .compact import Compact
 from .expansion import Expansion, join_machines, make_machines, split_machine
 from .interrupts import checkpoint
 from .model import product
@@ -50,7 +51,7 @@ class AtHand:
     megabytes: float = 0.0
 
 
-class ExpansionLearner:
+class ExpansionLearner(Compact):
     """State and verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -73,7 +74,7 @@ class ExpansionLearner:
         self.support = Expansion(like, len(self.machines.step))
         self._hand: AtHand | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def _lasting(self) -> dict[str, Any]:
         return self.__dict__ | {"_hand": None}
 
     # -- labels ---------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .blas import one_blas_thread
+from .compact import Compact
 from .enclose import enclose
 from .interrupts import checkpoint
 from .rows import Rows, RowStore
@@ -30,7 +31,7 @@ def make_balls(n_balls: int) -> Balls:
     return Balls(np.zeros((size, size)), np.zeros(size), np.zeros(size), np.zeros(5, np.int64))
 
 
-class Vectors:
+class Vectors(Compact):
     """Centres as vectors, for the linear kernel: (machines * K, D) and nothing else."""
 
     def __init__(self, kernel: Any, like: Rows, size: int):
@@ -71,7 +72,7 @@ class Vectors:
         return np.zeros(n, np.int64)
 
 
-class Expansions:
+class Expansions(Compact):
     """Centres as kernel expansions over the examples that made them."""
 
     def __init__(self, kernel: Any, like: Rows, size: int):
@@ -124,7 +125,7 @@ class Expansions:
         return self.label
 
 
-class StreamSVM:
+class StreamSVM(Compact):
     """State of StreamSVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -147,6 +148,9 @@ class StreamSVM:
         self.entered = np.zeros(n_labels, np.int64)
         self.block = SMALLEST_BLOCK
         self._final: Any = None
+
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"_final": None}
 
     # -- labels ---------------------------------------------------------------------------
 

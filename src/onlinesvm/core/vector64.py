@@ -28,6 +28,8 @@ else:
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array
 
+    from .layout import FLOAT64, INT32, require
+
     _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
     def _data(context, builder, kind, value):
@@ -69,6 +71,11 @@ else:
 
     @intrinsic
     def sparse_panel_dot(typingctx, indices, data, begin, end, panel, out):
+        require(
+            "sparse_panel_dot", indices=(indices, 1, INT32), data=(data, 1, FLOAT64),
+            panel=(panel, 2, FLOAT64), out=(out, 1, FLOAT64),
+        )  # fmt: skip
+
         def codegen(context, builder, signature, args):
             kinds = signature.args
             p_indices, p_data, p_panel, p_out = (
@@ -87,6 +94,11 @@ else:
 
     @intrinsic
     def dense_panel_dot(typingctx, row, panel, out):
+        require(
+            "dense_panel_dot",
+            row=(row, 1, FLOAT64), panel=(panel, 2, FLOAT64), out=(out, 1, FLOAT64),
+        )  # fmt: skip
+
         def codegen(context, builder, signature, args):
             kinds = signature.args
             row_array = make_array(kinds[0])(context, builder, args[0])

@@ -28,6 +28,7 @@ from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from ..core.compact import compact, restore
 from ..core.interrupts import Interruptible, checkpoint, interrupted
 from ..core.published import published
 from ..kernels import KERNEL_NAMES, Kernel, make_kernel
@@ -35,6 +36,8 @@ from .checks import check_rows_and_labels
 from .labels import LabelBook, unique_labels
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .view import View, to_classes
+
+_ARRAYS = ("_original", "_centre")
 
 SPARSE_BELOW = 0.25
 """Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
@@ -84,6 +87,14 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             steps = learner.epoch(data, order)
             yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
         learner.finish()
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return state | {name: compact(state[name]) for name in _ARRAYS if name in state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        own = {name: restore(state[name]) for name in _ARRAYS if name in state}
+        super().__setstate__(state | own)
 
     # -- learning -------------------------------------------------------------------------
 
