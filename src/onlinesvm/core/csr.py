@@ -37,9 +37,8 @@ def canonical_csr(X: Any) -> Any:
     """
     check_structure(X)
     pointer = X.indptr
-    indices = _plain(X.indices[: pointer[-1]])
-    data = _plain(X.data[: pointer[-1]])
-    same = len(indices) == len(X.indices) and indices is X.indices and data is X.data
+    indices, data = (_plain(_first(array, pointer[-1])) for array in (X.indices, X.data))
+    same = indices is X.indices and data is X.data
     if not _in_order(indices, pointer):
         made = sparse.csr_matrix((data.copy(), indices.copy(), pointer.copy()), X.shape)
         made.has_sorted_indices = made.has_canonical_format = False
@@ -58,6 +57,10 @@ def _in_order(indices: np.ndarray, pointer: np.ndarray) -> bool:
     first = pointer[1:-1]
     rising[first[(first > 0) & (first < len(indices))] - 1] = True
     return bool(rising.all())
+
+
+def _first(array: np.ndarray, n: int) -> np.ndarray:
+    return array if len(array) == n else array[:n]
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

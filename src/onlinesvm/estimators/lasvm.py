@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg.blas import dnrm2
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -18,8 +19,8 @@ from ..kernels import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .stopping import RULES, EarlyStopping, hold_out
 
-_LARGEST = 1e38
-"""Rows whose squared length is less have kernel values within single precision."""
+_LONGEST = 1e19
+"""Rows of less length have a square within single precision."""
 
 
 class LASVMClassifier(OnlineKernelClassifier):
@@ -282,10 +283,10 @@ class LASVMClassifier(OnlineKernelClassifier):
             label = self._book.numbers.get(y)
         except TypeError:  # cannot be a label
             return False
-        if label is None or len(x) != self.n_features_in_ or not 0 < sample_weight < np.inf:
+        if label is None or len(x) != self.n_features_in_ or x.dtype.kind not in "fiub":
             return False
         shifted = x if self._centre is None else x - self._centre
-        if shifted.dtype.kind not in "fiub" or not -_LARGEST < shifted.dot(shifted) < _LARGEST:
+        if not (0 < sample_weight < np.inf and dnrm2(shifted) < _LONGEST):
             return False
         row = np.ascontiguousarray(shifted, np.float32)
         diagonal = 1.0
