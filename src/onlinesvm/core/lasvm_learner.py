@@ -59,7 +59,6 @@ class LASVM(Compact):
         self.support = Support(like, [1] if n_labels <= 2 else list(range(n_labels)))
         self.cache: KernelCache | None = None
         self.converged = False
-        self._vectors: Any = None
         self._one: Any = None
 
     @property
@@ -86,7 +85,6 @@ class LASVM(Compact):
 
     def learn(self, fresh: Fresh) -> None:
         """Examples of a stream, in order."""
-        self._vectors = None
         if self.singly or len(fresh.rows) < FEW:
             self.learn_singly(fresh, _NO_SLOTS)
             return
@@ -102,7 +100,7 @@ class LASVM(Compact):
 
     def _learn_block(self, fresh: Fresh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
-        self.cache = self._vectors = None
+        self.cache = None
         slot = self.support.slots(fresh.key)
         slack = lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
         self._reduce_delta()
@@ -128,7 +126,6 @@ class LASVM(Compact):
     def learn_known(self, fresh: Fresh, values: np.ndarray, slot_of: np.ndarray) -> None:
         """The same where kernel values are known: with the support set, then among themselves."""
         support, n = self.support, self.support.n
-        self._vectors = None
         self._make_room(n + len(fresh.rows))
         a = support.a
         a.column[:n] = a.handle[:n] = np.arange(n)
@@ -203,7 +200,6 @@ class LASVM(Compact):
         ``slacks[m, i]`` is example i's last known y (g - b) for machine m, for a second look at
         those turned away.
         """
-        self._vectors = None
         if self.singly:
             yield from self._epoch_singly(data, order)
             return
@@ -223,7 +219,6 @@ class LASVM(Compact):
         for first in range(0, len(order), _SINGLES):
             which = order[first : first + _SINGLES]
             self.learn_singly(data.take(which), slot_of)
-            self._vectors = None
             yield min(first + _SINGLES, len(order))
 
     def n_steps(self, n: int) -> int:
@@ -293,7 +288,6 @@ class LASVM(Compact):
     def finish(self, tol: float | None = None) -> bool:
         """Optimise until delta <= tol (tau) for every machine. Returns whether all got there."""
         tol = self.tau if tol is None else tol
-        self._vectors = None
         if self.support.n == 0:
             return True
         if self.singly:

@@ -127,7 +127,6 @@ class SelectiveLASVM(LASVM):
         return np.unique(candidates[best_of(scores, sets)])
 
     def _learn_chosen(self, fresh: Fresh, slot_of: np.ndarray) -> None:
-        self._vectors = None
         self.n_learned += len(fresh.rows)
         if self.singly:
             self.learn_singly(fresh, slot_of)

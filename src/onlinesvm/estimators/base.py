@@ -23,7 +23,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
@@ -33,9 +32,9 @@ from ..core.interrupts import Interruptible, checkpoint, interrupted
 from ..core.published import published
 from ..kernels import KERNEL_NAMES, Kernel, make_kernel
 from .checks import check_rows_and_labels
+from .fitted import FittedModel
 from .labels import LabelBook, unique_labels
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
-from .view import View, to_classes
 
 _ARRAYS = ("_original", "_centre")
 
@@ -55,7 +54,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -347,123 +346,6 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         bound = getattr(self, "C", None)
         bound = cost * (1.0 if bound is None else float(bound))
         return Fresh(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
-
-    # -- prediction -----------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distance from the boundary, in units of the margin.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column a class.
-        """
-        check_is_fitted(self)
-        with Interruptible():
-            return self._view().decide(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of each example.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        check_is_fitted(self)
-        with Interruptible():
-            return self._view().predict(X)
-
-    def _make_view(self) -> View | None:
-        return View(self) if hasattr(self, "_learner") else None
-
-    def _view(self) -> View:
-        """The model after the last call that has ended."""
-        view = published(self).get(self._make_view)
-        if view is None:
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
-        return view
-
-    def _to_classes(self, values: np.ndarray) -> np.ndarray:
-        """Machines in the order of ``classes_``; two classes: the second is positive."""
-        return to_classes(values, self._book.order())
-
-    def _more(self, learner: Any) -> dict[str, Any]:
-        """What a view needs besides the model, for fitted attributes of a subclass."""
-        return {}
-
-    # -- fitted attributes ----------------------------------------------------------------
-
-    def _fitted(self, name: str) -> Any:
-        if not hasattr(self, "_learner"):
-            raise AttributeError(
-                f"{type(self).__name__} has no {name} yet: call fit or partial_fit first."
-            )
-        return self._learner
-
-    def _seen(self, name: str) -> View:
-        """The view from which a fitted attribute is read."""
-        self._fitted(name)
-        with Interruptible():
-            return self._view()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Labels known so far, sorted."""
-        return self._seen("classes_").classes.copy()
-
-    @property
-    def support_vectors_(self) -> Any:
-        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``."""
-        view = self._seen("support_vectors_")
-        if view.settings._kernel.name == "precomputed":
-            return np.empty((0, 0))
-        vectors = view.model.rows.to_array(view.settings._centre)
-        return vectors.copy() if sparse.issparse(vectors) else vectors
-
-    @property
-    def support_(self) -> np.ndarray:
-        """Numbers of the support vectors in the data given to ``fit``; -1 for a stream's."""
-        view = self._seen("support_")
-        keys, original = view.model.key, view.settings._original
-        return np.where(keys >= 0, original[keys], -1) if len(original) else keys.copy()
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Signed coefficients, one row a machine over all support vectors."""
-        view = self._seen("dual_coef_")
-        return view.to_classes(view.model.coef)
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Bias of each machine."""
-        view = self._seen("intercept_")
-        return view.to_classes(view.model.bias)
-
-    @property
-    def n_support_(self) -> np.ndarray:
-        """Support vectors of each class."""
-        view = self._seen("n_support_")
-        return np.bincount(view.model.label, minlength=len(view.order))[view.order]
-
-    @property
-    def n_kernel_evaluations_(self) -> int:
-        """Kernel values computed while learning."""
-        self._fitted("n_kernel_evaluations_")
-        return int(self._kernel.n_evaluations)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
