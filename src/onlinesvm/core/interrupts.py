@@ -10,21 +10,31 @@ Signals reach the main thread alone. In any other thread the context does nothin
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
+from threading import get_ident, main_thread
 from types import FrameType, TracebackType
 from typing import Any
 
 try:  # the functions below ``signal.signal``: fifteen times as fast, which learn_one would notice
-    import _signal as _raw  # type: ignore[import-not-found,unused-ignore]
+    from _signal import getsignal  # type: ignore[import-not-found,unused-ignore]
+    from _signal import signal as set_signal
 except ImportError:  # pragma: no cover - another Python than CPython
-    import signal as _raw
+    from signal import getsignal
+    from signal import signal as set_signal
 
 from signal import SIGINT
 
 _INTERRUPT = int(SIGINT)
-_of_thread = threading.local()
+
+
+class _OfThread(threading.local):
+    """The context that holds Ctrl-C in a thread, its own or that of the thread it works for."""
+
+    holder: Interruptible | None = None
+
+
+_of_thread = _OfThread()
 
 
 class Interruptible:
@@ -34,24 +44,21 @@ class Interruptible:
     ``KeyboardInterrupt``. Where Ctrl-C is ignored, or ends the process, it is left alone.
     """
 
-    __slots__ = ("_before", "asked", "delivered")
-
-    def __init__(self) -> None:
-        self.asked = False
-        self.delivered = False
-        self._before: Any = None
+    asked = False
+    delivered = False
+    _before: Any = None
 
     def __enter__(self) -> Interruptible:
-        if threading.current_thread() is not threading.main_thread():
+        if _of_thread.holder is not None or get_ident() != main_thread().ident:
             return self
-        if getattr(_of_thread, "holder", None) is not None:
-            return self
-        before = _raw.getsignal(_INTERRUPT)
+        before = getsignal(_INTERRUPT)
         if callable(before):
-            with contextlib.suppress(ValueError):  # a thread that is not the process's main one
-                _raw.signal(_INTERRUPT, self._note)
-                self._before = before
-                _of_thread.holder = self
+            try:
+                set_signal(_INTERRUPT, self._note)
+            except ValueError:  # the main thread of a sub-interpreter
+                return self
+            self._before = before
+            _of_thread.holder = self
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -73,17 +80,17 @@ class Interruptible:
         if self._before is None:
             return
         _of_thread.holder = None
-        _raw.signal(_INTERRUPT, self._before)
+        set_signal(_INTERRUPT, self._before)
         if self.asked and not (kind is not None and issubclass(kind, KeyboardInterrupt)):
             self.deliver()
 
 
 def checkpoint() -> None:
     """Deliver a Ctrl-C that is held back, if any. Called where the state is consistent."""
-    holder = getattr(_of_thread, "holder", None)
+    holder = _of_thread.holder
     if holder is None or not (holder.asked or holder.delivered):
         return
-    if threading.current_thread() is not threading.main_thread():
+    if get_ident() != main_thread().ident:
         raise Stopped
     if holder.asked:
         holder.deliver()
@@ -91,7 +98,7 @@ def checkpoint() -> None:
 
 def interrupted() -> bool:
     """Whether the exception under way is a Ctrl-C that a checkpoint has delivered."""
-    holder = getattr(_of_thread, "holder", None)
+    holder = _of_thread.holder
     return holder is not None and holder.delivered
 
 
@@ -101,7 +108,7 @@ class Stopped(Exception):  # noqa: N818 - not an error
 
 def current_holder() -> Interruptible | None:
     """The context that holds Ctrl-C in this thread, for ``adopt``."""
-    return getattr(_of_thread, "holder", None)
+    return _of_thread.holder
 
 
 def adopt(holder: Interruptible | None) -> None:

@@ -29,13 +29,14 @@ class Published:
         self.version = 0
         self._changing = 0  # depth of the changes under way, which are all ...
         self._changer = 0  # ... in this thread
-        self._waiting: set[int] = set()  # threads
+        self.waiting: set[int] = set()  # threads
         self._record: tuple[int, Any] = (-1, None)
 
     def __enter__(self) -> None:
         """Take the lock; Ctrl-C is heard while waiting for it."""
-        while not self.lock.acquire(timeout=_POLL):
-            checkpoint()
+        if not self.lock.acquire(blocking=False):
+            while not self.lock.acquire(timeout=_POLL):
+                checkpoint()
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()
@@ -58,7 +59,7 @@ class Published:
 
     def serve(self, make: Callable[[], Any]) -> None:
         """Make the record for threads that wait for it; called under the lock, between changes."""
-        if self._waiting:
+        if self.waiting:
             self._record = self.version, make()
 
     def get(self, make: Callable[[], Any]) -> Any:
@@ -67,7 +68,7 @@ class Published:
         version, record = self._record
         if version >= wanted and not (self._changing and self._changer == me):
             return record
-        self._waiting.add(me)
+        self.waiting.add(me)
         try:
             while not self.lock.acquire(timeout=_POLL):
                 checkpoint()
@@ -75,7 +76,7 @@ class Published:
                 if version >= wanted:
                     return record
         finally:
-            self._waiting.discard(me)
+            self.waiting.discard(me)
         try:
             return self._make(make)
         finally:
@@ -96,5 +97,7 @@ if hasattr(os, "register_at_fork"):  # a child must not wait for a thread of its
 
 def published(owner: Any) -> Published:
     """The one of ``owner``. Copies of the owner have others; it is no part of its state."""
-    found = _published.get(owner)
-    return _published.setdefault(owner, Published()) if found is None else found
+    try:
+        return _published[owner]
+    except KeyError:
+        return _published.setdefault(owner, Published())

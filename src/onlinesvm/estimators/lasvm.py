@@ -298,7 +298,8 @@ class LASVMClassifier(OnlineKernelClassifier):
                 return False
         state.version += 1
         learner.learn_one(row, label, self.C * sample_weight, diagonal)
-        state.serve(self._make_view)
+        if state.waiting:
+            state.serve(self._make_view)
         return True
 
     @property
