@@ -6,8 +6,8 @@ A classifier hands examples to its *learner*, a class of the core with these ver
 ``add_label()``        one more label
 ``finish()``           the algorithm's finishing step, if it has one
 ``expansion()``        support rows, coefficients (machines, n), biases, slots
-``decide(rows)``       decision values (n, machines)
 ``keys(slots)``        the data-set numbers of support rows
+``labels(slots)``      their labels
 
 Everything that can be wrong with the input is found before the learner sees any of it.
 """
@@ -173,7 +173,8 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn examples of a stream, one row or many, in the order given.
 
-        A call with bad input changes nothing. Labels never seen before are welcome.
+        A call with bad input changes nothing. Labels never seen before are welcome. After Ctrl-C
+        the examples up to the last finished block are learned, the others are not.
 
         Parameters
         ----------
