@@ -158,20 +158,26 @@ class ExpansionLearner(Compact):
         if self._hand is None or self._hand.order is not order:
             outputs = np.zeros((len(self.machines.step), len(order)))
             self._hand = AtHand(data.take(order), order, outputs)
-        n = len(order)
-        for first in range(0, n, BLOCK):
-            if first:
-                checkpoint()
-            part = self._hand.data.take(slice(first, first + BLOCK))
-            slots = self._slots(n)[part.key]
-            if self.cached:
-                out = self._hand.outputs[:, first : first + BLOCK].copy()
-                change = self._learn_block(part, out, slots)
-                self._add_columns(self._hand, first, part, change, last, self.every_column)
-            else:
-                self._learn_block(part, self._from_expansion(part), slots)
-            self.support.sweep(NEGLIGIBLE)
-            yield min(first + BLOCK, n)
+        try:
+            for first in range(0, len(order), BLOCK):
+                if first:
+                    checkpoint()
+                self._epoch_block(self._hand, first, last)
+                yield min(first + BLOCK, len(order))
+        except BaseException:  # no further epoch comes
+            self._hand = None
+            raise
+
+    def _epoch_block(self, hand: AtHand, first: int, last: bool) -> None:
+        part = hand.data.take(slice(first, first + BLOCK))
+        slots = self._slots(len(hand.order))[part.key]
+        if self.cached:
+            out = hand.outputs[:, first : first + BLOCK].copy()
+            change = self._learn_block(part, out, slots)
+            self._add_columns(hand, first, part, change, last, self.every_column)
+        else:
+            self._learn_block(part, self._from_expansion(part), slots)
+        self.support.sweep(NEGLIGIBLE)
 
     def _slots(self, n: int) -> np.ndarray:
         """Where in the expansion each example of the data set is; -1: nowhere."""
