@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onlinesvm.core.huller import NN, NP, PP, N
 from onlinesvm.core.huller_learner import Huller
+from onlinesvm.core.model import model_of
 from onlinesvm.core.rows import Rows
 from onlinesvm.core.support import Fresh
 from onlinesvm.estimators.huller import HullerClassifier
@@ -85,7 +86,7 @@ def test_every_step_equals_the_twin(kernel, C, cache_size):
             slot_of[learner.key] = np.arange(learner.store.n)
             learner._learn_block(one, slot_of)
             assert_same(learner, twin)
-        values = learner.decide(data.rows)[:, 0]
+        values = model_of(learner).decide(learner.kernel, data.rows)[:, 0]
         np.testing.assert_allclose(values, twin.decide(K), rtol=1e-3, atol=1e-3)
         learner.finish()
         twin.sweep()

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from .answers import Answers
 from .core.criteria import distance
-from .estimators.interrupt import Interruptible
+from .estimators.interrupt import Interruptible, checkpoint
 from .estimators.labels import unique_labels
 from .pipelines import is_fitted, take_apart
 from .pool import make_pool
@@ -371,6 +371,8 @@ class ActiveLearner:
         for i, label in pairs:
             pool.learn(model, i, label, earlier)
             earlier[i] = label
+            if model is not self._model:  # a copy: nothing is changed by Ctrl-C
+                checkpoint()
         return model
 
     def add_to_pool(self, X: Any) -> np.ndarray:

@@ -23,12 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from .estimators.base import OnlineKernelClassifier
+from .estimators.checks import DTYPES, check_rows
 from .estimators.labels import LabelBook, unique_labels
-
-_DTYPES = [np.float64, np.float32]
 
 _SHARED = ("X", "_fresh")
 """What copies of a pool have in common."""
@@ -126,7 +124,7 @@ class Pool:
 
     def attach(self, X: Any) -> None:
         """Give the examples back, or refuse others."""
-        X = check_array(X, accept_sparse="csr", dtype=_DTYPES, copy=True)
+        X = check_array(X, accept_sparse="csr", dtype=DTYPES, copy=True)
         assert self._outline is not None
         difference = self._outline.difference(outline(X))
         if difference is not None:
@@ -156,7 +154,7 @@ class KernelPool(Pool):
             )
         model._validate_params()
         first = not hasattr(model, "_learner")
-        self.X = validate_data(model, X, accept_sparse="csr", dtype=_DTYPES, copy=copy, reset=first)
+        self.X = check_rows(model, X, reset=first, copy=copy)
         self.classes = classes
         self.settle(model)
         self._model = model  # its gamma, centre and form of rows are those of the pool
@@ -219,7 +217,8 @@ class KernelPool(Pool):
     def learn(self, model: Any, i: int, label: Any, earlier: dict[int, Any]) -> None:
         """One iteration with the label of example i."""
         self._meet(model)
-        self._learn(model, i, label)
+        with model._learning():
+            self._learn(model, i, label)
 
     def _learn(self, model: Any, i: int, label: Any) -> None:
         from .core.lasvm_learner import LASVM
@@ -255,11 +254,12 @@ class KernelPool(Pool):
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
         self._meet(model)
-        values = model._to_classes(self._decide(model._learner, which))
+        values = model._to_classes(self._decide(model, which))
         return values[0] if len(values) == 1 else values.T
 
-    def _decide(self, learner: Any, which: np.ndarray) -> np.ndarray:
+    def _decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Values of each machine, (machines, n), the cheapest way."""
+        learner = model._learner
         if learner is self._own and self.in_place:
             from .core.lasvm_pool import PANEL, few_values
 
@@ -268,7 +268,8 @@ class KernelPool(Pool):
                 return self._values.values[:, which] + learner.support.a.bias[:, None]
             if len(which) <= PANEL:
                 return few_values(learner, self._fresh.rows.take(which))
-        return learner.decide(self._fresh.rows.take(which)).T
+        rows = self._fresh.rows.take(which)
+        return model._view().model.decide(model._kernel, rows).T
 
     def _rows_for(self, learner: Any, n_asked: int) -> int:
         """Kernel rows over the pool that a typical question is worth; 0: they do not pay."""
@@ -319,7 +320,7 @@ class KernelPool(Pool):
 
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""
-        X = validate_data(model, X, accept_sparse="csr", dtype=_DTYPES, reset=False)
+        X = check_rows(model, X)
         before = dict(self.__dict__)
         try:
             self.X, self._outline = stack(self.X, X), None
@@ -339,7 +340,7 @@ class ArrayPool(Pool):
     in_place = False
 
     def __init__(self, X: Any, classes: np.ndarray | None, copy: bool):
-        self.X = check_array(X, accept_sparse="csr", dtype=_DTYPES, copy=copy)
+        self.X = check_array(X, accept_sparse="csr", dtype=DTYPES, copy=copy)
         self.classes = classes
 
     def settle(self, model: Any) -> None:
@@ -371,7 +372,7 @@ class ArrayPool(Pool):
 
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""
-        X = check_array(X, accept_sparse="csr", dtype=_DTYPES)
+        X = check_array(X, accept_sparse="csr", dtype=DTYPES)
         if X.shape[1] != self.X.shape[1]:
             raise ValueError(
                 f"The new examples have {X.shape[1]} features; the pool's have {self.X.shape[1]}."

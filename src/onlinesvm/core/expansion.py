@@ -8,8 +8,11 @@ calls the label ``positive[m]`` +1 and every other label -1; two labels share on
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from .compact import Compact
 from .rows import Rows, RowStore
 from .sgd import Machines
 from .support import Fresh
@@ -37,7 +40,7 @@ def join_machines(k: Machines, other: Machines) -> Machines:
     return Machines(*(np.concatenate(pair) for pair in zip(k, other, strict=True)))
 
 
-class Expansion:
+class Expansion(Compact):
     """Rows and their coefficients; slots 0 .. n-1 are in use."""
 
     def __init__(self, like: Rows, machines: int, capacity: int = 64):
@@ -48,6 +51,10 @@ class Expansion:
         self.label = np.zeros(capacity, np.int64)
         self.bound = np.zeros(capacity)
         self.key = np.zeros(capacity, np.int64)
+
+    def _in_use(self) -> dict[str, Any]:
+        names = (*_PER_ROW, *_PER_MACHINE)
+        return self.__dict__ | {name: getattr(self, name)[..., : self.n] for name in names}
 
     def rows(self) -> Rows:
         return self.store.rows()

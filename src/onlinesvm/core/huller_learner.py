@@ -10,14 +10,16 @@ same values (``core/huller.py``). Each keeps the kernel values among its own sup
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from . import huller
 from .cache import KernelCache, keep_row, make_cache, widen
+from .compact import Compact
 from .huller import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N
+from .interrupts import checkpoint
+from .model import product
 from .room import Room
 from .rows import Rows, RowStore
 from .support import Fresh
@@ -55,7 +57,7 @@ def make_hulls(capacity: int) -> Hulls:
     )
 
 
-class Huller:
+class Huller(Compact):
     """State of the Huller and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -79,16 +81,21 @@ class Huller:
         self.positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.hulls = [make_hulls(64) for _ in self.positive]
         self.caches: list[KernelCache | None] = [None for _ in self.positive]
-        self._vectors: Any = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"caches": [None] * len(self.hulls), "_vectors": None}
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"caches": [None] * len(self.hulls)}
+
+    def _in_use(self) -> dict[str, Any]:
+        hulls = [
+            h._replace(**{name: getattr(h, name)[: h.state[N]] for name in _PER_ROW})
+            for h in self.hulls
+        ]
+        return self._lasting() | {"hulls": hulls}
 
     # -- labels ---------------------------------------------------------------------------
 
     def add_label(self) -> None:
         """One more label; X_N of its machine starts as the average of all rows held."""
-        self._vectors = None
         self.n_labels += 1
         if self.n_labels <= 2:
             return
@@ -125,6 +132,8 @@ class Huller:
     def _blocks(self, fresh: Fresh, order: np.ndarray, slot_of: np.ndarray) -> Iterator[int]:
         first = 0
         while first < len(order):
+            if first:
+                checkpoint()
             n = self.store.n
             largest = min(LARGEST_BLOCK, max(16, _BLOCK_VALUES // (n + 1)))
             which = order[first : first + int(np.clip(n // SHARE, 1, largest))]
@@ -134,7 +143,6 @@ class Huller:
             yield first
 
     def _learn_block(self, fresh: Fresh, slot_of: np.ndarray) -> None:
-        self._vectors = None
         size, stored = len(fresh.rows), self.store.n
         values = self.kernel.meet(fresh.rows, self.store.rows(), self.room)
         handle = stored + np.arange(size)
@@ -269,24 +277,33 @@ class Huller:
 
         Returns whether all support vectors are then on their margins, well within tol.
         """
-        self._vectors = None
         sweeps, settled = self.sweeps if sweeps is None else sweeps, True
         nothing = np.empty((0, self.store.n), np.float32)
-        for m in range(len(self.hulls)):
-            self._make_room(m, int(self.hulls[m].state[N]))
-            h = self.hulls[m]
-            h.scalar[WORST] = np.inf if _is_ready(h) else 0.0
+        try:
+            for m in range(len(self.hulls)):
+                self._sweep(m, sweeps, nothing)
+                settled &= bool(self.hulls[m].scalar[WORST] <= SETTLED * self.tol)
+        finally:  # also after Ctrl-C
+            self._settle(self._no_rows(), np.empty(0), np.empty(0, np.int64))
+        return settled
+
+    def _sweep(self, m: int, sweeps: int, nothing: np.ndarray) -> None:
+        """The finishing step of machine m."""
+        self._make_room(m, int(self.hulls[m].state[N]))
+        h = self.hulls[m]
+        h.scalar[WORST] = np.inf if _is_ready(h) else 0.0
+        try:
             for _ in range(sweeps if _is_ready(h) else 0):
                 h.state[POSITION], h.scalar[WORST] = h.state[N] - 1, 0.0
                 while not huller.sweep(h, self.caches[m]):
+                    checkpoint()
                     soon = np.arange(h.state[POSITION], -1, -1)[: 4 * AHEAD]
                     self._fetch(m, soon, nothing)
                 if h.scalar[WORST] <= SETTLED * self.tol or h.state[STUCK]:
                     break
-            settled &= bool(h.scalar[WORST] <= SETTLED * self.tol)
+                checkpoint()
+        finally:
             self.refresh(m)
-        self._settle(self._no_rows(), np.empty(0), np.empty(0, np.int64))
-        return settled
 
     def _no_rows(self) -> Fresh:
         none = np.empty(0, np.int64)
@@ -316,7 +333,8 @@ class Huller:
 
     def largest_violation(self, data: Fresh) -> float:
         """max (1 - y f(x)) over a data set and all machines; 0 at the exact solution."""
-        values = self.decide(data.rows, training=True)
+        vectors, coef, bias, _ = self.expansion()
+        values = product(self.kernel, data.rows, vectors, coef) + bias
         for m, h in enumerate(self.hulls):  # a training point has its own axis
             n = h.state[N]
             scale = 2.0 / _distance(h)
@@ -328,25 +346,17 @@ class Huller:
 
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Support vectors, their coefficients (machines, n), the biases, and the slots."""
-        if self._vectors is None:
-            coef = np.zeros((len(self.hulls), self.store.n))
-            bias = np.zeros(len(self.hulls))
-            for m, h in enumerate(self.hulls):
-                beta = h.beta[: h.state[N]]
-                if _is_ready(h):
-                    scale = 2.0 / _distance(h)
-                    coef[m, h.handle[: h.state[N]]] = scale * beta
-                    bias[m] = scale * (h.scalar[NN] - h.scalar[PP]) / 2
-                else:  # one class seen: that class
-                    bias[m] = 1.0 if (beta > 0).any() else -1.0
-            self._vectors = self.store.rows(), coef, bias, np.arange(self.store.n)
-        return self._vectors
-
-    def decide(self, rows: Rows, training: bool = False) -> np.ndarray:
-        """Decision values, (n, machines). Counts kernel values only while training."""
-        vectors, coef, bias, _ = self.expansion()
-        kernel = self.kernel if training else replace(self.kernel)
-        return kernel.product(rows, vectors, coef) + bias
+        coef = np.zeros((len(self.hulls), self.store.n))
+        bias = np.zeros(len(self.hulls))
+        for m, h in enumerate(self.hulls):
+            beta = h.beta[: h.state[N]]
+            if _is_ready(h):
+                scale = 2.0 / _distance(h)
+                coef[m, h.handle[: h.state[N]]] = scale * beta
+                bias[m] = scale * (h.scalar[NN] - h.scalar[PP]) / 2
+            else:  # one class seen: that class
+                bias[m] = 1.0 if (beta > 0).any() else -1.0
+        return self.store.rows(), coef, bias, np.arange(self.store.n)
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.key[slots]

@@ -11,13 +11,14 @@ examples are learned at once (``core/lasvm_block.py``).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from . import lasvm, lasvm_block, working_set
 from .cache import KernelCache, keep_row, make_cache, widen
+from .compact import Compact
+from .interrupts import checkpoint
 from .rows import Rows
 from .support import NEED, PHASE, POSITION, STORED, Fresh, Support
 
@@ -39,6 +40,12 @@ _CHUNK_STEPS = 20_000
 _SINGLES = 256
 """Examples between two signs of progress when they are learned one by one."""
 
+_FEWEST = 64
+"""Examples that are learned one by one before Ctrl-C is heard: fewer make no model."""
+
+_STEPS_AT_ONCE = 50_000_000
+"""REPROCESS steps times rows between two looks at whether Ctrl-C has come."""
+
 _NO_SLOTS = np.empty(0, np.int64)
 
 
@@ -51,7 +58,7 @@ def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
     return np.concatenate([order[seeds], np.delete(order, seeds)])
 
 
-class LASVM:
+class LASVM(Compact):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -74,7 +81,6 @@ class LASVM:
         self.cache: KernelCache | None = None
         self.converged = False
         self._shallow = 0  # examples learned one by one since the last optimisation in depth
-        self._vectors: Any = None
         self._one: Any = None
 
     @property
@@ -91,12 +97,8 @@ class LASVM:
             return self.delta_max, lasvm_block.STREAM_SLACK, lasvm.MOST_REPROCESS
         return lasvm_block.STREAM_DELTA, lasvm_block.STREAM_SLACK, STREAM_REPROCESS
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {
-            "cache": None,
-            "_vectors": None,
-            "_one": None,
-        }  # kernel values can be computed again
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"cache": None, "_one": None}  # kernel values are computed again
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -114,12 +116,13 @@ class LASVM:
 
     def learn(self, fresh: Fresh) -> None:
         """Examples of a stream, in order."""
-        self._vectors = None
         if self.singly or len(fresh.rows) < FEW:
             self.learn_singly(fresh, _NO_SLOTS)
             self._deepen(len(fresh.rows))
             return
-        for part in self._parts(fresh, np.arange(len(fresh.rows))):
+        for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
+            if number:
+                checkpoint()
             self._learn_block(part, lasvm_block.STREAM_SLACK)
 
     def _deepen(self, count: int) -> None:
@@ -147,7 +150,7 @@ class LASVM:
 
     def _learn_block(self, fresh: Fresh, slack: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
-        self.cache = self._vectors = None
+        self.cache = None
         slot = self.support.slots(fresh.key)
         slacks = lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
         self._reduce_delta()
@@ -164,6 +167,8 @@ class LASVM:
         """PROCESS and REPROCESS for each example in turn."""
         n, first = len(fresh.rows), 0
         while first < n:
+            if first >= _FEWEST:
+                checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
             few = fresh.take(slice(first, first + size))
             values = self.kernel.meet(few.rows, self.support.rows(), self.support.room)
@@ -173,7 +178,6 @@ class LASVM:
     def learn_known(self, fresh: Fresh, values: np.ndarray, slot_of: np.ndarray) -> None:
         """The same where kernel values are known: with the support set, then among themselves."""
         support, n = self.support, self.support.n
-        self._vectors = None
         self._make_room(n + len(fresh.rows))
         a = support.a
         a.column[:n] = a.handle[:n] = np.arange(n)
@@ -262,7 +266,6 @@ class LASVM:
         ``slacks[m, i]`` is example i's last known y (g - b) for machine m, for a second look at
         those turned away.
         """
-        self._vectors = None
         if self.support.n == 0:
             order = seeds_first(order, data.label)
         if self.singly:
@@ -270,6 +273,8 @@ class LASVM:
             return
         done = 0
         for part in self._parts(data, order):
+            if done:
+                checkpoint()
             done += len(part.rows)
             slack, gone, gone_slack = self._learn_block(part, lasvm_block.SLACK)
             slacks[:, part.key] = slack
@@ -282,7 +287,6 @@ class LASVM:
         for first in range(0, len(order), _SINGLES):
             which = order[first : first + _SINGLES]
             self.learn_singly(data.take(which), slot_of)
-            self._vectors = None
             yield min(first + _SINGLES, len(order))
 
     def n_steps(self, n: int) -> int:
@@ -340,6 +344,7 @@ class LASVM:
             near[support.a.key[: support.n][support.a.member[m, : support.n]]] = False
             which = np.flatnonzero(near)
             for first in range(0, len(which), size):
+                checkpoint()
                 part = which[first : first + size]
                 grad[m, part], slack = lasvm_block.judge_alone(support, self.kernel, m, data, part)
                 joins[m, part] = slack > threshold[m]
@@ -381,7 +386,6 @@ class LASVM:
     def finish(self, tol: float | None = None) -> bool:
         """Optimise until delta <= tol (tau) for every machine. Returns whether all got there."""
         tol = self.tau if tol is None else tol
-        self._vectors = None
         if self.support.n == 0:
             return True
         if self.singly:
@@ -405,9 +409,10 @@ class LASVM:
         support.a.handle[: support.n] = np.arange(support.n)
         left = max(_CHUNK_STEPS, REPROCESS_STEPS * support.n)
         while left > 0:
-            steps = min(left, _CHUNK_STEPS)
+            steps = min(left, max(100, _STEPS_AT_ONCE // (support.n + 1)))
             state = lasvm.finish(m, support.a, self.cache, self.tau, 0.0, steps, _NO_SLOTS)
             support.settle(support.rows())
+            checkpoint()
             if state == 0:
                 return True
             if state < 0:
@@ -445,22 +450,13 @@ class LASVM:
 
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Support vectors, their coefficients (machines, n), the biases, and the slots."""
-        vectors = self._vectors
-        if vectors is None:
-            alpha = self.support.alpha()
-            used = np.flatnonzero(alpha.any(axis=0))
-            rows = self.support.rows().take(used)
-            vectors = rows, alpha[:, used], self.support.a.bias.copy(), used
-            self._vectors = vectors
-        return vectors
+        alpha = self.support.alpha()
+        used = np.flatnonzero(alpha.any(axis=0))
+        rows = self.support.rows().take(used)
+        return rows, alpha[:, used], self.support.a.bias.copy(), used
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.support.a.key[slots]
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.support.a.label[slots]
-
-    def decide(self, rows: Rows) -> np.ndarray:
-        """Decision values, (n, machines). Does not count as training."""
-        vectors, alpha, bias, _ = self.expansion()
-        return replace(self.kernel).product(rows, vectors, alpha) + bias

@@ -45,6 +45,7 @@ from .criteria import (
     sets_of_equal_size,
     sets_until_enough,
 )
+from .interrupts import checkpoint
 from .lasvm import SEEDS
 from .lasvm_learner import LASVM
 from .rows import Rows
@@ -135,7 +136,6 @@ class SelectiveLASVM(LASVM):
         return np.unique(candidates[best_of(scores, sets)])
 
     def _learn_chosen(self, fresh: Fresh, slot_of: np.ndarray) -> None:
-        self._vectors = None
         self._learned += np.bincount(fresh.label, minlength=self.n_labels)
         if self.singly:
             self.learn_singly(fresh, slot_of)
@@ -154,6 +154,8 @@ class SelectiveLASVM(LASVM):
             return
         first = 0
         while first < len(fresh.rows):
+            if first:
+                checkpoint()
             part = fresh.take(slice(first, first + self._ahead()))
             first += len(part.rows)
             wanted = np.flatnonzero(self._wanted(part))

@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .compact import Compact
+from .interrupts import checkpoint
 from .numerics import REORDERED_MATH, inner, jit
 from .room import Room
 from .rows import Rows, RowStore
@@ -37,6 +39,8 @@ TIE = 1e-9
 
 BLOCK = 512
 _FEWEST = 64  # slots to begin with
+_PER_MACHINE = ("alpha", "out")
+_PER_SLOT = ("label", "diagonal", "key", "stamp", "column", "handle")
 
 
 class BudgetArrays(NamedTuple):
@@ -155,7 +159,7 @@ def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
     return True
 
 
-class BudgetPerceptron:
+class BudgetPerceptron(Compact):
     """State and verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -173,16 +177,37 @@ class BudgetPerceptron:
         self.store, self.room = RowStore(like), Room()
         positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.a = _arrays(min(budget + 1, _FEWEST), np.array(positive, np.int64))
-        self._vectors: Any = None
+        self._gram_left_out = False
+
+    def _in_use(self) -> dict[str, Any]:
+        """Kernel values are computed again, to the same bits, where the kernel is not Python's."""
+        a, n = self.a, int(self.a.state[N])
+        cut = {name: getattr(a, name)[..., :n] for name in (*_PER_MACHINE, *_PER_SLOT)}
+        nothing, leave_out = np.empty((0, 0), np.float32), self._gram_left_out
+        gram = a.gram[:n, :n] if a.gram.size else nothing
+        if a.gram.size and self.kernel.is_compiled:
+            gram, leave_out = nothing, True
+        a = a._replace(**cut, gram=gram)
+        return self.__dict__ | {"a": a, "_gram_left_out": leave_out}
+
+    def _restore_gram(self) -> None:
+        """The kernel values that a pickle has left out. Does not count as training."""
+        rows, slots = self.store.rows(), len(self.a.label)
+        self._gram_left_out = False
+        if 4 * slots**2 > self.cache_size * 2**20:
+            return
+        gram = np.zeros((slots, slots), np.float32)
+        gram[: len(rows), : len(rows)] = replace(self.kernel).block(rows, rows)
+        np.fill_diagonal(gram, self.a.diagonal)
+        self.a = self.a._replace(gram=gram)
 
     # -- labels ---------------------------------------------------------------------------
 
     def add_label(self) -> None:
         """One more label. Its machine learns the present rows as counter-examples at once."""
-        self._vectors = None
         a = self.a
         if self.n_labels == 2:
-            pairs = {name: getattr(a, name) for name in ("alpha", "out")}
+            pairs = {name: getattr(a, name) for name in _PER_MACHINE}
             mirrored = {name: np.concatenate([-v, v]) for name, v in pairs.items()}
             a = a._replace(positive=np.array([0, 1], np.int64), **mirrored)
         self.n_labels += 1
@@ -208,13 +233,16 @@ class BudgetPerceptron:
 
     def learn(self, fresh: Fresh) -> None:
         """Examples in order."""
-        self._vectors = None
         for first in range(0, len(fresh.rows), BLOCK):
+            if first:
+                checkpoint()
             self._learn_block(fresh.take(slice(first, first + BLOCK)))
 
     def _learn_block(self, fresh: Fresh) -> None:
         n = self.store.n
         self._reserve(min(n + len(fresh.rows), self.budget + 1))
+        if self._gram_left_out:
+            self._restore_gram()
         values = self.kernel.meet(fresh.rows, self.store.rows(), self.room)
         a, stored, given = self.a, n, False
         a.state[POSITION] = 0
@@ -243,9 +271,9 @@ class BudgetPerceptron:
         if needed <= old:
             return
         larger = _arrays(min(max(needed, 2 * old), self.budget + 1), a.positive, a.state)
-        for name in ("alpha", "out"):
+        for name in _PER_MACHINE:
             getattr(larger, name)[:, :old] = getattr(a, name)
-        for name in ("label", "diagonal", "key", "stamp", "column", "handle"):
+        for name in _PER_SLOT:
             getattr(larger, name)[:old] = getattr(a, name)
         if 4 * larger.gram.size > self.cache_size * 2**20 or not a.gram.size:
             larger = larger._replace(gram=np.empty((0, 0), np.float32))
@@ -268,23 +296,15 @@ class BudgetPerceptron:
 
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Support vectors, their coefficients (machines, n), the biases, and the slots."""
-        if self._vectors is None:
-            alpha = self.a.alpha[:, : self.store.n]
-            used = np.flatnonzero(alpha.any(axis=0))
-            bias = np.zeros(len(alpha))
-            self._vectors = self.store.rows().take(used), alpha[:, used], bias, used
-        return self._vectors
+        alpha = self.a.alpha[:, : self.store.n]
+        used = np.flatnonzero(alpha.any(axis=0))
+        return self.store.rows().take(used), alpha[:, used], np.zeros(len(alpha)), used
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.a.key[slots]
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.a.label[slots]
-
-    def decide(self, rows: Rows) -> np.ndarray:
-        """Decision values, (n, machines). Does not count as training."""
-        vectors, alpha, bias, _ = self.expansion()
-        return replace(self.kernel).product(rows, vectors, alpha) + bias
 
 
 def _arrays(slots: int, positive: np.ndarray, state: np.ndarray | None = None) -> BudgetArrays:

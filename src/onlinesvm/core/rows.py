@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from . import tiles
+from .compact import Compact
 from .tiles import SparseRows
 
 
@@ -206,7 +207,7 @@ def _grown(array: np.ndarray, used: int, needed: int) -> np.ndarray:
     return larger
 
 
-class RowStore:
+class RowStore(Compact):
     """Rows that come and go: appended at the end, holes filled from the end."""
 
     def __init__(self, like: Rows, capacity: int = 64):
@@ -225,6 +226,25 @@ class RowStore:
         else:
             self._dense = np.empty((capacity, like.n_features), np.float32)
             self._low = np.empty((0, like.n_features), np.float32)
+
+    def _in_use(self) -> dict[str, Any]:
+        n, state = self.n, dict(self.__dict__)
+        for name in ("_squares", "_key", "_dense", *(() if self.is_sparse else ("_low",))):
+            if state.get(name) is not None:
+                state[name] = state[name][:n]
+        if self.is_sparse:
+            packed = pack(self.rows().values)  # type: ignore[arg-type]
+            state["_begin"] = packed.end - packed.begin  # small numbers
+            del state["_end"]
+            state["_indices"], state["_data"], state["_low"] = packed[2:]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self.is_sparse:
+            lengths = self._begin
+            self._end = np.cumsum(lengths)
+            self._begin, self._used = self._end - lengths, len(self._data)
 
     def append(self, rows: Rows) -> None:
         n, total = self.n, self.n + len(rows)

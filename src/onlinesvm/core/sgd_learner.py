@@ -14,13 +14,16 @@ number of examples and epochs alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from . import sgd
+from .compact import Compact
 from .expansion import Expansion, join_machines, make_machines, split_machine
+from .interrupts import checkpoint
+from .model import product
 from .rows import Rows
 from .support import Fresh
 
@@ -48,7 +51,7 @@ class AtHand:
     megabytes: float = 0.0
 
 
-class ExpansionLearner:
+class ExpansionLearner(Compact):
     """State and verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -70,16 +73,14 @@ class ExpansionLearner:
         self.machines = make_machines([1] if n_labels <= 2 else list(range(n_labels)))
         self.support = Expansion(like, len(self.machines.step))
         self._hand: AtHand | None = None
-        self._vectors: Any = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_hand": None, "_vectors": None}
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"_hand": None}
 
     # -- labels ---------------------------------------------------------------------------
 
     def add_label(self) -> None:
         """One more label. Its machine learns the present rows as counter-examples at once."""
-        self._vectors = None
         if self.n_labels == 2:
             self.support.split_classes()
             self.machines = split_machine(self.machines)
@@ -111,10 +112,12 @@ class ExpansionLearner:
         Their outputs by the rows held so far come at once; what joins on the way is added for
         those still to come.
         """
-        self._hand = self._vectors = None
+        self._hand = None
         n = len(fresh.rows)
         batch = AtHand(fresh, np.arange(n), self._from_expansion(fresh))
         for first in range(0, n, FEW):
+            if first:
+                checkpoint()
             part = fresh.take(slice(first, first + FEW))
             out = batch.outputs[:, first : first + FEW].copy()
             change = self._learn_block(part, out, np.full(len(part.rows), -1))
@@ -124,7 +127,7 @@ class ExpansionLearner:
 
     def _from_expansion(self, part: Fresh) -> np.ndarray:
         support = self.support
-        out = self.kernel.product(part.rows, support.rows(), support.coefficients())
+        out = product(self.kernel, part.rows, support.rows(), support.coefficients())
         return np.ascontiguousarray(out.T)
 
     def _learn_block(self, part: Fresh, out: np.ndarray, slots: np.ndarray) -> np.ndarray:
@@ -155,19 +158,26 @@ class ExpansionLearner:
         if self._hand is None or self._hand.order is not order:
             outputs = np.zeros((len(self.machines.step), len(order)))
             self._hand = AtHand(data.take(order), order, outputs)
-        n = len(order)
-        for first in range(0, n, BLOCK):
-            self._vectors = None
-            part = self._hand.data.take(slice(first, first + BLOCK))
-            slots = self._slots(n)[part.key]
-            if self.cached:
-                out = self._hand.outputs[:, first : first + BLOCK].copy()
-                change = self._learn_block(part, out, slots)
-                self._add_columns(self._hand, first, part, change, last, self.every_column)
-            else:
-                self._learn_block(part, self._from_expansion(part), slots)
-            self.support.sweep(NEGLIGIBLE)
-            yield min(first + BLOCK, n)
+        try:
+            for first in range(0, len(order), BLOCK):
+                if first:
+                    checkpoint()
+                self._epoch_block(self._hand, first, last)
+                yield min(first + BLOCK, len(order))
+        except BaseException:  # no further epoch comes
+            self._hand = None
+            raise
+
+    def _epoch_block(self, hand: AtHand, first: int, last: bool) -> None:
+        part = hand.data.take(slice(first, first + BLOCK))
+        slots = self._slots(len(hand.order))[part.key]
+        if self.cached:
+            out = hand.outputs[:, first : first + BLOCK].copy()
+            change = self._learn_block(part, out, slots)
+            self._add_columns(hand, first, part, change, last, self.every_column)
+        else:
+            self._learn_block(part, self._from_expansion(part), slots)
+        self.support.sweep(NEGLIGIBLE)
 
     def _slots(self, n: int) -> np.ndarray:
         """Where in the expansion each example of the data set is; -1: nowhere."""
@@ -214,24 +224,17 @@ class ExpansionLearner:
 
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Support vectors, their coefficients (machines, n), the biases, and the slots."""
-        if self._vectors is None:
-            k, support = self.machines, self.support
-            alpha, bias = k.scale[:, None] * support.coefficients(), k.bias.copy()
-            if self.average:
-                steps = np.maximum(k.step, 1)
-                sums = support.coefficients() * k.total[:, None] + support.past[:, : support.n]
-                alpha, bias = sums / steps[:, None], k.bias + k.bias_past / steps
-            used = np.flatnonzero(alpha.any(axis=0))
-            self._vectors = support.rows().take(used), alpha[:, used], bias, used
-        return self._vectors
+        k, support = self.machines, self.support
+        alpha, bias = k.scale[:, None] * support.coefficients(), k.bias.copy()
+        if self.average:
+            steps = np.maximum(k.step, 1)
+            sums = support.coefficients() * k.total[:, None] + support.past[:, : support.n]
+            alpha, bias = sums / steps[:, None], k.bias + k.bias_past / steps
+        used = np.flatnonzero(alpha.any(axis=0))
+        return support.rows().take(used), alpha[:, used], bias, used
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.support.key[slots]
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.support.label[slots]
-
-    def decide(self, rows: Rows) -> np.ndarray:
-        """Decision values, (n, machines). Does not count as training."""
-        vectors, alpha, bias, _ = self.expansion()
-        return replace(self.kernel).product(rows, vectors, alpha) + bias

@@ -10,13 +10,14 @@ is a kernel expansion. With ``normalize`` phi(x) is divided by its length, sqrt(
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .blas import one_blas_thread
+from .compact import Compact
 from .enclose import enclose
+from .interrupts import checkpoint
 from .rows import Rows, RowStore
 from .streamsvm import NEED, POSITION, TAKEN, Balls, N, Passage, online
 from .support import Fresh
@@ -30,7 +31,7 @@ def make_balls(n_balls: int) -> Balls:
     return Balls(np.zeros((size, size)), np.zeros(size), np.zeros(size), np.zeros(5, np.int64))
 
 
-class Vectors:
+class Vectors(Compact):
     """Centres as vectors, for the linear kernel: (machines * K, D) and nothing else."""
 
     def __init__(self, kernel: Any, like: Rows, size: int):
@@ -71,7 +72,7 @@ class Vectors:
         return np.zeros(n, np.int64)
 
 
-class Expansions:
+class Expansions(Compact):
     """Centres as kernel expansions over the examples that made them."""
 
     def __init__(self, kernel: Any, like: Rows, size: int):
@@ -124,7 +125,7 @@ class Expansions:
         return self.label
 
 
-class StreamSVM:
+class StreamSVM(Compact):
     """State of StreamSVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -147,6 +148,9 @@ class StreamSVM:
         self.entered = np.zeros(n_labels, np.int64)
         self.block = SMALLEST_BLOCK
         self._final: Any = None
+
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"_final": None}
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -179,6 +183,8 @@ class StreamSVM:
         """One pass over the data; yields how many examples are done."""
         first = 0
         while first < len(order):
+            if first:
+                checkpoint()
             which = order[first : first + self.block]
             taken = self._learn_block(data.take(which))
             first += len(which)
@@ -256,15 +262,6 @@ class StreamSVM:
         weights, square, _ = self.final()
         rows, coef = self.centres.combine(weights / square[:, None])
         return rows, coef, np.zeros(len(self.balls)), np.arange(len(rows))
-
-    def decide(self, rows: Rows) -> np.ndarray:
-        """Decision values, (n, machines). Does not count as training."""
-        vectors, coef, _, _ = self.expansion()
-        values = replace(self.kernel).product(rows, vectors, coef)
-        if self.normalize and not (self.kernel.name == "precomputed" and rows.key is None):
-            length = np.sqrt(np.maximum(self.kernel.diagonal(rows), 0.0))
-            values /= np.where(length > 0, length, 1.0)[:, None]
-        return values
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.centres.keys(len(slots))[slots]

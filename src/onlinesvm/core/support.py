@@ -12,10 +12,11 @@ in use; a hole is filled from the end.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .compact import Compact
 from .numerics import inner
 from .room import Room
 from .rows import Rows, RowStore
@@ -59,6 +60,7 @@ class Fresh(NamedTuple):
 
 _PER_ROW = ("label", "bound", "diagonal", "key", "column", "handle")
 _PER_MACHINE = ("alpha", "grad", "member", "fresh")
+_SCRATCH = ("fresh", "column", "handle")  # of no meaning between two calls
 
 
 @inner
@@ -101,7 +103,7 @@ def extremes(m, a):
     return top, bottom
 
 
-class Support:
+class Support(Compact):
     """The support set with the storage of its rows."""
 
     def __init__(self, like: Rows, positive: list[int], capacity: int = 64):
@@ -123,6 +125,21 @@ class Support:
             bias=np.full(machines, -1.0),
             delta=np.full(machines, np.inf),
             count=np.array([0] * VICTIM + [-1], np.int64),
+        )
+
+    def _in_use(self) -> dict[str, Any]:
+        n = self.n
+        per_slot = [name for name in (*_PER_ROW, *_PER_MACHINE) if name not in _SCRATCH]
+        cut: dict[str, Any] = {name: getattr(self.a, name)[..., :n] for name in per_slot}
+        cut |= dict.fromkeys(_SCRATCH)
+        return {"store": self.store, "a": self.a._replace(**cut)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        n, machines = self.n, self.machines
+        self.room = Room()
+        self.a = self.a._replace(
+            fresh=np.zeros((machines, n), bool), column=np.arange(n), handle=np.arange(n)
         )
 
     @property

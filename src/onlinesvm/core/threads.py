@@ -15,6 +15,8 @@ from typing import Any
 
 from joblib import parallel
 
+from .interrupts import Stopped, adopt, current_holder
+
 
 def available_cores() -> int:
     """Cores this process may use."""
@@ -75,11 +77,28 @@ def over_rows(
 
 
 def over_tasks(task: Callable[[int, int], Any], count: int, threads: int) -> None:
-    """Run ``task(number, worker)`` for every number; each worker takes the next when it is free."""
+    """Run ``task(number, worker)`` for every number; each worker takes the next when it is free.
+
+    A task may call ``checkpoint``: after Ctrl-C all workers stop.
+    """
     numbers = iter(range(count))  # taking the next is atomic
+    holder, stopped = current_holder(), []
 
     def work(worker: int) -> None:
-        for number in numbers:
-            task(number, worker)
+        before = current_holder()
+        adopt(holder)
+        try:
+            for number in numbers:
+                try:
+                    task(number, worker)
+                except Stopped:
+                    stopped.append(number)
+        except BaseException:
+            stopped.extend(numbers)  # nobody takes another one
+            raise
+        finally:
+            adopt(before)
 
     over_rows(lambda first, last: work(first), min(threads, count), threads)
+    for number in stopped:  # only after a Ctrl-C that the user's handler made nothing of
+        task(number, 0)

@@ -69,6 +69,8 @@ else:
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array
 
+    from .layout import FLOAT32, INT32, require
+
     _F32 = ir.FloatType()
     _I32 = ir.IntType(32)
     _VECTOR = ir.VectorType(_F32, LANES)
@@ -100,6 +102,8 @@ else:
 
     def _reduction(name):
         def typer(typingctx, values, start):
+            require(f"chunk_{name[1:]}", values=(values, 1, FLOAT32))
+
             def codegen(context, builder, signature, args):
                 pointer = _array(context, builder, signature.args[0], args[0])
                 chunk = _load(builder, pointer, args[1], _VECTOR)
@@ -153,6 +157,11 @@ else:
 
     @intrinsic
     def gather_dot(typingctx, indices, data, begin, end, column_of, tile, out, offset):
+        require(
+            "gather_dot", indices=(indices, 1, INT32), data=(data, 1, FLOAT32),
+            column_of=(column_of, 1, INT32), tile=(tile, 2, FLOAT32), out=(out, 2, FLOAT32),
+        )  # fmt: skip
+
         def codegen(context, builder, signature, args):
             kinds = signature.args
             p_indices, p_data, p_column, p_tile, p_out = (
@@ -183,6 +192,10 @@ else:
         kind = ir.VectorType(_F32, lanes)
 
         def typer(typingctx, x, row, panel, lane, out, out_row, width):
+            require(
+                "panel_dot", x=(x, 2, FLOAT32), panel=(panel, 2, FLOAT32), out=(out, 2, FLOAT32)
+            )
+
             def codegen(context, builder, signature, args):
                 kinds = signature.args
                 p_x, p_panel, p_out = (

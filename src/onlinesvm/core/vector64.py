@@ -29,6 +29,8 @@ else:
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array
 
+    from .layout import FLOAT64, INT32, require
+
     _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
     def _check_layout(*arrays):
@@ -76,7 +78,10 @@ else:
 
     @intrinsic
     def sparse_panel_dot(typingctx, indices, data, begin, end, panel, out):
-        _check_layout(indices, data, panel, out)
+        require(
+            "sparse_panel_dot", indices=(indices, 1, INT32), data=(data, 1, FLOAT64),
+            panel=(panel, 2, FLOAT64), out=(out, 1, FLOAT64),
+        )  # fmt: skip
 
         def codegen(context, builder, signature, args):
             kinds = signature.args
@@ -96,7 +101,10 @@ else:
 
     @intrinsic
     def dense_panel_dot(typingctx, row, panel, out):
-        _check_layout(row, panel, out)
+        require(
+            "dense_panel_dot",
+            row=(row, 1, FLOAT64), panel=(panel, 2, FLOAT64), out=(out, 1, FLOAT64),
+        )  # fmt: skip
 
         def codegen(context, builder, signature, args):
             kinds = signature.args

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import smo
+from .interrupts import checkpoint
 from .numerics import REORDERED_MATH, jit
 from .room import Room
 from .rows import Rows
@@ -220,9 +221,10 @@ def optimise(
     slots = np.flatnonzero(support.a.member[m, : support.n])
     problem = problem_of(support, m, slots)
     rows = support.rows().take(slots)
-    done = _descend(problem, kernel, rows, tol, megabytes, room or support.room)
-    support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
-    return done
+    try:
+        return _descend(problem, kernel, rows, tol, megabytes, room or support.room)
+    finally:  # also after Ctrl-C: the problem is consistent at every checkpoint
+        support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
 
 
 def _descend(
@@ -235,6 +237,7 @@ def _descend(
     keeper: RowKeeper | None = None
     before, tries = np.inf, 0
     while True:
+        checkpoint()
         up, down = problem.sides()
         gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
         if not gap > tol:
@@ -248,9 +251,11 @@ def _descend(
             part, start = problem.take(active), problem.alpha[active]
             goal = max(tol, gap * ASIDE)
             fewer = rows.take(active)
-            reached = _descend(part, kernel, fewer, goal, megabytes, room, level + 1)
-            problem.alpha[active], problem.grad[active] = part.alpha, part.grad
-            _catch_up(problem, kernel, rows, active, part.alpha - start)
+            try:
+                reached = _descend(part, kernel, fewer, goal, megabytes, room, level + 1)
+            finally:
+                problem.alpha[active], problem.grad[active] = part.alpha, part.grad
+                _catch_up(problem, kernel, rows, active, part.alpha - start)
             if not reached:
                 return False
             continue
@@ -299,6 +304,7 @@ def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float, room: 
     size = SET_SIZE if len(keeper.rows) < LARGE else LARGE_SET
     kept = np.empty(0, np.int64)
     for _ in range(_ROUNDS):
+        checkpoint()
         up, down = problem.sides()
         gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
         if not gap > tol:

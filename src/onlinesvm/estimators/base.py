@@ -6,8 +6,8 @@ A classifier hands examples to its *learner*, a class of the core with these ver
 ``add_label()``        one more label
 ``finish()``           the algorithm's finishing step, if it has one
 ``expansion()``        support rows, coefficients (machines, n), biases, slots
-``decide(rows)``       decision values (n, machines)
 ``keys(slots)``        the data-set numbers of support rows
+``labels(slots)``      their labels
 
 Everything that can be wrong with the input is found before the learner sees any of it.
 """
@@ -15,6 +15,8 @@ Everything that can be wrong with the input is found before the learner sees any
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -25,13 +27,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from ..core.compact import compact, restore
+from ..core.interrupts import Interruptible, checkpoint, interrupted
+from ..core.published import published
 from ..kernels import KERNEL_NAMES, Kernel, check_size, make_kernel
-from .interrupt import Interruptible
+from .checks import check_rows_and_labels
+from .fitted import FittedModel
 from .labels import LabelBook, unique_labels
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .weights import check_sample_weight, check_two_classes, class_weighted
+
+_ARRAYS = ("_original", "_centre")
 
 SPARSE_BELOW = 0.25
 """Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
@@ -49,7 +57,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -82,6 +90,14 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
         learner.finish()
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return state | {name: compact(state[name]) for name in _ARRAYS if name in state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        own = {name: restore(state[name]) for name in _ARRAYS if name in state}
+        super().__setstate__(state | own)
+
     # -- learning -------------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -103,27 +119,37 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self : object
             The fitted classifier. After Ctrl-C it is what was learned so far.
         """
-        before = dict(self.__dict__)
-        try:
-            X, y = self._check_examples(X, y, reset=True)
-            labels = unique_labels(y)
-            if len(labels) < 2:
-                raise ValueError(
-                    f"The number of classes has to be greater than one; got {len(labels)} class "
-                    f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
-                )
-            self._check_labels(len(labels))
-            self._settle(X, LabelBook(labels))
-            cost = self._cost(y, labels, sample_weight)
-            data = self._prepare(_with_cost(self._fresh(X, y, cost)))
-            check_two_classes(data.label, data.bound)
-            self._original, data = data.key, data._replace(key=np.arange(len(data.key)))
-            learner = self._make_learner(self._kernel, data.rows, len(labels))
-        except BaseException:
-            self.__dict__ = before
-            raise
-        self._train(learner, data, X, y, before)
+        with self._learning():
+            before = dict(self.__dict__)
+            try:
+                data, X, y = self._data_at_hand(X, y, sample_weight)
+                learner = self._make_learner(self._kernel, data.rows, len(self._book))
+            except BaseException:
+                self.__dict__ = before
+                raise
+            self._train(learner, data, X, y, before)
         return self
+
+    def _data_at_hand(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
+        """Everything that ``fit`` does before it learns: the examples, and X and y as checked."""
+        X, y = self._check_examples(X, y, reset=True)
+        checkpoint()
+        labels = unique_labels(y)
+        if len(labels) < 2:
+            raise ValueError(
+                f"The number of classes has to be greater than one; got {len(labels)} class "
+                f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
+            )
+        self._check_labels(len(labels))
+        self._settle(X, LabelBook(labels))
+        cost = self._cost(y, labels, sample_weight)
+        data = _with_cost(self._fresh(X, y, cost))
+        checkpoint()
+        data = self._prepare(data)
+        check_two_classes(data.label, data.bound)
+        checkpoint()
+        self._original = data.key
+        return data._replace(key=np.arange(len(data.key))), X, y
 
     def _train(self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any]) -> None:
         """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned."""
@@ -131,11 +157,10 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self._learner = learner
         progress = FitProgress(self, X, y, None)
         try:
-            with Interruptible() as interruptible:
-                for _ in self._run(learner, data, rng, progress):
-                    interruptible.check()
-                    if progress.stopped:
-                        break
+            for _ in self._run(learner, data, rng, progress):
+                checkpoint()
+                if progress.stopped:
+                    break
         except KeyboardInterrupt:
             raise
         except BaseException:
@@ -147,7 +172,8 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn examples of a stream, one row or many, in the order given.
 
-        A call with bad input changes nothing. Labels never seen before are welcome.
+        A call with bad input changes nothing. Labels never seen before are welcome. After Ctrl-C
+        the examples up to the last finished block are learned, the others are not.
 
         Parameters
         ----------
@@ -165,32 +191,40 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         self : object
             The classifier, which has learned the examples.
         """
-        before = dict(self.__dict__)
-        try:
-            if getattr(self, "kernel", None) == "precomputed":
-                raise ValueError(
-                    "kernel='precomputed' needs all examples at once: use fit, or pass the "
-                    "kernel as a function of two arrays."
-                )
-            first = not hasattr(self, "_learner")
-            X, y = self._check_examples(X, y, reset=first)
-            labels = unique_labels(y)
-            if classes is not None:
-                expected = unique_labels(np.asarray(classes))
-                LabelBook(labels).check(expected)
-                labels = np.union1d(labels, expected)
-            cost = self._cost(y, None, sample_weight)
-            if first:
-                self._settle(X, LabelBook())
-                self._original = np.empty(0, np.int64)
-            self._book.check(labels)
-            data = _with_cost(self._fresh(X, None, cost))
-            self._learn(data, y, cost, labels)
-        except BaseException as error:
-            if not isinstance(error, KeyboardInterrupt) or not hasattr(self, "_learner"):
-                self.__dict__ = before
-            raise
+        with self._learning():
+            before = dict(self.__dict__)
+            try:
+                self._learn(*self._stream_data(X, y, classes, sample_weight))
+            except BaseException as error:
+                if not isinstance(error, KeyboardInterrupt) or not hasattr(self, "_learner"):
+                    self.__dict__ = before
+                raise
         return self
+
+    def _stream_data(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any
+    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
+        """What ``partial_fit`` does before it learns: examples, y, weights, labels to know."""
+        if getattr(self, "kernel", None) == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' needs all examples at once: use fit, or pass the "
+                "kernel as a function of two arrays."
+            )
+        first = not hasattr(self, "_learner")
+        X, y = self._check_examples(X, y, reset=first)
+        labels = unique_labels(y)
+        if classes is not None:
+            expected = unique_labels(np.asarray(classes))
+            LabelBook(labels).check(expected)
+            labels = np.union1d(labels, expected)
+        cost = self._cost(y, None, sample_weight)
+        if first:
+            self._settle(X, LabelBook())
+            self._original = np.empty(0, np.int64)
+        self._book.check(labels)
+        data = _with_cost(self._fresh(X, None, cost))
+        checkpoint()
+        return data, y, cost, labels
 
     def _learn(self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray) -> None:
         """Hand validated examples to the learner."""
@@ -207,9 +241,13 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
                 learner = deepcopy(learner)
             for _ in range(len(fresh_labels)):
                 learner.add_label()
-        with Interruptible():
+        try:
             learner.learn(data)
-            self._learner, self._book, self._kernel = learner, book, learner.kernel
+        except KeyboardInterrupt:  # at a checkpoint, what was learned before it stays
+            if self._kernel.is_compiled or interrupted():
+                self._learner, self._book, self._kernel = learner, book, learner.kernel
+            raise
+        self._learner, self._book, self._kernel = learner, book, learner.kernel
 
     def finish(self) -> Any:
         """Run the algorithm's finishing step on what was learned; learning may go on after it.
@@ -220,7 +258,7 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             The classifier.
         """
         check_is_fitted(self)
-        with Interruptible():
+        with self._learning():
             done = self._learner.finish()
         if done is False:
             self._warn_of_tolerance()
@@ -236,12 +274,20 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
             stacklevel=3,
         )
 
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """Around whatever changes the model.
+
+        Ctrl-C waits for a checkpoint, other threads that learn wait for the end, and those that
+        predict use the model as it was before.
+        """
+        with Interruptible(), published(self).change(self._make_view):
+            yield
+
     # -- checks ---------------------------------------------------------------------------
 
     def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset
-        )
+        X, y = check_rows_and_labels(self, X, y, reset)
         if reset and getattr(self, "kernel", None) == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 "Precomputed matrix must be a square matrix: the kernel value of every pair of "
@@ -304,109 +350,6 @@ class OnlineKernelClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimato
         bound = getattr(self, "C", None)
         bound = cost * (1.0 if bound is None else float(bound))
         return Fresh(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
-
-    # -- prediction -----------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distance from the boundary, in units of the margin.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column a class.
-        """
-        check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        values = self._to_classes(self._learner.decide(self._rows(X)).T)
-        return values[0] if len(values) == 1 else values.T
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of each example.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        values = self.decision_function(X)
-        if len(self.classes_) == 1:
-            return np.repeat(self.classes_, len(values))
-        if values.ndim == 1:
-            return self.classes_[(values > 0).astype(int)]
-        return self.classes_[values.argmax(axis=1)]
-
-    def _to_classes(self, values: np.ndarray) -> np.ndarray:
-        """Machines in the order of ``classes_``; two classes: the second is positive."""
-        order = self._book.order()
-        if len(order) > 2:
-            return values[order]
-        return -values if len(order) == 2 and order[1] == 0 else values
-
-    # -- fitted attributes ----------------------------------------------------------------
-
-    def _fitted(self, name: str) -> Any:
-        if not hasattr(self, "_learner"):
-            raise AttributeError(
-                f"{type(self).__name__} has no {name} yet: call fit or partial_fit first."
-            )
-        return self._learner
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Labels known so far, sorted."""
-        self._fitted("classes_")
-        return self._book.classes
-
-    @property
-    def support_vectors_(self) -> Any:
-        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``."""
-        rows = self._fitted("support_vectors_").expansion()[0]
-        if self._kernel.name == "precomputed":
-            return np.empty((0, 0))
-        return rows.to_array(self._centre)
-
-    @property
-    def support_(self) -> np.ndarray:
-        """Numbers of the support vectors in the data given to ``fit``; -1 for a stream's."""
-        learner = self._fitted("support_")
-        keys = learner.keys(learner.expansion()[3])
-        return np.where(keys >= 0, self._original[keys], -1) if len(self._original) else keys
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Signed coefficients, one row a machine over all support vectors."""
-        return self._to_classes(self._fitted("dual_coef_").expansion()[1])
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Bias of each machine."""
-        return self._to_classes(self._fitted("intercept_").expansion()[2])
-
-    @property
-    def n_support_(self) -> np.ndarray:
-        """Support vectors of each class."""
-        learner = self._fitted("n_support_")
-        labels = learner.labels(learner.expansion()[3])
-        return np.bincount(labels, minlength=len(self._book))[self._book.order()]
-
-    @property
-    def n_kernel_evaluations_(self) -> int:
-        """Kernel values computed while learning."""
-        self._fitted("n_kernel_evaluations_")
-        return int(self._kernel.n_evaluations)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,12 +7,18 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg.blas import dnrm2
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.criteria import SELECTIONS
+from ..core.interrupts import Interruptible
+from ..core.published import published
 from ..kernels import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .stopping import RULES, EarlyStopping, hold_out
+
+_LONGEST = 1e19
+"""Rows of less length have a square within single precision."""
 
 
 class LASVMClassifier(OnlineKernelClassifier):
@@ -234,39 +240,67 @@ class LASVMClassifier(OnlineKernelClassifier):
             )
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> LASVMClassifier:
-        """Learn one example, trusting the caller: nothing is checked.
+        """Learn one example: as ``partial_fit`` with one row, in microseconds.
 
-        As ``partial_fit`` with one row, in microseconds: for streams of clean, dense input once
-        the model has seen its first examples.
+        For streams of dense input once the model has seen its first examples. Of scikit-learn's
+        checks it makes those that protect the model: the number of features, and that they are
+        finite. A call with bad input changes nothing.
 
         Parameters
         ----------
         x : array-like of shape (n_features,)
-            Features, all finite.
+            Features.
         y : label
             Label; a new one is welcome.
         sample_weight : float, default=1.0
-            Weight, positive.
+            Weight.
 
         Returns
         -------
         self : object
             The classifier, which has learned the example.
         """
-        learner = getattr(self, "_learner", None)
-        label = None if learner is None else self._book.numbers.get(y)
-        if learner is None or label is None or self.class_weight is not None or not self._fast:
-            return self.partial_fit(np.asarray(x)[None, :], [y], sample_weight=[sample_weight])
-        shifted = np.asarray(x) if self._centre is None else x - self._centre
+        x = np.asarray(x)
+        if x.ndim != 1:
+            raise ValueError(
+                f"learn_one takes one row of features, not an array of shape {x.shape}; use "
+                "partial_fit for several rows and for sparse ones."
+            )
+        state = published(self)
+        with Interruptible():
+            with state:
+                if self._learn_quickly(x, y, sample_weight, state):
+                    return self
+            return self.partial_fit(x[None, :], [y], sample_weight=[sample_weight])
+
+    def _learn_quickly(self, x: np.ndarray, y: Any, sample_weight: float, state: Any) -> bool:
+        """Learn a row that is in order; false where it needs a closer look, and all its checks."""
+        learner = self.__dict__.get("_learner")
+        if learner is None or self.class_weight is not None or not self._fast:
+            return False
+        try:
+            label = self._book.numbers.get(y)
+        except TypeError:  # cannot be a label
+            return False
+        if label is None or len(x) != self.n_features_in_ or x.dtype.kind not in "fiub":
+            return False
+        shifted = x if self._centre is None else x - self._centre
+        if not (0 < sample_weight < np.inf and dnrm2(shifted) < _LONGEST):
+            return False
         row = np.ascontiguousarray(shifted, np.float32)
         diagonal = 1.0
         if self._kernel.name != "rbf":
             from ..core.rows import Rows
 
             diagonal = self._kernel.diagonal(Rows.of(row[None, :]))[0]
+            if not np.isfinite(diagonal):
+                return False
+        state.version += 1
         if not learner.learn_one(row, label, self.C * sample_weight, diagonal):
-            return self.partial_fit(np.asarray(x)[None, :], [y], sample_weight=[sample_weight])
-        return self
+            return False
+        if state.waiting:
+            state.serve(self._make_view)
+        return True
 
     @property
     def _fast(self) -> bool:

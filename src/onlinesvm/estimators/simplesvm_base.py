@@ -25,9 +25,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..core.csr import canonical_csr, check_structure
 from ..kernels import make_kernel
 from .base import KERNEL_CONSTRAINTS
-from .csr import canonical_csr
 from .interrupt import Interruptible
 from .progress import CallbackSupportMixin, FitProgress
 
@@ -245,12 +245,14 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         """Good input, or one clear error; the estimator stays as it is."""
         target = object.__new__(type(self))
         target.__dict__.update(self.__dict__)
+        if sparse.issparse(X):
+            check_structure(X)
         checked = validate_data(
             target, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, **options
         )
         X, y = checked if isinstance(checked, tuple) else (checked, None)
         if sparse.issparse(X):
-            X = canonical_csr(X)
+            X = canonical_csr(X, copy=True)
         precomputed = getattr(self, "kernel", None) == "precomputed"
         if reset and precomputed and X.shape[0] != X.shape[1]:
             raise ValueError(

@@ -56,7 +56,9 @@ class EarlyStopping:
         return self.waited >= self.patience
 
     def _accuracy(self, learner: Any) -> float:
-        values = learner.decide(self.data.rows.take(self.held))
+        from ..core.model import model_of
+
+        values = model_of(learner).decide(learner.kernel, self.data.rows.take(self.held))
         found = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
         right = found == self.data.label[self.held]
         return float(np.average(right, weights=self.data.bound[self.held]))
@@ -67,9 +69,12 @@ def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
 
     The threshold is known to delta / 2 only: an example must be farther inside than that.
     """
+    from ..core.model import model_of
+
+    model = model_of(learner)
     margin = 1.0 - learner.support.a.delta.max() / 2
     for first in range(0, len(unseen), _CHUNK):
-        values = learner.decide(data.rows.take(unseen[first : first + _CHUNK]))
+        values = model.decide(learner.kernel, data.rows.take(unseen[first : first + _CHUNK]))
         if (distance(values) < margin).any():
             return True
     return False

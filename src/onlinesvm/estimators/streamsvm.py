@@ -169,22 +169,26 @@ class StreamSVMClassifier(OnlineKernelClassifier):
             )
         return data
 
+    def _more(self, learner: Any) -> dict[str, Any]:
+        return {"radius": learner.final()[2].copy(), "entered": learner.entered.copy()}
+
     @property
     def coef_(self) -> np.ndarray:
         """Weight vectors of the linear kernel."""
-        learner = self._fitted("coef_")
-        if self._kernel.name != "linear":
+        view = self._seen("coef_")
+        if view.settings._kernel.name != "linear":
             raise AttributeError("coef_ is only available with the linear kernel.")
-        return self._to_classes(learner.expansion()[0].to_array())
+        return view.to_classes(np.asarray(view.model.rows.to_array()))
 
     @property
     def radius_(self) -> np.ndarray:
         """Radius of each machine's ball."""
-        radius = self._fitted("radius_").final()[2]
-        order = self._book.order()
-        return radius[order] if len(order) > 2 else radius
+        view = self._seen("radius_")
+        radius: np.ndarray = view.more["radius"]
+        return radius[view.order] if len(view.order) > 2 else radius.copy()
 
     @property
     def n_support_(self) -> np.ndarray:
         """Examples of each class that entered a ball."""
-        return self._fitted("n_support_").entered[self._book.order()]
+        view = self._seen("n_support_")
+        return view.more["entered"][view.order]

@@ -1,0 +1,76 @@
+"""What a learner has learned, as prediction needs it: an expansion that owns its arrays.
+
+    f_m(x) = sum_s coef[m, s] k(x, x_s) + bias_m
+
+Learning never changes these arrays, so a model may be used while learning goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .interrupts import checkpoint
+from .rows import Rows, pack
+from .tiles import SparseRows
+
+_PART_WORK, _FUNCTION_WORK = 4_000_000_000, 30
+"""Multiplications between two looks at whether Ctrl-C has come: a fraction of a second. The kernel
+function counts as thirty of them."""
+
+_SLOW_PART = 1024
+"""Rows between two looks where the kernel is a Python function."""
+
+
+class Model(NamedTuple):
+    """Support vectors and their coefficients, one row a machine."""
+
+    rows: Rows
+    coef: np.ndarray
+    bias: np.ndarray
+    key: np.ndarray  # numbers of the rows in the data given to ``fit``, or -1
+    label: np.ndarray
+    unit_length: bool  # f is divided by the length of phi(x)
+
+    def decide(self, kernel: Any, rows: Rows) -> np.ndarray:
+        """Decision values, (n, machines). Does not count as training."""
+        kernel = replace(kernel)
+        values = product(kernel, rows, self.rows, self.coef) + self.bias
+        if self.unit_length and not (kernel.name == "precomputed" and rows.key is None):
+            length = np.sqrt(np.maximum(kernel.diagonal(rows), 0.0))
+            values /= np.where(length > 0, length, 1.0)[:, None]
+        return values
+
+
+def model_of(learner: Any) -> Model:
+    """A copy of what the learner has learned."""
+    rows, coef, bias, slots = learner.expansion()
+    key, label = learner.keys(slots), learner.labels(slots)
+    unit_length = getattr(learner, "normalize", False)
+    return Model(_owned(rows), coef.copy(), bias.copy(), key.copy(), label.copy(), unit_length)
+
+
+def _owned(rows: Rows) -> Rows:
+    """The rows in arrays of their own, without what others have in theirs."""
+    if isinstance(rows.values, SparseRows):
+        values: Any = SparseRows(*(array.copy() for array in pack(rows.values)))
+    else:
+        values = rows.values if rows.values.flags.owndata else rows.values.copy()
+    key = None if rows.key is None else rows.key.copy()
+    return Rows(values, rows.squares.copy(), rows.n_features, key)
+
+
+def product(kernel: Any, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
+    """``kernel.product`` in parts, between which Ctrl-C is heard. Nothing is changed by it."""
+    work = max(1, len(Z)) * (_FUNCTION_WORK + min(X.width(), Z.width()) + len(coef))
+    size = max(1, int(_PART_WORK / work)) if kernel.is_compiled else _SLOW_PART
+    if size >= len(X):
+        return kernel.product(X, Z, coef)
+    out = np.empty((len(X), len(coef)))
+    for first in range(0, len(X), size):
+        part = slice(first, first + size)
+        out[part] = kernel.product(X.take(part), Z, coef)
+        checkpoint()
+    return out

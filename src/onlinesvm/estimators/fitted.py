@@ -1,0 +1,142 @@
+"""Prediction and fitted attributes, all read from the model after the last call that has ended.
+
+What is returned belongs to the caller: writing into it changes no model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.interrupts import Interruptible
+from ..core.published import published
+from ..kernels import Kernel
+from .labels import LabelBook
+from .view import View, to_classes
+
+
+class FittedModel:
+    """What users see of a classifier that has learned."""
+
+    _kernel: Kernel
+    _book: LabelBook
+    _learner: Any
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the boundary, in units of the margin.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for ``classes_[1]`` with two classes, else one column a class.
+        """
+        check_is_fitted(self)
+        with Interruptible():
+            return self._view().decide(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each example.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        check_is_fitted(self)
+        with Interruptible():
+            return self._view().predict(X)
+
+    def _make_view(self) -> View | None:
+        return View(self) if hasattr(self, "_learner") else None
+
+    def _view(self) -> View:
+        """The model after the last call that has ended."""
+        view = published(self).get(self._make_view)
+        if view is None:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
+        return view
+
+    def _to_classes(self, values: np.ndarray) -> np.ndarray:
+        """Machines in the order of ``classes_``; two classes: the second is positive."""
+        return to_classes(values, self._book.order())
+
+    def _more(self, learner: Any) -> dict[str, Any]:
+        """What a view needs besides the model, for fitted attributes of a subclass."""
+        return {}
+
+    # -- fitted attributes ----------------------------------------------------------------
+
+    def _fitted(self, name: str) -> Any:
+        if not hasattr(self, "_learner"):
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} yet: call fit or partial_fit first."
+            )
+        return self._learner
+
+    def _seen(self, name: str) -> View:
+        """The view from which a fitted attribute is read."""
+        self._fitted(name)
+        with Interruptible():
+            return self._view()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_learner")
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels known so far, sorted."""
+        return self._seen("classes_").classes.copy()
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``."""
+        view = self._seen("support_vectors_")
+        if view.settings._kernel.name == "precomputed":
+            return np.empty((0, 0))
+        vectors = view.model.rows.to_array(view.settings._centre)
+        return vectors.copy() if sparse.issparse(vectors) else vectors
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Numbers of the support vectors in the data given to ``fit``; -1 for a stream's."""
+        view = self._seen("support_")
+        keys, original = view.model.key, view.settings._original
+        return np.where(keys >= 0, original[keys], -1) if len(original) else keys.copy()
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Signed coefficients, one row a machine over all support vectors."""
+        view = self._seen("dual_coef_")
+        return view.to_classes(view.model.coef)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Bias of each machine."""
+        view = self._seen("intercept_")
+        return view.to_classes(view.model.bias)
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Support vectors of each class."""
+        view = self._seen("n_support_")
+        return np.bincount(view.model.label, minlength=len(view.order))[view.order]
+
+    @property
+    def n_kernel_evaluations_(self) -> int:
+        """Kernel values computed while learning."""
+        self._fitted("n_kernel_evaluations_")
+        return int(self._kernel.n_evaluations)

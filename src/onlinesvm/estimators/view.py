@@ -1,0 +1,53 @@
+"""A classifier as it stood between two calls, for prediction and for the fitted attributes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .checks import check_rows
+
+
+class View:
+    """Settings, labels and model of one moment; what is learned afterwards does not change it.
+
+    Settings are those of the estimator: a copy of it without its learner, so that features,
+    kernel, labels and model always belong together.
+    """
+
+    def __init__(self, estimator: Any):
+        from ..core.model import model_of
+
+        self.settings = object.__new__(type(estimator))
+        self.settings.__dict__.update(vars(estimator))
+        self.model = model_of(self.settings.__dict__.pop("_learner"))
+        self.more: dict[str, Any] = estimator._more(estimator._learner)
+        self.classes: np.ndarray = self.settings._book.classes.copy()
+        self.order: np.ndarray = self.settings._book.order()
+
+    def decide(self, X: Any) -> np.ndarray:
+        """Decision values, (n,) or (n, classes)."""
+        rows = self.settings._rows(check_rows(self.settings, X))
+        values = self.to_classes(self.model.decide(self.settings._kernel, rows).T)
+        return values[0] if len(values) == 1 else values.T
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each example."""
+        values = self.decide(X)
+        if len(self.classes) == 1:
+            return np.repeat(self.classes, len(values))
+        if values.ndim == 1:
+            return self.classes[(values > 0).astype(int)]
+        return self.classes[values.argmax(axis=1)]
+
+    def to_classes(self, values: np.ndarray) -> np.ndarray:
+        """Machines in the order of ``classes``, a copy; two classes: the second is positive."""
+        return to_classes(values, self.order)
+
+
+def to_classes(values: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Machines (axis 0) in the order of the classes, a copy; two classes: the second is positive."""
+    if len(order) > 2:
+        return values[order]
+    return -values if len(order) == 2 and order[1] == 0 else values.copy()

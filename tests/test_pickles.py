@@ -1,0 +1,145 @@
+"""Pickles: small, exact, and able to learn on, also from a memory map."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.svm import SVC
+from test_gate import CSR, DENSE, every_own
+from test_stream_promises import make
+
+from onlinesvm import LASVMClassifier
+from onlinesvm.core.compact import Packed, compact, restore
+
+LABELS = np.random.default_rng(1).integers(3, size=DENSE.shape[0])
+
+
+def noisy(n=1500, d=20):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    return X, ((X[:, 0] + X[:, 1] ** 2 > 0.8) ^ (rng.random(n) < 0.2)).astype(int)
+
+
+@every_own
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("block_size", [1, 2048])
+def test_a_model_from_a_memory_map_learns_on(kind, tmp_path, block_size):
+    for X in (DENSE, CSR):
+        model = make(kind, block_size=block_size).fit(X, LABELS)
+        joblib.dump(model, tmp_path / "model")
+        mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+        np.testing.assert_array_equal(mapped.decision_function(X), model.decision_function(X))
+        twin = pickle.loads(pickle.dumps(model))
+        for each in (mapped, twin):
+            if hasattr(each, "learn_one") and X is DENSE:
+                each.learn_one(X[0], LABELS[0])
+            each.finish().partial_fit(X, (LABELS + 1) % 4).finish()  # with a new label
+        np.testing.assert_array_equal(mapped.decision_function(X), twin.decision_function(X))
+        assert mapped.n_kernel_evaluations_ == twin.n_kernel_evaluations_
+
+
+@every_own
+@pytest.mark.filterwarnings("ignore")
+def test_a_pickle_has_no_spare_room(kind):
+    """Rows in single precision, a few numbers for each row and machine, and what every one has."""
+    X, y = noisy(400, 60)
+    for rows, form in ((X, np.asarray), (np.where(abs(X) > 1, X, 0.0), sparse.csr_matrix)):
+        model = make(kind, kernel="rbf", gamma=0.02)
+        for k in range(0, 400, 10):
+            model.partial_fit(form(rows[k : k + 10]), y[k : k + 10])
+        learner = model._learner
+        store = next(part.store for part in held(learner) if hasattr(part, "store"))
+        used = 4 * 60 * store.n if form is np.asarray else 8 * store.rows().width() * store.n
+        balls = 3 * 32 * 32 * 8 + 8 * 32 * store.n if "StreamSVM" in kind.__name__ else 0
+        size = len(pickle.dumps(model))
+        assert size < used + 60 * store.n + balls + 3000
+        model.predict(form(rows))
+        assert len(pickle.dumps(model)) == size
+
+
+def held(learner):
+    """The learner, or the part of it that has the rows."""
+    return [learner, *(v for v in vars(learner).values() if hasattr(v, "__dict__"))]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+def test_smaller_than_svc(form):
+    """With all that is needed to learn on: gradients, and rows that are no support vectors yet."""
+    X, y = noisy()
+    X = form(np.where(abs(X) > 0.7, X, 0.0))
+    model, peer = LASVMClassifier(gamma=0.05).fit(X, y), SVC(gamma=0.05).fit(X, y)
+    per_vector = len(pickle.dumps(model)) / len(model.support_)
+    assert per_vector < 0.9 * len(pickle.dumps(peer)) / len(peer.support_)
+
+
+def test_smaller_than_svc_on_adult(data_dir):
+    from benchmarks.datasets import load
+
+    data = load("a9a")
+    model = LASVMClassifier(C=100, gamma=0.005, random_state=0).fit(data.X_train, data.y_train)
+    assert len(model.support_) > 9000
+    assert len(pickle.dumps(model)) < 2_400_000 / 4  # SVC: 2.4 MB
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_budget_perceptron_keeps_its_kernel_values_where_it_must():
+    """Left out of the pickle they are computed again, to the same bits and without counting."""
+    from onlinesvm import BudgetPerceptronClassifier
+
+    X, y = noisy()
+    model = BudgetPerceptronClassifier(budget=60, gamma=0.05).partial_fit(X[:500], y[:500])
+    assert len(pickle.dumps(model)) < 60 * (4 * 20 + 100) + 4000  # rows, and a little more
+    twins = [pickle.loads(pickle.dumps(model)), model]
+    for twin in twins:
+        twin.partial_fit(X[500:], y[500:])
+    np.testing.assert_array_equal(twins[0].decision_function(X), model.decision_function(X))
+    assert twins[0].n_kernel_evaluations_ == model.n_kernel_evaluations_
+    assert twins[0]._learner.a.gram.size > 0
+
+
+ARRAYS = {
+    "empty": np.empty((2, 0)),
+    "constant": np.full((3, 50), 0.1),
+    "minus zero": np.tile([0.0, -0.0, 1.0], 50),
+    "nan": np.tile([np.nan, 1.0, np.inf], 50),
+    "few": np.tile(np.float32([0.1, 0.2, 0.3]), 70).reshape(10, 21),
+    "many": np.random.default_rng(0).normal(size=(4, 100)),
+    "single": np.random.default_rng(0).normal(size=400).astype(np.float32).astype(np.float64),
+    "zeros": np.where(np.arange(999) % 7, 0.0, np.random.default_rng(0).normal(size=999)),
+    "truth": np.arange(101).reshape(1, 101) % 3 == 0,
+    "whole": np.arange(-5, 300),
+    "large": np.array([2**62, -(2**62)] * 50),
+    "late": np.concatenate([np.zeros(70_000), np.arange(70_000.0) + 0.1]),
+    "fortran": np.asfortranarray(np.arange(200.0).reshape(10, 20) / 3),
+    "text": np.array(["a", "bc"] * 50),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_come_back_to_the_last_bit(name):
+    array = ARRAYS[name]
+    made = compact({"a": [array, (array, 3)]})
+    found = restore(pickle.loads(pickle.dumps(made)))["a"]
+    for each in (found[0], found[1][0]):
+        assert (each.dtype, each.shape) == (array.dtype, array.shape)
+        assert each.tobytes() == np.ascontiguousarray(array).tobytes()
+        assert each.flags.writeable
+        assert each.flags.c_contiguous
+        assert not np.shares_memory(each, array)
+
+
+@given(st.lists(st.floats(width=64), min_size=64, max_size=90), st.booleans())
+def test_any_numbers_come_back(values, narrow):
+    array = np.array(values)
+    if narrow:
+        with np.errstate(all="ignore"):
+            array = array.astype(np.float32)
+    assert restore(compact(array)).tobytes() == array.tobytes()
+
+
+def test_small_arrays_stay_as_they_are():
+    assert not isinstance(compact(np.arange(10)), Packed)
