@@ -26,6 +26,7 @@ from sklearn.utils import check_array
 
 from .estimators.base import OnlineKernelClassifier
 from .estimators.checks import DTYPES, check_rows
+from .estimators.first_rows import stack
 from .estimators.labels import LabelBook, unique_labels
 
 _SHARED = ("X", "_fresh")
@@ -49,13 +50,6 @@ def make_pool(model: Any, X: Any, classes: np.ndarray | None, copy: bool = True)
     if isinstance(model, OnlineKernelClassifier):
         return KernelPool(model, X, classes, copy)
     return ArrayPool(X, classes, copy)
-
-
-def stack(first: Any, second: Any) -> Any:
-    """Rows of both."""
-    if sparse.issparse(first):
-        return sparse.vstack([first, second]).tocsr()
-    return np.concatenate([first, second.toarray() if sparse.issparse(second) else second])
 
 
 def _form(model: Any) -> tuple[Any, Any, bool]:
@@ -235,7 +229,7 @@ class KernelPool(Pool):
         _learn_everything(learner)
         y = np.array([label])
         labels = y if self.classes is None else np.union1d(self.classes, y)
-        model._learn(data, y, np.ones(1), labels)
+        model._learn(data, y, np.ones(1), labels, learner)
         if learner is None and isinstance(model._learner, LASVM):
             self._own = model._learner
             _learn_everything(self._own)

@@ -97,6 +97,7 @@ class SimpleSVM:
         )
         # Kept for the owner, whose models are published with their origin and labels.
         self.centre: Any = None
+        self.first_rows: Any = None  # of a stream, while gamma is not yet estimated for good
         self.labels: Any = None
         self.machines: list[Machine] = []
         self._start()

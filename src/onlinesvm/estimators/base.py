@@ -34,6 +34,7 @@ from ..core.interrupts import Interruptible, checkpoint, interrupted
 from ..core.published import published
 from ..kernels import KERNEL_NAMES, Kernel, check_size, make_kernel
 from .checks import check_rows_and_labels
+from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedModel
 from .labels import LabelBook, unique_labels
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
@@ -63,6 +64,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _kernel: Kernel
     _book: LabelBook
+    _first_rows: FirstRows | None = None
     _weighted = True  # whether the algorithm has a cost that weights can scale
 
     # -- for subclasses -------------------------------------------------------------------
@@ -148,7 +150,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         data = self._prepare(data)
         check_two_classes(data.label, data.bound)
         checkpoint()
-        self._original = data.key
+        self._original, self._first_rows = data.key, None
         return data._replace(key=np.arange(len(data.key))), X, y
 
     def _train(self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any]) -> None:
@@ -178,7 +180,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. The first call settles ``gamma="scale"`` for good.
+            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
         y : array-like of shape (n_samples,)
             Labels.
         classes : array-like of shape (n_classes,), default=None
@@ -193,10 +195,15 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         """
         with self._learning():
             before = dict(self.__dict__)
+            goes_on = "_learner" in before and self._first_rows is None
             try:
-                self._learn(*self._stream_data(X, y, classes, sample_weight))
+                data, y, cost, labels = self._stream_data(X, y, classes, sample_weight)
+                self._learn(data, y, cost, labels, before["_learner"] if goes_on else None)
             except BaseException as error:
-                if not isinstance(error, KeyboardInterrupt) or not hasattr(self, "_learner"):
+                interrupted_later = isinstance(error, KeyboardInterrupt) and (
+                    goes_on or self.__dict__.get("_learner") is not before.get("_learner")
+                )
+                if not interrupted_later:
                     self.__dict__ = before
                 raise
         return self
@@ -219,24 +226,36 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
             labels = np.union1d(labels, expected)
         cost = self._cost(y, None, sample_weight)
         if first:
-            self._settle(X, LabelBook())
-            self._original = np.empty(0, np.int64)
+            self._book, self._original = LabelBook(), np.empty(0, np.int64)
         self._book.check(labels)
+        if first or self._first_rows is not None:
+            X, y, cost = self._from_the_start(X, y, cost)
         data = _with_cost(self._fresh(X, None, cost))
         checkpoint()
         return data, y, cost, labels
 
-    def _learn(self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray) -> None:
-        """Hand validated examples to the learner."""
+    def _from_the_start(self, X: Any, y: np.ndarray, cost: np.ndarray) -> FirstRows:
+        """All rows of the stream so far, of which gamma is estimated; they are learned anew."""
+        rows = joined(self._first_rows, X, y, cost)
+        evaluations = self._kernel.n_evaluations if self._first_rows is not None else 0
+        self._settle(rows.X, self._book)
+        self._kernel.n_evaluations = evaluations
+        self._first_rows = rows.kept() if is_estimated(self) else None
+        return rows
+
+    def _learn(
+        self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray, learner: Any
+    ) -> None:
+        """Hand validated examples to the learner, or to a new one."""
         book = deepcopy(self._book)
         fresh_labels = book.missing(labels)
         book.add(fresh_labels)
         self._check_labels(len(book))
         data = data._replace(label=book.encode(y[cost > 0]))
-        learner = getattr(self, "_learner", None)
         if learner is None:
             learner = self._make_learner(self._kernel, data.rows, len(book))
         else:
+            self._first_rows = None
             if not self._kernel.is_compiled:  # a callable may fail half-way
                 learner = deepcopy(learner)
             for _ in range(len(fresh_labels)):
@@ -244,6 +263,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         try:
             learner.learn(data)
         except KeyboardInterrupt:  # at a checkpoint, what was learned before it stays
+            self._first_rows = None
             if self._kernel.is_compiled or interrupted():
                 self._learner, self._book, self._kernel = learner, book, learner.kernel
             raise

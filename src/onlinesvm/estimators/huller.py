@@ -177,9 +177,11 @@ class HullerClassifier(OnlineKernelClassifier):
             )
         return super()._cost(y, labels, sample_weight)
 
-    def _learn(self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray) -> None:
-        was_stuck = hasattr(self, "_learner") and self._learner.stuck
-        super()._learn(data, y, cost, labels)
+    def _learn(
+        self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray, learner: Any
+    ) -> None:
+        was_stuck = learner is not None and learner.stuck
+        super()._learn(data, y, cost, labels, learner)
         if self._learner.stuck and not was_stuck:
             self._warn_touching(stacklevel=5)
 

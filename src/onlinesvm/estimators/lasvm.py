@@ -276,7 +276,9 @@ class LASVMClassifier(OnlineKernelClassifier):
     def _learn_quickly(self, x: np.ndarray, y: Any, sample_weight: float, state: Any) -> bool:
         """Learn a row that is in order; false where it needs a closer look, and all its checks."""
         learner = self.__dict__.get("_learner")
-        if learner is None or self.class_weight is not None or not self._fast:
+        if learner is None or self._first_rows is not None:
+            return False
+        if self.class_weight is not None or not self._fast:
             return False
         try:
             label = self._book.numbers.get(y)

@@ -75,7 +75,7 @@ class PerceptronBase(OnlineKernelClassifier):
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. The first call settles ``gamma="scale"`` for good.
+            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
         y : array-like of shape (n_samples,)
             Labels.
         classes : array-like of shape (n_classes,), default=None

@@ -221,7 +221,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples, one or many. The first call settles ``gamma="scale"`` for good.
+            Examples, one or many. ``gamma="scale"`` is estimated from the first 100 rows.
         y : array-like of shape (n_samples,)
             Labels; new ones are welcome.
         classes : array-like of shape (n_classes,), default=None
@@ -250,7 +250,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             target = book.encode(data.y)
             if kept is None:
                 self._check_nu(target, weight, book)
-                self._learn_all(data, target, weight, book)
+                self._learn_first(data, target, weight, book)
             else:
                 every = np.append(kept.target, target), np.append(kept.weight, weight)
                 self._check_nu(*every, book)

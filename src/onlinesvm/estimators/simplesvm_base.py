@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core.csr import canonical_csr, check_structure
 from ..kernels import make_kernel
 from .base import KERNEL_CONSTRAINTS
+from .first_rows import FirstRows, is_estimated, joined
 from .interrupt import Interruptible
 from .progress import CallbackSupportMixin, FitProgress
 
@@ -73,8 +74,21 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
 
     # -- learning -------------------------------------------------------------------------
 
-    def _learn_all(
+    def _learn_first(
         self, data: Checked, target: np.ndarray, weight: np.ndarray, labels: Any = None
+    ) -> None:
+        """The first examples of a stream, or all of them so far, from scratch."""
+        rows = FirstRows(data.X, target, weight)
+        first_rows = rows.kept() if is_estimated(self) else None
+        self._learn_all(data, target, weight, labels, first_rows)
+
+    def _learn_all(
+        self,
+        data: Checked,
+        target: np.ndarray,
+        weight: np.ndarray,
+        labels: Any = None,
+        first_rows: FirstRows | None = None,
     ) -> None:
         """A data set at hand, from scratch, with progress by sweep.
 
@@ -88,7 +102,7 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         with Interruptible() as interruptible:
             options = self._options()
             learner = SimpleSVM(rows, target, weight, self._task(labels), options, features)
-            learner.centre, learner.labels = centre, labels
+            learner.centre, learner.labels, learner.first_rows = centre, labels, first_rows
             progress = FitProgress(self, data.X, data.y, None)
             copies = _Copies()
             try:
@@ -137,6 +151,10 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
                 "a function of two arrays."
             )
         learner = self._learner.copy()
+        if learner.first_rows is not None:
+            rows = joined(learner.first_rows, data.X, target, weight)
+            self._learn_first(Checked(rows.X, rows.y, data.features), rows.y, rows.weight, labels)
+            return
         learner.task, learner.labels = self._task(labels), labels
         rows = _rows(data.X, learner.rows.kernel, learner.centre, own=True)
         self._replace_by(learner, lambda: learner.learn(rows, target, weight))
@@ -204,6 +222,7 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         self._check_forget(gone)
         with self._atomic():
             learner = self._learner.copy()
+            learner.first_rows = None
             self._replace_by(learner, lambda: learner.forget(gone))
         return self
 

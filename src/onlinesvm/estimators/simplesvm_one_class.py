@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -143,7 +144,7 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         self : object
             The fitted estimator. After Ctrl-C it is what was learned so far.
         """
-        return self._learn(X, sample_weight, True)
+        return self._learn(X, sample_weight, self._learn_all)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SimpleSVMOneClass:
@@ -163,14 +164,15 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         self : object
             The estimator.
         """
-        return self._learn(X, sample_weight, not hasattr(self, "_learner"))
+        return self._learn(
+            X, sample_weight, self._learn_more if hasattr(self, "_learner") else self._learn_first
+        )
 
-    def _learn(self, X: Any, sample_weight: Any, first: bool) -> SimpleSVMOneClass:
+    def _learn(self, X: Any, sample_weight: Any, learn: Callable[..., None]) -> SimpleSVMOneClass:
         with self._atomic():
-            data = self._check_X(X, "no_validation", first)
+            data = self._check_X(X, "no_validation", learn != self._learn_more)
             weight = check_sample_weight(sample_weight, data.X)
             target = np.zeros(data.X.shape[0])
-            learn = self._learn_all if first else self._learn_more
             learn(data, target, weight)
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -146,7 +147,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         self : object
             The fitted regressor. After Ctrl-C it is what was learned so far.
         """
-        return self._learn(X, y, sample_weight, True)
+        return self._learn(X, y, sample_weight, self._learn_all)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimpleSVMRegressor:
@@ -166,13 +167,19 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         self : object
             The regressor.
         """
-        return self._learn(X, y, sample_weight, not hasattr(self, "_learner"))
+        return self._learn(
+            X,
+            y,
+            sample_weight,
+            self._learn_more if hasattr(self, "_learner") else self._learn_first,
+        )
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, first: bool) -> SimpleSVMRegressor:
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, learn: Callable[..., None]
+    ) -> SimpleSVMRegressor:
         with self._atomic():
-            data = self._check_X(X, y, first, y_numeric=True)
+            data = self._check_X(X, y, learn != self._learn_more, y_numeric=True)
             weight = check_sample_weight(sample_weight, data.X)
-            learn = self._learn_all if first else self._learn_more
             learn(data, np.array(data.y, np.float64), weight)
         return self
 
