@@ -617,7 +617,12 @@ def test_a_memory_mapped_model_goes_on_learning(kind, options, tmp_path):
 
 
 def test_pickles_hold_the_examples_and_little_else():
-    X, y = blobs(300, 10)
-    model = SimpleSVMClassifier(C=1e3).fit(X, y)
-    assert len(model._learner.machines[0].held) > 100
-    assert len(pickle.dumps(model)) < X.nbytes + 64 * len(X) + 6000
+    X, y = blobs(400, 10)
+    model = SimpleSVMClassifier(C=1e3, gamma=1.0).fit(X, y)
+    assert len(model._learner.machines[0].held) > 300
+    text = pickle.dumps(model)
+    assert len(text) < X.nbytes + 64 * len(X) + 6000  # its factor alone would be 720,000
+    twin = pickle.loads(text)
+    for each in (model, twin):
+        each.partial_fit(X[:3] + 0.1, y[:3]).forget([5, 6])
+    np.testing.assert_allclose(twin.decision_function(X), model.decision_function(X), atol=1e-9)

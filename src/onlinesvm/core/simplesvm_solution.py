@@ -32,6 +32,9 @@ from .simplesvm_state import (
     Work,
 )
 
+KEPT_MEMBERS = 256
+"""A file holds the factor of up to so many members, about 260 KB."""
+
 FEW = 16
 """Up to one in so many members may come or go before a factor made anew is cheaper."""
 
@@ -187,12 +190,27 @@ class Solution:
         return twin
 
     def __getstate__(self) -> dict[str, object]:
-        """Without the factor, which its members and their kernel values give again."""
+        """A small factor as its triangle; a large one is made again when learning goes on."""
+        w, m = self.w, int(self.w.counts[M])
         if self.primal:
             return self.__dict__
-        empty = self._empty_factor(0)
-        empty.border[:] = self.w.border
-        return {**self.__dict__, "w": empty}
+        if m > KEPT_MEMBERS:
+            empty = self._empty_factor(0)
+            empty.border[:] = w.border
+            return {**self.__dict__, "w": empty}
+        kept = w._replace(
+            U=w.U[:m, :m][np.triu_indices(m)], V=w.V[:, :m].copy(), member=w.member[:m].copy(),
+            line=w.line[:, :m].copy(),
+        )  # fmt: skip
+        return {**self.__dict__, "w": kept}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        if self.w.U.ndim == 1:
+            m = len(self.w.member)
+            U = np.zeros((m, m))
+            U[np.triu_indices(m)] = self.w.U
+            self.w = self.w._replace(U=U)
 
     # -- what the compiled loops see ----------------------------------------------------
 

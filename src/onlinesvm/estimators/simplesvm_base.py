@@ -93,7 +93,7 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         """A data set at hand, from scratch, with progress by sweep.
 
         After Ctrl-C the model is what the last sweep left; after a second Ctrl-C, which does not
-        wait for the end of a sweep, the copy that was made last.
+        wait for the end of a sweep, the copy that was made last, or as it was if there is none.
         """
         from ..core.simplesvm_learner import SimpleSVM
 
@@ -373,11 +373,11 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
 
 
 class _Copies:
-    """Copies of a learner at work, as often as they cost a tenth of its time."""
+    """Copies of a learner at work, as often as they cost a fiftieth of its time."""
 
     def __init__(self) -> None:
         self.copy: Any = None
-        self._next = 0.0
+        self._next = time.perf_counter() + 0.1  # less is soon learned again
 
     def of(self, learner: Any) -> Any:
         """The last copy, or a new one if that is due."""
@@ -385,7 +385,7 @@ class _Copies:
         if begin >= self._next:
             self.copy = learner.copy()
             end = time.perf_counter()
-            self._next = end + 10 * (end - begin)
+            self._next = end + 50 * (end - begin)
         return self.copy
 
 
