@@ -9,19 +9,22 @@ from __future__ import annotations
 from numba.core import types
 from numba.core.errors import TypingError
 
-FLOAT32, FLOAT64, INT32 = types.float32, types.float64, types.int32
+FLOAT32, FLOAT64 = (types.float32,), (types.float64,)
+INT32, INT = (types.int32,), (types.int32, types.int64)
 
 
 def require(where: str, **arrays: tuple) -> None:
-    """Each array, given as (its type, dimensions, dtype), must be C-contiguous and be like that."""
-    for name, (kind, dimensions, dtype) in arrays.items():
+    """Each array, given as (its type, dimensions, dtypes), must be C-contiguous and like that."""
+    for name, (kind, dimensions, dtypes) in arrays.items():
         good = (
             isinstance(kind, types.Array)
-            and (kind.ndim, kind.dtype, kind.layout) == (dimensions, dtype, "C")
+            and (kind.ndim, kind.layout) == (dimensions, "C")
+            and kind.dtype in dtypes
             and kind.aligned
         )
         if not good:
             raise TypingError(
-                f"{where}: {name} must be a C-contiguous array of {dtype} with {dimensions} "
+                f"{where}: {name} must be a C-contiguous array of "
+                f"{' or '.join(map(str, dtypes))} with {dimensions} "
                 f"dimension(s), not {kind}."
             )

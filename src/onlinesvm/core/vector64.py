@@ -29,7 +29,7 @@ else:
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array
 
-    from .layout import FLOAT64, INT32, require
+    from .layout import FLOAT64, INT, require
 
     _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
@@ -79,7 +79,7 @@ else:
     @intrinsic
     def sparse_panel_dot(typingctx, indices, data, begin, end, panel, out):
         require(
-            "sparse_panel_dot", indices=(indices, 1, INT32), data=(data, 1, FLOAT64),
+            "sparse_panel_dot", indices=(indices, 1, INT), data=(data, 1, FLOAT64),
             panel=(panel, 2, FLOAT64), out=(out, 1, FLOAT64),
         )  # fmt: skip
 
