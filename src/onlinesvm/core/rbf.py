@@ -27,7 +27,7 @@ import numpy as np
 
 from .apart import apart
 from .numerics import ORDERED_MATH, inner
-from .vector import LANES, bits_float, float_bits, panel_squares
+from .vector import LANES, bits_float, chunk_max, float_bits, panel_squares
 
 TOLERANCE = 7e-6
 """Largest error of a value from dot products; with the other roundings it stays below 1e-5."""
@@ -60,7 +60,7 @@ _LOWEST = np.float32(-126.0)
 @inner(fastmath=ORDERED_MATH)
 def exp2(power):
     """2**power for power <= 0: range reduction, a polynomial, the exponent's bits."""
-    power = min(max(power, _LOWEST), _ZERO)
+    power = max(min(power, _ZERO), _LOWEST)
     rounded = power + _ROUND
     f = power - (rounded - _ROUND)
     value = ((((_P5 * f + _P4) * f + _P3) * f + _P2) * f + _P1) * f + _ONE
@@ -163,6 +163,13 @@ def _sparse_square(X, i, Z, j):
     return total
 
 
+@inner(fastmath=ORDERED_MATH)
+def _near_row(row, x_sq, z_sq, scale):
+    """64 dot products that are enough become kernel values."""
+    for lane in range(LANES):
+        row[lane] = rbf(row[lane], x_sq, z_sq[lane], scale)
+
+
 @inner
 def _choose(powers, x_sq, z_sq, lanes, c, scale, limit, chosen):
     """List the lanes whose values do not stand."""
@@ -183,18 +190,19 @@ def _dense_low(Z_low, j0, lanes, panel):
 
 
 @inner
-def mend_dense(tile, first, last, X, X_low, x_sq, Z, Z_low, panel, j0, lanes, z_sq, most, gamma):
-    """Rows of dot products that ``_kernel_tile`` left become kernel values."""
+def rbf_dense(tile, first, last, X, X_low, x_sq, Z, Z_low, panel, j0, lanes, z_sq, gamma):
+    """Dot products of the rows first .. last become kernel values, by differences if need be."""
     apart()
     width, scale = X.shape[1], rbf_scale(gamma)
-    c, limit = rounding(width), far_limit(gamma, width)
+    c, limit, most = rounding(width), far_limit(gamma, width), chunk_max(z_sq, 0)
     powers, squares = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     chosen, none = np.empty(LANES, np.int64), np.zeros(width, np.float32)
     low_panel = np.zeros((0, LANES), np.float32)
     for i in range(first, last):
-        if x_sq[i] + most <= limit:
-            continue
         row, count = tile[i - first], 0
+        if x_sq[i] + most <= limit:
+            _near_row(row, x_sq[i], z_sq, scale)
+            continue
         if _powers(row, x_sq[i], z_sq, most, c, scale, lanes, powers):
             count = _choose(powers, x_sq[i], z_sq, lanes, c, scale, limit, chosen)
         x_low = X_low[i] if X_low.shape[0] else none
@@ -230,18 +238,19 @@ def _sparse_low(Z, j0, lanes, panel):
 
 
 @inner
-def mend_sparse(tile, first, last, X, x_sq, Z, n_features, panel, j0, lanes, z_sq, most, gamma):
-    """As ``mend_dense``, for sparse rows. ``panel``: row f + 1 is feature f, if it has as many."""
+def rbf_sparse(tile, first, last, X, x_sq, Z, n_features, panel, j0, lanes, z_sq, gamma):
+    """As ``rbf_dense``, for sparse rows. ``panel``: row f + 1 is feature f, if it has as many."""
     apart()
     scale, in_order = rbf_scale(gamma), panel.shape[0] == n_features + 1
-    c, limit = rounding(n_features), far_limit(gamma, n_features)
+    c, limit, most = rounding(n_features), far_limit(gamma, n_features), chunk_max(z_sq, 0)
     powers, squares = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
     chosen, dense = np.empty(LANES, np.int64), np.zeros((2, 0), np.float32)
     low_panel = np.zeros((0, LANES), np.float32)
     for i in range(first, last):
-        if x_sq[i] + most <= limit:
-            continue
         row, count = tile[i - first], 0
+        if x_sq[i] + most <= limit:
+            _near_row(row, x_sq[i], z_sq, scale)
+            continue
         if _powers(row, x_sq[i], z_sq, most, c, scale, lanes, powers):
             count = _choose(powers, x_sq[i], z_sq, lanes, c, scale, limit, chosen)
         at_once = in_order and count >= MANY

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .numerics import ORDERED_MATH, REORDERED_MATH, inner, jit
-from .rbf import far_limit, mend_dense, mend_sparse, rbf, rbf_scale
-from .vector import GROUP, GROUP_LANES, LANES, chunk_max, gather_dot, panel_dot, panel_dots
+from .rbf import rbf, rbf_dense, rbf_scale, rbf_sparse
+from .vector import GROUP, GROUP_LANES, LANES, gather_dot, panel_dot, panel_dots
 
 TILE_ROWS = 96
 """Rows of X in a tile; the tile and a panel of a hundred features fit the first cache."""
@@ -85,24 +85,17 @@ def kernel_row(dots, x_sq, z_sq, params):
 
 
 @inner(fastmath=ORDERED_MATH)
-def _kernel_tile(tile, first, last, x_sq, z_sq, most, params, limit):
-    """Dot products of the rows first .. last become kernel values: always all 64 lanes.
-
-    RBF: rows are left as they are, and counted, where x_sq + most is above ``limit``.
-    """
+def _kernel_tile(tile, first, last, x_sq, z_sq, params):
+    """Dot products of the rows first .. last become kernel values: always all 64 lanes."""
     if params.code != RBF:
         for i in range(first, last):
             kernel_row(tile[i - first], x_sq[i], z_sq, params)
-        return 0
-    scale, left = rbf_scale(params.gamma), 0
+        return
+    scale = rbf_scale(params.gamma)
     for i in range(first, last):
         square = x_sq[i]
-        if square + most > limit:
-            left += 1
-            continue
         for lane in range(LANES):
             tile[i - first, lane] = rbf(tile[i - first, lane], square, z_sq[lane], scale)
-    return left
 
 
 @inner
@@ -234,22 +227,21 @@ def dense_product(X, X_low, x_sq, Z, Z_low, z_sq, coef, params, far, first, last
     panel = _aligned(Z.shape[1])
     tile = _aligned(TILE_ROWS)
     squares = _aligned(1)[0]
-    limit = far_limit(params.gamma, X.shape[1])
     weights = np.empty((coef.shape[0], LANES))
     for j0 in range(0, Z.shape[0], LANES):
         j1 = min(j0 + LANES, Z.shape[0])
         dense_panel(Z, j0, j1, panel)
         _load_lanes(z_sq, j0, j1, squares)
-        most = chunk_max(squares, 0)
         for c in range(coef.shape[0]):
             _load_lanes(coef[c], j0, j1, weights[c])
         for i0 in range(first, last, TILE_ROWS):
             i1 = min(i0 + TILE_ROWS, last)
             _dense_tile(X, i0, i1, panel, j1 - j0, tile)
-            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
-            if far is not None and left:
-                mend_dense(
-                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares, most,
+            if far is None:
+                _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            else:
+                rbf_dense(
+                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares,
                     params.gamma,
                 )  # fmt: skip
             _weigh_tile(tile, i0, i1, weights, out)
@@ -264,20 +256,19 @@ def dense_block(X, X_low, x_sq, Z, Z_low, z_sq, mirrored, params, far, column, f
     panel = _aligned(Z.shape[1])
     tile = _aligned(TILE_ROWS)
     squares = _aligned(1)[0]
-    limit = far_limit(params.gamma, X.shape[1])
     for j0 in range(first // LANES * LANES if mirrored else 0, Z.shape[0], LANES):
         j1 = min(j0 + LANES, Z.shape[0])
         dense_panel(Z, j0, j1, panel)
         _load_lanes(z_sq, j0, j1, squares)
-        most = chunk_max(squares, 0)
         stop = min(last, j1) if mirrored else last
         for i0 in range(first, stop, TILE_ROWS):
             i1 = min(i0 + TILE_ROWS, stop)
             _dense_tile(X, i0, i1, panel, j1 - j0, tile)
-            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
-            if far is not None and left:
-                mend_dense(
-                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares, most,
+            if far is None:
+                _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            else:
+                rbf_dense(
+                    tile, i0, i1, X, X_low, x_sq, Z, Z_low, panel, j0, j1 - j0, squares,
                     params.gamma,
                 )  # fmt: skip
             _keep_tile(tile, i0, i1, j0, j1, mirrored, column, out)
@@ -371,23 +362,22 @@ def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, far, first, last,
     column_of = np.zeros(n_features, np.int32)
     tile = _aligned(SPARSE_ROWS)
     squares = _aligned(1)[0]
-    limit = far_limit(params.gamma, n_features)
     weights = np.empty((coef.shape[0], LANES))
     cuts = _cuts(X, first, last, n_features)
     for j0 in range(0, Z.begin.shape[0], LANES):
         j1 = min(j0 + LANES, Z.begin.shape[0])
         sparse_panel(Z, j0, j1, panel, column_of, used)
         _load_lanes(z_sq, j0, j1, squares)
-        most = chunk_max(squares, 0)
         for c in range(coef.shape[0]):
             _load_lanes(coef[c], j0, j1, weights[c])
         for i0 in range(first, last, SPARSE_ROWS):
             i1 = min(i0 + SPARSE_ROWS, last)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
-            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
-            if far is not None and left:
-                mend_sparse(
-                    tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares, most,
+            if far is None:
+                _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            else:
+                rbf_sparse(
+                    tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares,
                     params.gamma,
                 )  # fmt: skip
             _weigh_tile(tile, i0, i1, weights, out)
@@ -402,21 +392,20 @@ def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, far, column, fi
     column_of = np.zeros(n_features, np.int32)
     tile = _aligned(SPARSE_ROWS)
     squares = _aligned(1)[0]
-    limit = far_limit(params.gamma, n_features)
     cuts = _cuts(X, first, last, n_features)
     for j0 in range(first // LANES * LANES if mirrored else 0, Z.begin.shape[0], LANES):
         j1 = min(j0 + LANES, Z.begin.shape[0])
         sparse_panel(Z, j0, j1, panel, column_of, used)
         _load_lanes(z_sq, j0, j1, squares)
-        most = chunk_max(squares, 0)
         stop = min(last, j1) if mirrored else last
         for i0 in range(first, stop, SPARSE_ROWS):
             i1 = min(i0 + SPARSE_ROWS, stop)
             _sparse_tile(X, i0, i1, cuts, first, panel, column_of, tile)
-            left = _kernel_tile(tile, i0, i1, x_sq, squares, most, params, limit)
-            if far is not None and left:
-                mend_sparse(
-                    tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares, most,
+            if far is None:
+                _kernel_tile(tile, i0, i1, x_sq, squares, params)
+            else:
+                rbf_sparse(
+                    tile, i0, i1, X, x_sq, Z, n_features, panel, j0, j1 - j0, squares,
                     params.gamma,
                 )  # fmt: skip
             _keep_tile(tile, i0, i1, j0, j1, mirrored, column, out)
