@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..kernels import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 
-_MOST_EPOCHS, _MOST_SWEEPS = 1000, 1000
+_MOST_EPOCHS, _MOST_SWEEPS = 100, 1000
 
 _PROGRESS = 1e-9
 """An epoch that brings the hulls closer by less than this part is the last."""
