@@ -105,7 +105,7 @@ def test_a_first_row_of_zeros_is_no_harm():
 )
 def test_a_copy_in_between_goes_on_alike(model, duplicate):
     X, y = stream()
-    one = learn(clone(model), X[:30], y[:30], [1])
+    one = learn(fixed(model), X[:30], y[:30], [1])
     two = duplicate(one)
     values = [learn(m, X[30:], y[30:], [20, 90]).decision_function(X) for m in (one, two)]
     np.testing.assert_array_equal(*values)

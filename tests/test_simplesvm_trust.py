@@ -16,9 +16,9 @@ from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 from onlinesvm import SimpleSVMClassifier, SimpleSVMOneClass, SimpleSVMRegressor
 from onlinesvm.core import exact_kernels
+from onlinesvm.core.csr import canonical_csr
 from onlinesvm.core.exact_kernels import ExactRows
 from onlinesvm.core.kernel_store import KernelStore
-from onlinesvm.estimators.csr import canonical_csr
 from onlinesvm.kernels import make_kernel
 
 KINDS = [SimpleSVMClassifier, SimpleSVMRegressor, SimpleSVMOneClass]
@@ -157,7 +157,7 @@ def test_malformed_csr_is_refused(case):
         lambda: model.partial_fit(broken(case), y),
         lambda: model.predict(broken(case)),
     ):
-        with pytest.raises(ValueError, match="CSR matrix is not well formed"):
+        with pytest.raises(ValueError, match="sparse matrix is malformed"):
             call()
     np.testing.assert_array_equal(model.decision_function(good), before)
 

@@ -28,7 +28,7 @@ FEW = 8
 STREAM_REPROCESS = 20
 """Maximum number of REPROCESS after one PROCESS of a stream."""
 
-REPROCESS_STEPS = 20
+REPROCESS_STEPS = 100
 """Finishing as listed goes on for this many steps for each row, then by working sets."""
 
 MOST_FAILURES = 20

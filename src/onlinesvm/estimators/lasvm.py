@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg.blas import dnrm2
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.criteria import SELECTIONS
@@ -344,8 +346,16 @@ class LASVMClassifier(OnlineKernelClassifier):
         if converge:
             yield from progress.epoch("converge", learner.converge(data, slacks), None)
             done = learner.converged
+        self._tell_of_finish(done)
+
+    def _tell_of_finish(self, done: bool) -> None:
         if not done:
-            self._warn_of_tolerance()
+            warnings.warn(
+                f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
+                "allow no further progress. Use a larger tol or a smaller C, or scale the features.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _check_together(self) -> None:
         """Refuse settings that contradict each other."""
