@@ -8,15 +8,16 @@ is then off by at most
 
     k e exp(e),      e = gamma u c (|x|^2 + |z|^2),      c = 3 + 1.25 sqrt(w)
 
-(c is an upper end of what a million pairs show, x close to z, from 1 feature to 4,000; the bound
-with c = w + 2 is never met). Where that is less than ``TOLERANCE``, which is so for all pairs of
+(c is an upper end of what a million random pairs show, x close to z, from 1 feature to 4,000. Where
+one feature dominates a row of many, roundings reach up to twice as much; the bound with c = w + 2
+is never met). Where that is less than ``TOLERANCE``, which is so for all pairs of
 centred data at a usual gamma, and for pairs so far apart that k is zero, the value stands. Other
 pairs, few or many, are computed from the differences x_j - z_j. Which way a pair goes depends on
 its squared norms and dot product alone, and on both in the same manner: the value is the same to
 the last bit wherever it is computed.
 
-A row with gamma |x|^2 > ``FAR_ROW`` is far: it has lost digits that matter when it became float32. It has a
-second part, x = high + low, and (x_high - z_high) + (x_low - z_low) is right to single precision.
+A row with gamma |x|^2 > ``FAR_ROW`` is far: it lost digits that matter when it became float32. It
+has a second part, x = high + low, and (x_high - z_high) + (x_low - z_low) is right to single precision.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .numerics import ORDERED_MATH, inner
 from .vector import LANES, bits_float, chunk_max, float_bits, panel_squares
 
 TOLERANCE = 9e-6
-"""Largest error of a value from dot products; with the other roundings it stays below 1e-5."""
+"""Largest error of a value from dot products, by the formula above; see there for its limits."""
 
 FAR_ROW = 1024.0
 """gamma |x|^2 up to which float32 is enough for a row: rounding it moves no value by more than
