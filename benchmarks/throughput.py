@@ -70,7 +70,7 @@ class Floor:
     """
 
     def __init__(self, model: Any, X: np.ndarray):
-        from onlinesvm.core.rows import Rows
+        from onlinesvm.core.kernel.rows import Rows
 
         self.kernel, self.rows = replace(model._kernel), Rows.of(X, model._centre)
         self.held = Rows.of(model.support_vectors_, model._centre)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.active import ActiveLearner
-from onlinesvm.core import lasvm_pool
+from onlinesvm.core.lasvm import pool as lasvm_pool
 from onlinesvm.kernels import Kernel
 
 FORMS = {"dense": np.asarray, "sparse": sparse.csr_matrix}

@@ -7,8 +7,8 @@ from scipy import sparse
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.active import ActiveLearner
-from onlinesvm.core.lasvm_pool import PoolRows, row_cost
-from onlinesvm.core.rows import Rows
+from onlinesvm.core.kernel.rows import Rows
+from onlinesvm.core.lasvm.pool import PoolRows, row_cost
 from onlinesvm.kernels import make_kernel
 
 FORMS = {"dense": np.asarray, "sparse": sparse.csr_matrix}

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onlinesvm.core import cache
+from onlinesvm.core.kernel import cache
 
 FREE = cache.FREE
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core import lasvm_block, working_set
+from onlinesvm.core.lasvm import block as lasvm_block
+from onlinesvm.core.lasvm import working_set
 
 
 def waveform(n, seed=0):

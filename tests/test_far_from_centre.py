@@ -17,9 +17,9 @@ from sklearn.svm import SVC
 
 import onlinesvm
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.duplicates import first_equal
-from onlinesvm.core.lasvm_pool import PoolRows
-from onlinesvm.core.rows import Rows, RowStore
+from onlinesvm.core.kernel.rows import Rows, RowStore
+from onlinesvm.core.lasvm.duplicates import first_equal
+from onlinesvm.core.lasvm.pool import PoolRows
 from onlinesvm.kernels import Kernel
 
 SENTINEL = -999999.0

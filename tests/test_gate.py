@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from test_stream_promises import ONLINE, make, one_by_one
 
 from onlinesvm import ActiveLearner, LASVMClassifier
-from onlinesvm.core.csr import canonical_csr, check_structure
+from onlinesvm.core.kernel.csr import canonical_csr, check_structure
 from onlinesvm.core.numerics import JIT_DISABLED
 from onlinesvm.estimators.base import OnlineKernelClassifier
 
@@ -369,7 +369,7 @@ def test_intrinsics_refuse_other_layouts():
     import numba
     from numba.core.errors import TypingError
 
-    from onlinesvm.core import vector, vector64
+    from onlinesvm.core.kernel import vector, vector64
 
     single, double = np.zeros((6, 64), np.float32), np.zeros((6, 32))
     whole = np.zeros(8, np.int32)

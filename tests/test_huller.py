@@ -14,11 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from onlinesvm.core.huller import NN, NP, PP, N
-from onlinesvm.core.huller_learner import Huller
+from onlinesvm.core.huller.learner import Huller
+from onlinesvm.core.huller.steps import NN, NP, PP, N
+from onlinesvm.core.kernel.rows import Rows
+from onlinesvm.core.lasvm.support import Fresh
 from onlinesvm.core.model import model_of
-from onlinesvm.core.rows import Rows
-from onlinesvm.core.support import Fresh
 from onlinesvm.estimators.huller import HullerClassifier
 from onlinesvm.kernels import Kernel
 

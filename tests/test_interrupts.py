@@ -14,8 +14,8 @@ from interrupting import KINDS, check, check_support, make_stream, trial, trials
 from sklearn.metrics.pairwise import rbf_kernel
 
 from onlinesvm import ActiveLearner, LASVMClassifier
-from onlinesvm.core import working_set
 from onlinesvm.core.interrupts import Interruptible, checkpoint
+from onlinesvm.core.lasvm import working_set
 from onlinesvm.core.numerics import JIT_DISABLED
 
 X, y = make_stream()
@@ -285,7 +285,7 @@ def test_ctrl_c_while_a_loop_is_compiled(verb, monkeypatch):
     import numba
     from numba.core import event
 
-    from onlinesvm.core import rows
+    from onlinesvm.core.kernel import rows
 
     class Strikes(event.Listener):
         def on_start(self, _):

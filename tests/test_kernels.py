@@ -12,8 +12,8 @@ from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.room import Room
-from onlinesvm.core.rows import Rows
+from onlinesvm.core.kernel.buffers import Room
+from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.kernels import KERNEL_NAMES, Kernel, make_kernel
 
 KERNELS = {

@@ -7,10 +7,10 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core import lasvm_block
-from onlinesvm.core.lasvm_learner import LASVM
-from onlinesvm.core.rows import Rows
-from onlinesvm.core.support import Fresh
+from onlinesvm.core.kernel.rows import Rows
+from onlinesvm.core.lasvm import block as lasvm_block
+from onlinesvm.core.lasvm.learner import LASVM
+from onlinesvm.core.lasvm.support import Fresh
 from onlinesvm.kernels import Kernel
 
 

@@ -9,7 +9,11 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core import budget, cache, lasvm, lasvm_learner, lasvm_steps, support
+from onlinesvm.core.kernel import cache
+from onlinesvm.core.lasvm import budget, support
+from onlinesvm.core.lasvm import learner as lasvm_learner
+from onlinesvm.core.lasvm import listing as lasvm
+from onlinesvm.core.lasvm import steps as lasvm_steps
 from onlinesvm.kernels import Kernel
 
 TINY, AMPLE = 1e-6, 1.0  # MB: a handful of rows, and all of them

@@ -65,7 +65,7 @@ def test_equals_the_listing_after_every_example(cls, kernel):
 @plain_or_averaged
 @kernels
 def test_equals_the_listing_after_several_epochs(cls, kernel, monkeypatch):
-    from onlinesvm.core import sgd_learner
+    from onlinesvm.core.sgd import learner as sgd_learner
 
     monkeypatch.setattr(sgd_learner, "BLOCK", 7)
     X, y = problem(seed=1)
@@ -88,7 +88,7 @@ def test_equals_the_listing_after_several_epochs(cls, kernel, monkeypatch):
 def test_budget_equals_the_listing_after_every_example(
     kernel, labels, budget, margin, cache_size, monkeypatch
 ):
-    from onlinesvm.core import perceptron
+    from onlinesvm.core.sgd import perceptron
 
     if cache_size < 1:  # kernel values among support vectors are not kept
         monkeypatch.setattr(perceptron, "BLOCK", 1)

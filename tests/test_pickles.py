@@ -13,7 +13,7 @@ from test_gate import CSR, DENSE, every_own
 from test_stream_promises import make
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.compact import Packed, compact, restore
+from onlinesvm.core.state.compact import Packed, compact, restore
 
 LABELS = np.random.default_rng(1).integers(3, size=DENSE.shape[0])
 

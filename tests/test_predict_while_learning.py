@@ -9,7 +9,7 @@ from sklearn.datasets import make_blobs
 from test_stream_promises import ONLINE, make, one_by_one
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.published import Published
+from onlinesvm.core.state.published import Published
 from onlinesvm.estimators.base import OnlineKernelClassifier
 
 every_own = pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def test_equals_the_list_after_every_step_of_a_stream(case, kernel, averaging):
 @pytest.mark.parametrize("outputs", ["cached", "expansion"])
 def test_equals_the_list_after_every_epoch_and_block(case, kernel, outputs, monkeypatch):
     """Examples met again, in blocks smaller than the data set, every epoch."""
-    from onlinesvm.core import sgd_learner
+    from onlinesvm.core.sgd import learner as sgd_learner
 
     monkeypatch.setattr(sgd_learner, "BLOCK", 7)
     X, y = problem(seed=3)
@@ -130,7 +130,7 @@ def test_outputs_cached_and_from_the_expansion_agree(case):
 
 @cases
 def test_kept_columns_change_nothing(case, monkeypatch):
-    from onlinesvm.core import sgd_learner
+    from onlinesvm.core.sgd import learner as sgd_learner
 
     X, y = make_moons(1300, noise=0.2, random_state=0)
     model = make(case, C=2.0, epochs=3, random_state=0)[0]
@@ -350,7 +350,7 @@ def test_a_stream_of_one_class_predicts_that_class(cls):
 
 @family
 def test_interrupted_fit_is_usable(cls, monkeypatch):
-    from onlinesvm.core import sgd_learner
+    from onlinesvm.core.sgd import learner as sgd_learner
 
     monkeypatch.setattr(sgd_learner, "BLOCK", 32)
     X, y = make_moons(300, noise=0.2, random_state=0)

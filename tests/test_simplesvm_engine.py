@@ -8,17 +8,16 @@ from naive.simplesvm import NaiveSimpleSVM
 from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 
-from onlinesvm.core import factor
-from onlinesvm.core import simplesvm_problems as problems
-from onlinesvm.core.exact_kernels import ExactRows
-from onlinesvm.core.kernel_store import KernelStore
-from onlinesvm.core.lowrank import incomplete_cholesky
-from onlinesvm.core.simplesvm_approach import approach
-from onlinesvm.core.simplesvm_learner import Options, SimpleSVM
-from onlinesvm.core.simplesvm_machine import Machine, run
-from onlinesvm.core.simplesvm_solution import LowRankSource
-from onlinesvm.core.simplesvm_state import SINGULAR
-from onlinesvm.core.simplesvm_tasks import Classification
+from onlinesvm.core.kernel.exact import ExactRows
+from onlinesvm.core.simplesvm import factor, problems
+from onlinesvm.core.simplesvm.kernel_store import KernelStore
+from onlinesvm.core.simplesvm.learner import Options, SimpleSVM
+from onlinesvm.core.simplesvm.lowrank import incomplete_cholesky
+from onlinesvm.core.simplesvm.machine import Machine, run
+from onlinesvm.core.simplesvm.pair_steps import approach
+from onlinesvm.core.simplesvm.solution import LowRankSource
+from onlinesvm.core.simplesvm.state import SINGULAR
+from onlinesvm.core.simplesvm.tasks import Classification
 from onlinesvm.kernels import make_kernel
 
 

@@ -15,10 +15,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 from onlinesvm import SimpleSVMClassifier, SimpleSVMOneClass, SimpleSVMRegressor
-from onlinesvm.core import exact_kernels
-from onlinesvm.core.csr import canonical_csr
-from onlinesvm.core.exact_kernels import ExactRows
-from onlinesvm.core.kernel_store import KernelStore
+from onlinesvm.core.kernel import exact as exact_kernels
+from onlinesvm.core.kernel.csr import canonical_csr
+from onlinesvm.core.kernel.exact import ExactRows
+from onlinesvm.core.simplesvm.kernel_store import KernelStore
 from onlinesvm.kernels import make_kernel
 
 KINDS = [SimpleSVMClassifier, SimpleSVMRegressor, SimpleSVMOneClass]

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from onlinesvm.core import smo, working_set
-from onlinesvm.core.rows import Rows
-from onlinesvm.core.support import Fresh, Support
+from onlinesvm.core.kernel.rows import Rows
+from onlinesvm.core.lasvm import smo, working_set
+from onlinesvm.core.lasvm.support import Fresh, Support
 from onlinesvm.kernels import Kernel
 
 

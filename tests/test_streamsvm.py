@@ -13,9 +13,9 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from onlinesvm.core.enclose import enclose
-from onlinesvm.core.rows import Rows
-from onlinesvm.core.streamsvm import N
+from onlinesvm.core.kernel.rows import Rows
+from onlinesvm.core.streamsvm.balls import N
+from onlinesvm.core.streamsvm.enclosing_ball import enclose
 from onlinesvm.estimators.streamsvm import StreamSVMClassifier
 from onlinesvm.kernels import Kernel
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from naive.lockstep import dense
 from scipy import sparse
 
-from onlinesvm.core import rows as rows_module
-from onlinesvm.core.rows import Rows, RowStore, pack
-from onlinesvm.core.support import Fresh, Support
+from onlinesvm.core.kernel import rows as rows_module
+from onlinesvm.core.kernel.rows import Rows, RowStore, pack
+from onlinesvm.core.lasvm.support import Fresh, Support
 
 seeds = st.integers(0, 2**32 - 1)
 

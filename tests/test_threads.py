@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core import threads
-from onlinesvm.core.room import Room
+from onlinesvm.core.kernel.buffers import Room
 
 
 @pytest.mark.parametrize("triangle", [False, True])

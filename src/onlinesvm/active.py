@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from .answers import Answers
-from .core.criteria import distance
+from .core.lasvm.criteria import distance
 from .estimators.interrupt import Interruptible, checkpoint
 from .estimators.labels import unique_labels
 from .pipelines import is_fitted, take_apart

@@ -21,9 +21,9 @@ import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from .core.room import Room
-    from .core.rows import Rows
-    from .core.tiles import KernelParams
+    from .core.kernel.buffers import Room
+    from .core.kernel.rows import Rows
+    from .core.kernel.tiles import KernelParams
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
@@ -64,8 +64,8 @@ class Kernel:
     @property
     def params(self) -> KernelParams:
         """The kernel as compiled loops take it."""
-        from .core.rbf import LARGEST_GAMMA
-        from .core.tiles import KernelCode, KernelParams
+        from .core.kernel.rbf import LARGEST_GAMMA
+        from .core.kernel.tiles import KernelCode, KernelParams
 
         # An infinite one would make NaN of a dot product of zero.
         gamma, coef0 = (
@@ -77,14 +77,14 @@ class Kernel:
     @property
     def far(self) -> float:
         """|x|^2 above which a row needs more digits than single precision has (``core.rbf``)."""
-        from .core.rbf import FAR_ROW
+        from .core.kernel.rbf import FAR_ROW
 
         gamma = np.float64(self.params.gamma if self.name == "rbf" else 0.0)
         return FAR_ROW / gamma if gamma > 0.0 else np.float64(np.inf)
 
     def dot_error(self, X: Rows, Z: Rows) -> float:
         """Bound on the relative error of values k(x, z) that dot products alone give."""
-        from .core.rbf import dot_rounding
+        from .core.kernel.rbf import dot_rounding
 
         if self.name != "rbf" or not len(X) or not len(Z):
             return 0.0
@@ -96,7 +96,7 @@ class Kernel:
 
         None is another type, and leads to tiles that are compiled without them.
         """
-        from .core.rbf import TOLERANCE
+        from .core.kernel.rbf import TOLERANCE
 
         if not self.met_far:
             self.met_far = bool(self.dot_error(X, Z) > 0.99 * TOLERANCE)
@@ -143,7 +143,7 @@ class Kernel:
         self, X: Rows, Z: Rows, out: np.ndarray, column: int
     ) -> Callable[[int, int], None]:
         """What computes some rows of a block into the columns from ``column`` on; counts it."""
-        from .core import tiles
+        from .core.kernel import tiles
 
         mirrored = X is Z
         self.n_evaluations += len(X) * (len(X) + 1) // 2 if mirrored else len(X) * len(Z)
@@ -169,7 +169,7 @@ class Kernel:
                 part = slice(a, a + _CHUNK_ROWS)
                 out[part] = self.block(X.take(part), Z).astype(np.float64) @ coef.T
             return out
-        from .core import tiles
+        from .core.kernel import tiles
 
         self.n_evaluations += len(X) * len(Z)
         coef, far = np.ascontiguousarray(coef, np.float64), self._differences(X, Z)

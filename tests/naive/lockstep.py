@@ -8,9 +8,9 @@ its twin because a rounding made another pair the most violating one.
 import numpy as np
 
 from naive.lasvm import NaiveOneVsRest
-from onlinesvm.core.lasvm_learner import LASVM
-from onlinesvm.core.rows import Rows
-from onlinesvm.core.support import Fresh
+from onlinesvm.core.kernel.rows import Rows
+from onlinesvm.core.lasvm.learner import LASVM
+from onlinesvm.core.lasvm.support import Fresh
 from onlinesvm.kernels import Kernel
 
 

@@ -139,7 +139,7 @@ def draw(
     folder: Path, seed: int, learners: list[Learner], references: list[Result]
 ) -> tuple[Path, Path]:
     """Draw both pictures."""
-    from . import plots
+    from ..cli import plots
 
     curve, boundary = folder / "learning-curve.png", folder / "boundary.png"
     plots.learning_curves(learners, references, curve)

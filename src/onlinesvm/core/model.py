@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .interrupts import checkpoint
-from .rows import Rows, pack
-from .tiles import SparseRows
+from .kernel.rows import Rows, pack
+from .kernel.tiles import SparseRows
 
 _PART_WORK, _FUNCTION_WORK = 4_000_000_000, 30
 """Multiplications between two looks at whether Ctrl-C has come: a fraction of a second. The kernel

@@ -27,9 +27,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.compact import compact, restore
 from ..core.interrupts import Interruptible, checkpoint, interrupted
-from ..core.published import published
+from ..core.state.compact import compact, restore
+from ..core.state.published import published
 from ..kernels import KERNEL_NAMES, Kernel, check_size, make_kernel
 from .checks import check_rows_and_labels
 from .first_rows import FirstRows, is_estimated, joined
@@ -329,12 +329,12 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         )
         self._centre, self._sparse = None, self._packs or not dense
         if self._kernel.ignores_shift:
-            from ..core.centre import centre_of
+            from ..core.kernel.centre import centre_of
 
             self._centre = centre_of(X, self._kernel.gamma, self._sparse)
 
     def _rows(self, X: Any, key: np.ndarray | None = None) -> Any:
-        from ..core.rows import Rows
+        from ..core.kernel.rows import Rows
 
         far = self._kernel.far
         if self._packs and not sparse.issparse(X):
@@ -347,7 +347,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         return rows
 
     def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
-        from ..core.support import Fresh
+        from ..core.lasvm.support import Fresh
 
         n = X.shape[0]
         number = np.arange(n)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from ..core.csr import canonical_csr, check_structure
+from ..core.kernel.csr import canonical_csr, check_structure
 
 DTYPES = [np.float64, np.float32]
 

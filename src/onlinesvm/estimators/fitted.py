@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.interrupts import Interruptible
-from ..core.published import published
+from ..core.state.published import published
 from ..kernels import Kernel
 from .labels import LabelBook
 from .view import View, to_classes

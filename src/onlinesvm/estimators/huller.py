@@ -161,7 +161,7 @@ class HullerClassifier(OnlineKernelClassifier):
         self.random_state = random_state
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        from ..core.huller_learner import Huller
+        from ..core.huller.learner import Huller
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(

@@ -12,9 +12,9 @@ from scipy.linalg.blas import dnrm2
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..core.criteria import SELECTIONS
 from ..core.interrupts import Interruptible
-from ..core.published import published
+from ..core.lasvm.criteria import SELECTIONS
+from ..core.state.published import published
 from ..kernels import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .stopping import RULES, EarlyStopping, hold_out
@@ -224,10 +224,10 @@ class LASVMClassifier(OnlineKernelClassifier):
             "delta_max": np.inf if self.delta_max is None else float(self.delta_max),
         }
         if self.selection == "random":
-            from ..core.lasvm_learner import LASVM
+            from ..core.lasvm.learner import LASVM
 
             return LASVM(kernel, rows, n_labels, **settings)
-        from ..core.lasvm_selection import SelectiveLASVM
+        from ..core.lasvm.selection import SelectiveLASVM
 
         return SelectiveLASVM(
             kernel, rows, n_labels, selection=self.selection, sample_size=self.sample_size,
@@ -294,7 +294,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         row = np.ascontiguousarray(shifted, np.float32)
         diagonal = 1.0
         if self._kernel.name != "rbf":
-            from ..core.rows import Rows
+            from ..core.kernel.rows import Rows
 
             diagonal = self._kernel.diagonal(Rows.of(row[None, :]))[0]
             if not np.isfinite(diagonal):
@@ -312,7 +312,7 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     def _prepare(self, data: Any) -> Any:
         """Copies of an example count as one of greater cost, except where the listing rules."""
-        from ..core.duplicates import merge_duplicates
+        from ..core.lasvm.duplicates import merge_duplicates
 
         listed = self.block_size == 1 or self.budget is not None
         return data if listed or self.kernel == "precomputed" else merge_duplicates(data)
@@ -405,7 +405,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         self, learner: Any, data: Any, rng: np.random.RandomState, enough: EarlyStopping
     ) -> Iterator[Any]:
         """Examples as the criterion wants them (section 4.3)."""
-        from ..core.lasvm_selection import Urn
+        from ..core.lasvm.selection import Urn
 
         weight = data.bound.copy()
         weight[enough.held] = 0.0

@@ -91,8 +91,8 @@ class PerceptronBase(OnlineKernelClassifier):
         return super().partial_fit(X, y, classes, **refused)
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        from ..core.sgd import PERCEPTRON
-        from ..core.sgd_learner import ExpansionLearner
+        from ..core.sgd.learner import ExpansionLearner
+        from ..core.sgd.steps import PERCEPTRON
 
         return ExpansionLearner(kernel, rows, n_labels, rule=PERCEPTRON, average=self._averages)
 
@@ -383,7 +383,7 @@ class BudgetPerceptronClassifier(PerceptronBase):
         self.cache_size = cache_size
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        from ..core.perceptron import BudgetPerceptron
+        from ..core.sgd.perceptron import BudgetPerceptron
 
         return BudgetPerceptron(
             kernel, rows, n_labels, budget=self.budget, margin=self.margin,

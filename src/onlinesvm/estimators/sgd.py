@@ -60,8 +60,8 @@ class StochasticGradientClassifier(OnlineKernelClassifier):
         self.random_state = random_state
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        from ..core import sgd
-        from ..core.sgd_learner import ExpansionLearner
+        from ..core.sgd import steps as sgd
+        from ..core.sgd.learner import ExpansionLearner
 
         return ExpansionLearner(
             kernel, rows, n_labels, rule=getattr(sgd, self._rule),

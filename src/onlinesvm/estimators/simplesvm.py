@@ -281,7 +281,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             )
 
     def _task(self, labels: Any) -> Any:
-        from ..core.simplesvm_tasks import Classification
+        from ..core.simplesvm.tasks import Classification
 
         return Classification(self.margin, float(self.C), self.nu, len(labels))
 

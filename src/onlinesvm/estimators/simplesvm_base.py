@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.csr import canonical_csr, check_structure
+from ..core.kernel.csr import canonical_csr, check_structure
 from ..kernels import make_kernel
 from .base import KERNEL_CONSTRAINTS
 from .first_rows import FirstRows, is_estimated, joined
@@ -95,7 +95,7 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         After Ctrl-C the model is what the last sweep left; after a second Ctrl-C, which does not
         wait for the end of a sweep, the copy that was made last, or as it was if there is none.
         """
-        from ..core.simplesvm_learner import SimpleSVM
+        from ..core.simplesvm.learner import SimpleSVM
 
         safe = None
         rows, centre, features = self._prepared(data.X)
@@ -133,7 +133,7 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
         return rows, centre, self._features(rows, centre)
 
     def _options(self) -> Any:
-        from ..core.simplesvm_learner import Options
+        from ..core.simplesvm.learner import Options
 
         return Options(
             tol=self.tol, cache_size=self.cache_size, selection=self.selection,
@@ -284,7 +284,7 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
     def _features(self, rows: Any, centre: Any) -> Any:
         if self.low_rank is None:
             return None
-        from ..core.simplesvm_learner import Features
+        from ..core.simplesvm.learner import Features
 
         if self.low_rank == "linear":
             if self.kernel != "linear":
@@ -306,7 +306,7 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
 
     def _leave_one_out(self) -> tuple[np.ndarray, Any]:
         """Decision values of the kept examples, each by the model without it, and the learner."""
-        from ..core.simplesvm_leave import leave_one_out
+        from ..core.simplesvm.leave_one_out import leave_one_out
 
         check_is_fitted(self)
         learner = self._learner
@@ -393,7 +393,7 @@ def _rows(
     X: Any, kernel: Any, centre: Any, key: np.ndarray | None = None, own: bool = False
 ) -> Any:
     """Checked input as rows; ``own``: in memory that is not the user's."""
-    from ..core.exact_kernels import ExactRows
+    from ..core.kernel.exact import ExactRows
 
     if kernel.name == "precomputed" and sparse.issparse(X):
         X = X.toarray()

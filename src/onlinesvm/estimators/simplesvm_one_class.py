@@ -177,7 +177,7 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         return self
 
     def _task(self, labels: Any) -> Any:
-        from ..core.simplesvm_tasks import OneClass
+        from ..core.simplesvm.tasks import OneClass
 
         return OneClass(float(self.nu))
 

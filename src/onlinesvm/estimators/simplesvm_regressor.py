@@ -184,7 +184,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         return self
 
     def _task(self, labels: Any) -> Any:
-        from ..core.simplesvm_tasks import Regression
+        from ..core.simplesvm.tasks import Regression
 
         return Regression(float(self.C), float(self.epsilon))
 

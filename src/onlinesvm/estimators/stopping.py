@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.criteria import distance
+from ..core.lasvm.criteria import distance
 
 RULES = ("margin", "support", "score")
 

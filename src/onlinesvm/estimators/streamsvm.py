@@ -151,7 +151,7 @@ class StreamSVMClassifier(OnlineKernelClassifier):
         self.random_state = random_state
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        from ..core.streamsvm_learner import StreamSVM
+        from ..core.streamsvm.learner import StreamSVM
 
         return StreamSVM(
             kernel, rows, n_labels, n_balls=self.n_balls, together=self.merge == "all",

@@ -1,0 +1,384 @@
+"""The Huller's learner: rows shared by all machines, and a pair of hulls for each machine.
+
+    f(x) = 2 / |X_P - X_N|^2 ((X_P - X_N) x + (X_N X_N - X_P X_P) / 2)        (eq. 3, scaled)
+
+so that f = +1 and -1 on the margins: the hard-margin SVM's own scale. A block of fresh examples
+meets the stored rows in one kernel block; then each machine goes through it by itself, on the
+same values (``core/huller.py``). Each keeps the kernel values among its own support vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..interrupts import checkpoint
+from ..kernel.buffers import Room
+from ..kernel.cache import KernelCache, keep_row, make_cache, widen
+from ..kernel.rows import Rows, RowStore
+from ..lasvm.support import Fresh
+from ..model import product
+from ..state.compact import Compact
+from ..threads import over_rows, thread_count
+from . import steps as huller
+from .steps import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N
+
+LARGEST_BLOCK, SHARE = 256, 4
+"""A block has at most so many examples, and at most one for every SHARE rows held: their kernel values
+among themselves are then an eighth of all at most."""
+
+_BLOCK_VALUES = 8_000_000
+
+REFRESH = 16
+"""The scalars are computed anew after so many updates for each support vector."""
+
+AHEAD = 16
+"""When a kernel row is missing, the rows of so many updates to come are computed with it."""
+
+SETTLED = 0.25
+"""Sweeps end when none of their steps was due to more than this part of tol.
+
+Less than 1: a later step of the same sweep moves what an earlier one has put right.
+"""
+
+_PER_ROW = ("beta", "handle", "key", "ridge")
+
+
+def make_hulls(capacity: int) -> Hulls:
+    return Hulls(
+        beta=np.zeros(capacity),
+        handle=np.zeros(capacity, np.int64),
+        key=np.full(capacity, -1, np.int64),
+        ridge=np.zeros(capacity),
+        scalar=np.zeros(4),
+        state=np.zeros(9, np.int64),
+    )
+
+
+class Huller(Compact):
+    """State of the Huller and its verbs. Labels are 0, 1, ... in the order they were made known."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        like: Rows,
+        n_labels: int,
+        *,
+        slack: bool,
+        tol: float = 1e-3,
+        sweeps: int = 10,
+        cache_size: float = 200.0,
+        seed: int = 0,
+    ):
+        self.kernel, self.slack, self.tol = kernel, slack, tol
+        self.sweeps, self.cache_size = sweeps, cache_size
+        self.rng = np.random.default_rng(seed)
+        self.n_labels = n_labels
+        self.store, self.room = RowStore(like), Room()
+        self.key, self.label, self.ridge = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+        self.positive = [1] if n_labels <= 2 else list(range(n_labels))
+        self.hulls = [make_hulls(64) for _ in self.positive]
+        self.caches: list[KernelCache | None] = [None for _ in self.positive]
+
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"caches": [None] * len(self.hulls)}
+
+    def _in_use(self) -> dict[str, Any]:
+        hulls = [
+            h._replace(**{name: getattr(h, name)[: h.state[N]] for name in _PER_ROW})
+            for h in self.hulls
+        ]
+        return self._lasting() | {"hulls": hulls}
+
+    # -- labels ---------------------------------------------------------------------------
+
+    def add_label(self) -> None:
+        """One more label; X_N of its machine starts as the average of all rows held."""
+        self.n_labels += 1
+        if self.n_labels <= 2:
+            return
+        if self.n_labels == 3:
+            self.positive = [0, 1]
+            self.hulls = [_mirrored(self.hulls[0]), self.hulls[0]]
+        self.positive.append(self.n_labels - 1)
+        self.hulls.append(self._against_all())
+        self.caches = [None] * len(self.hulls)
+        self.refresh(len(self.hulls) - 1)
+
+    def _against_all(self) -> Hulls:
+        n = self.store.n
+        h = make_hulls(max(64, n))
+        if n:
+            h.beta[:n], h.handle[:n] = -1.0 / n, np.arange(n)
+            h.key[:n], h.ridge[:n] = self.key, self.ridge
+            h.state[N], h.state[huller.SEEDED_N] = n, huller.SEEDS
+        return h
+
+    # -- learning -------------------------------------------------------------------------
+
+    def learn(self, fresh: Fresh) -> None:
+        """Examples of a stream, in order."""
+        for _ in self._blocks(fresh, np.arange(len(fresh.rows)), np.empty(0, np.int64)):
+            pass
+
+    def epoch(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
+        """One pass over the data set; yields how many examples are done."""
+        slot_of = np.full(len(data.rows), -1)
+        slot_of[self.key] = np.arange(self.store.n)
+        yield from self._blocks(data, order, slot_of)
+
+    def _blocks(self, fresh: Fresh, order: np.ndarray, slot_of: np.ndarray) -> Iterator[int]:
+        first = 0
+        while first < len(order):
+            if first:
+                checkpoint()
+            n = self.store.n
+            largest = min(LARGEST_BLOCK, max(16, _BLOCK_VALUES // (n + 1)))
+            which = order[first : first + int(np.clip(n // SHARE, 1, largest))]
+            part = fresh.take(which)
+            self._learn_block(part, slot_of)
+            first += len(which)
+            yield first
+
+    def _learn_block(self, fresh: Fresh, slot_of: np.ndarray) -> None:
+        size, stored = len(fresh.rows), self.store.n
+        values = self.kernel.meet(fresh.rows, self.store.rows(), self.room)
+        handle = stored + np.arange(size)
+        if len(slot_of):  # a row that another machine holds already is not stored twice
+            known = slot_of[fresh.key]
+            handle = np.where(known >= 0, known, handle)
+        ridge = 1.0 / fresh.bound if self.slack else np.zeros(size)
+        picks = self.rng.random((size, len(self.hulls)))
+        blocks = []
+        for m in range(len(self.hulls)):
+            y = np.where(fresh.label == self.positive[m], 1.0, -1.0)
+            pick = np.ascontiguousarray(picks[:, m])
+            blocks.append(Block(values, handle, fresh.key, ridge, fresh.diagonal, y, pick))
+        self._run(blocks)
+        self._settle(fresh, ridge, slot_of)
+        for m, h in enumerate(self.hulls):
+            if h.state[STEPS] > REFRESH * (h.state[N] + 100):
+                self.refresh(m)
+
+    def _run(self, blocks: list[Block]) -> None:
+        """Fig. 4 over a block, for every machine; they know nothing of each other."""
+        for m, block in enumerate(blocks):
+            self._make_room(m, int(self.hulls[m].state[N]) + len(block.y))
+            self.hulls[m].state[[POSITION, PHASE]] = 0, huller.INSERT
+        done = [False] * len(blocks)
+
+        def go_on(first: int, last: int) -> None:
+            for m in range(first, last):
+                h = self.hulls[m]
+                row = np.empty(len(h.beta), np.float32)
+                done[m] = huller.online(h, self.caches[m], blocks[m], self.tol, row)
+
+        over_rows(go_on, len(blocks), thread_count(self.kernel.n_jobs))
+        for m, block in enumerate(blocks):
+            while not done[m]:
+                h = self.hulls[m]
+                soon = block.pick[h.state[POSITION] :] * h.state[N]
+                self._fetch(m, soon.astype(np.int64), block.values)
+                go_on(m, m + 1)
+
+    def _make_room(self, m: int, needed: int) -> None:
+        h = self.hulls[m]
+        capacity = len(h.beta)
+        if needed > capacity:
+            more = max(needed, 2 * capacity) - capacity
+            capacity += more
+            h = h._replace(**{name: np.pad(getattr(h, name), (0, more)) for name in _PER_ROW})
+            self.hulls[m] = h
+        share, cache = self.cache_size / len(self.hulls), self.caches[m]
+        if cache is None:
+            self.caches[m] = make_cache(share, capacity)
+        elif len(cache.pages) < capacity:
+            self.caches[m] = widen(cache, share, capacity)
+
+    def _fetch(self, m: int, soon: np.ndarray, values: np.ndarray) -> None:
+        """Kernel rows of the support vector that is needed and of those that will be soon."""
+        h, cache = self.hulls[m], self.caches[m]
+        assert cache is not None
+        n, need = int(h.state[N]), int(h.state[NEED])
+        fits = len(cache.pool) // (2 * cache.table.shape[1])
+        _, where = np.unique(soon, return_index=True)
+        soon = soon[np.sort(where)]
+        others = soon[(cache.pages[soon] == 0) & (soon != need)]
+        slots = np.concatenate([[need], others[: min(AHEAD, fits) - 1]]).astype(np.int64)
+        for s, row in zip(slots, self._kernel_rows(h, slots, values)):
+            keep_row(cache, s, row, n, need)
+
+    def _kernel_rows(self, h: Hulls, slots: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """K of support vectors ``slots`` against all of the machine's; fresh ones have theirs."""
+        stored, rows = self.store.n, self.store.rows()
+        handle = h.handle[: h.state[N]]
+        own, old = handle[slots], handle < stored
+        out = np.empty((len(slots), len(handle)), np.float32)
+        for i, column in enumerate(own):
+            out[i] = values[column - stored, handle] if column >= stored else 0.0
+        mine = np.flatnonzero(own < stored)
+        if len(mine):
+            alone = len(self.hulls) == 1  # then nearly all stored rows are its own
+            against = rows if alone else rows.take(handle[old])
+            block = self.kernel.block(rows.take(own[mine]), against)
+            out[np.ix_(mine, old)] = block[:, handle[old]] if alone else block
+            out[np.ix_(mine, ~old)] = values[handle[~old] - stored][:, own[mine]].T
+        return out
+
+    def _settle(self, fresh: Fresh, ridge: np.ndarray, slot_of: np.ndarray) -> None:
+        """Store the fresh rows that some machine took, drop those that none holds any more."""
+        stored = self.store.n
+        used = np.zeros(stored + len(fresh.rows), bool)
+        for h in self.hulls:
+            used[h.handle[: h.state[N]]] = True
+        if used[:stored].all() and not used[stored:].any():
+            return
+        total = int(used.sum())
+        order = np.arange(total)
+        holes = np.flatnonzero(~used[:total] | (order >= stored))
+        spare = np.flatnonzero(used)
+        order[holes] = spare[(spare >= stored) | (spare >= total)]
+        place = np.zeros(len(used), np.int64)
+        place[order] = np.arange(total)
+        for h in self.hulls:
+            h.handle[: h.state[N]] = place[h.handle[: h.state[N]]]
+        if len(slot_of):
+            slot_of[self.key] = -1
+        self.store.rearrange(order, fresh.rows)
+        self.key = np.concatenate([self.key, fresh.key])[order]
+        self.label = np.concatenate([self.label, fresh.label])[order]
+        self.ridge = np.concatenate([self.ridge, ridge])[order]
+        if len(slot_of):
+            slot_of[self.key] = np.arange(total)
+
+    # -- drift, and the finishing step ----------------------------------------------------
+
+    def refresh(self, m: int) -> np.ndarray:
+        """The scalars anew from the coefficients; returns every support vector's X_P x, X_N x."""
+        self._make_room(m, int(self.hulls[m].state[N]))
+        h = self.hulls[m]
+        n = int(h.state[N])
+        beta = h.beta[:n]
+        for side in (beta > 0, beta < 0):
+            beta[side] /= abs(beta[side].sum()) if side.any() else 1.0
+        parts = np.stack([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
+        dots = np.empty((2, n))
+        if not huller.project_all(h, self.caches[m], dots):
+            rows = self.store.rows().take(h.handle[:n])
+            dots = self.kernel.product(rows, rows, parts).T + parts * h.ridge[:n]
+        h.scalar[PP], h.scalar[NP] = parts[0] @ dots[0], parts[0] @ dots[1]
+        h.scalar[NN], h.state[STEPS] = parts[1] @ dots[1], 0
+        return dots
+
+    def finish(self, sweeps: int | None = None) -> bool:
+        """UPDATE every support vector in turn, up to ``sweeps`` times; then fresh scalars.
+
+        Returns whether all support vectors are then on their margins, well within tol.
+        """
+        sweeps, settled = self.sweeps if sweeps is None else sweeps, True
+        nothing = np.empty((0, self.store.n), np.float32)
+        try:
+            for m in range(len(self.hulls)):
+                self._sweep(m, sweeps, nothing)
+                settled &= bool(self.hulls[m].scalar[WORST] <= SETTLED * self.tol)
+        finally:  # also after Ctrl-C
+            self._settle(self._no_rows(), np.empty(0), np.empty(0, np.int64))
+        return settled
+
+    def _sweep(self, m: int, sweeps: int, nothing: np.ndarray) -> None:
+        """The finishing step of machine m."""
+        self._make_room(m, int(self.hulls[m].state[N]))
+        h = self.hulls[m]
+        h.scalar[WORST] = np.inf if _is_ready(h) else 0.0
+        try:
+            for _ in range(sweeps if _is_ready(h) else 0):
+                h.state[POSITION], h.scalar[WORST] = h.state[N] - 1, 0.0
+                while not huller.sweep(h, self.caches[m]):
+                    checkpoint()
+                    soon = np.arange(h.state[POSITION], -1, -1)[: 4 * AHEAD]
+                    self._fetch(m, soon, nothing)
+                if h.scalar[WORST] <= SETTLED * self.tol or h.state[STUCK]:
+                    break
+                checkpoint()
+        finally:
+            self.refresh(m)
+
+    def _no_rows(self) -> Fresh:
+        none = np.empty(0, np.int64)
+        return Fresh(self.store.rows().take(slice(0, 0)), none, none, none, none)
+
+    def distance(self) -> float:
+        """sum over machines of |X_P - X_N|^2, what learning makes smaller."""
+        return sum(_distance(h) for h in self.hulls)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the hulls of some machine have met: it learns no more."""
+        return any(h.state[STUCK] for h in self.hulls)
+
+    def separates(self) -> bool:
+        """Whether every machine's hyperplane has its own support vectors on their sides."""
+        for m, h in enumerate(self.hulls):
+            if h.state[STUCK]:
+                return False
+            if not _is_ready(h):
+                continue
+            beta, dots = h.beta[: h.state[N]], self.refresh(m)
+            side = dots[0] - dots[1] + (h.scalar[NN] - h.scalar[PP]) / 2
+            if (side * np.sign(beta) <= 0).any():
+                return False
+        return True
+
+    def largest_violation(self, data: Fresh) -> float:
+        """max (1 - y f(x)) over a data set and all machines; 0 at the exact solution."""
+        vectors, coef, bias, _ = self.expansion()
+        values = product(self.kernel, data.rows, vectors, coef) + bias
+        for m, h in enumerate(self.hulls):  # a training point has its own axis
+            n = h.state[N]
+            scale = 2.0 / _distance(h)
+            values[h.key[:n], m] += scale * h.beta[:n] * h.ridge[:n]
+        y = np.where(data.label[:, None] == np.array(self.positive), 1.0, -1.0)
+        return float((1.0 - y * values).max())
+
+    # -- what was learned -----------------------------------------------------------------
+
+    def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        """Support vectors, their coefficients (machines, n), the biases, and the slots."""
+        coef = np.zeros((len(self.hulls), self.store.n))
+        bias = np.zeros(len(self.hulls))
+        for m, h in enumerate(self.hulls):
+            beta = h.beta[: h.state[N]]
+            if _is_ready(h):
+                scale = 2.0 / _distance(h)
+                coef[m, h.handle[: h.state[N]]] = scale * beta
+                bias[m] = scale * (h.scalar[NN] - h.scalar[PP]) / 2
+            else:  # one class seen: that class
+                bias[m] = 1.0 if (beta > 0).any() else -1.0
+        return self.store.rows(), coef, bias, np.arange(self.store.n)
+
+    def keys(self, slots: np.ndarray) -> np.ndarray:
+        return self.key[slots]
+
+    def labels(self, slots: np.ndarray) -> np.ndarray:
+        return self.label[slots]
+
+
+def _is_ready(h: Hulls) -> bool:
+    """Whether both classes have a support vector."""
+    beta = h.beta[: h.state[N]]
+    return bool((beta > 0).any() and (beta < 0).any())
+
+
+def _distance(h: Hulls) -> float:
+    return float(h.scalar[PP] - 2.0 * h.scalar[NP] + h.scalar[NN])
+
+
+def _mirrored(h: Hulls) -> Hulls:
+    """The same hulls, seen from the other class."""
+    copy = Hulls(*(array.copy() for array in h))
+    copy.beta[:] = -h.beta
+    copy.scalar[[PP, NN]] = h.scalar[[NN, PP]]
+    copy.state[[huller.SEEDED_N, huller.SEEDED_P]] = h.state[[huller.SEEDED_P, huller.SEEDED_N]]
+    return copy

@@ -1,0 +1,1 @@
+"""Kernels, the rows they work on, and the memory of their values."""

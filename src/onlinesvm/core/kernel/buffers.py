@@ -1,0 +1,61 @@
+"""Memory that is used again, for the kernel values of blocks and working sets.
+
+The system hands out fresh memory page by page and clears each page first, which takes as long as
+to compute the kernel values that go there. What a learner needs for a moment, again and again, it
+takes from here. Contents are never kept: a copy or a pickle of a room is an empty one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..lasvm import smo
+
+RESERVE = 4096 * 4096
+"""Values a working set's piece has place for at least; what is not used costs no memory."""
+
+
+class Room:
+    """One piece of memory for each level of nesting; grows to the largest ever asked for."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[int, np.ndarray] = {}
+        self._side: list[Room] = []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_pieces": {}, "_side": []}
+
+    def block(self, rows: int, columns: int, level: int = 0) -> np.ndarray:
+        """Room for so many values, good until the next call at the same level."""
+        known = self._pieces.get(level)
+        least = 0 if known is None else len(known) + len(known) // 2
+        return self._piece(rows * columns, least, level).reshape(rows, columns)
+
+    def square(self, n: int, level: int = 0) -> np.ndarray:
+        """The same for the kernel values of a working set: whole chunks, zero beyond column n."""
+        width = smo.padded(n)
+        K = self._piece(n * width, RESERVE, level).reshape(n, width)
+        K[:, n:] = 0.0
+        return K
+
+    def _piece(self, size: int, least: int, level: int) -> np.ndarray:
+        """``size`` values; where they do not fit yet, a new piece of ``least`` or more."""
+        piece = self._pieces.get(level)
+        if piece is None or len(piece) < size:
+            self._pieces.pop(level, None)  # before the larger one is there
+            del piece
+            piece = self._pieces[level] = np.empty(max(size, least), np.float32)
+        return piece[:size]
+
+    def side_rooms(self, count: int) -> list[Room]:
+        """Rooms for workers that work at the same time."""
+        while len(self._side) < count:
+            self._side.append(Room())
+        return self._side[:count]
+
+    def clear(self) -> None:
+        """Give the memory back."""
+        self._pieces.clear()
+        self._side.clear()

@@ -1,0 +1,1 @@
+"""LASVM: the listing, the block form, finishing, selection, pools."""

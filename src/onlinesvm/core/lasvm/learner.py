@@ -1,0 +1,464 @@
+"""The LASVM learner: a support set, a kernel, and what to do with the examples that come.
+
+``learn`` takes examples as a stream does, ``epoch`` passes over a data set at hand, ``finish``
+optimises what was collected (lasvm-2005, section 3.2, step 3), ``converge`` goes on until no
+example of the data set violates the optimality conditions by more than tau: the exact SVM.
+
+With ``block_size == 1`` the listing is followed to the letter (``core/lasvm.py``), else blocks of
+examples are learned at once (``core/lasvm_block.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..interrupts import checkpoint
+from ..kernel.cache import KernelCache, keep_row, make_cache, widen
+from ..kernel.rows import Rows
+from ..state.compact import Compact
+from . import block as lasvm_block
+from . import listing as lasvm
+from . import working_set
+from .support import NEED, PHASE, POSITION, STORED, Fresh, Support
+
+FEW = 8
+"""Streams that bring fewer examples than this at a time are learned one by one."""
+
+STREAM_REPROCESS = 20
+"""Maximum number of REPROCESS after one PROCESS of a stream."""
+
+REPROCESS_STEPS = 100
+"""Finishing as listed goes on for this many steps for each row, then by working sets."""
+
+MOST_FAILURES = 20
+"""Convergence is given up after this many optimisations that did not reach the tolerance."""
+
+_CHUNK_STEPS = 20_000
+"""REPROCESS steps of one compiled call."""
+
+_SINGLES = 256
+"""Examples between two signs of progress when they are learned one by one."""
+
+_FEWEST = 64
+"""Examples that are learned one by one before Ctrl-C is heard: fewer make no model."""
+
+_STEPS_AT_ONCE = 50_000_000
+"""REPROCESS steps times rows between two looks at whether Ctrl-C has come."""
+
+_NO_SLOTS = np.empty(0, np.int64)
+
+
+def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """``order`` with a few examples of each class at its beginning (step 1 of the listing)."""
+    by_label = np.argsort(label[order], kind="stable")
+    count = np.bincount(label[order])
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
+    seeds = np.sort(by_label[rank < lasvm.SEEDS])
+    return np.concatenate([order[seeds], np.delete(order, seeds)])
+
+
+class LASVM(Compact):
+    """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        like: Rows,
+        n_labels: int,
+        *,
+        tau: float = 1e-3,
+        cache_size: float = 200.0,
+        block_size: int = 2048,
+        budget: int | None = None,
+        delta_max: float = np.inf,
+    ):
+        self.kernel, self.tau, self.cache_size = kernel, tau, cache_size
+        self.block_size, self.budget, self.delta_max = block_size, budget, delta_max
+        self.n_labels = n_labels
+        self.seeds = np.full(n_labels, lasvm.SEEDS)
+        self.support = Support(like, [1] if n_labels <= 2 else list(range(n_labels)))
+        self.cache: KernelCache | None = None
+        self.converged = False
+        self._shallow = 0  # examples learned one by one since the last optimisation in depth
+        self._one: Any = None
+
+    @property
+    def singly(self) -> bool:
+        """Whether examples are learned one by one, as listed."""
+        return self.block_size == 1 or self.budget is not None
+
+    @property
+    def depth(self) -> tuple[float, float, int]:
+        """How far one example is optimised, one by one: delta_max, slack and most REPROCESS."""
+        if self.singly:
+            return self.delta_max, 0.0, lasvm.MOST_REPROCESS
+        if self.delta_max < np.inf:
+            return self.delta_max, lasvm_block.STREAM_SLACK, lasvm.MOST_REPROCESS
+        return lasvm_block.STREAM_DELTA, lasvm_block.STREAM_SLACK, STREAM_REPROCESS
+
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"cache": None, "_one": None}  # kernel values are computed again
+
+    # -- labels ---------------------------------------------------------------------------
+
+    def add_label(self) -> None:
+        """One more label; its machine starts with the present rows as counter-examples."""
+        self._one = None
+        if self.n_labels == 2:
+            self.support.split_classes()
+        self.n_labels += 1
+        if self.n_labels > 2:
+            self.support.add_machine(self.n_labels - 1)
+        self.seeds = np.append(self.seeds, lasvm.SEEDS)
+
+    # -- learning -------------------------------------------------------------------------
+
+    def learn(self, fresh: Fresh) -> None:
+        """Examples of a stream, in order."""
+        if self.singly or len(fresh.rows) < FEW:
+            self.learn_singly(fresh, _NO_SLOTS)
+            self._deepen(len(fresh.rows))
+            return
+        for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
+            if number:
+                checkpoint()
+            self._learn_block(part, lasvm_block.STREAM_SLACK)
+
+    def _deepen(self, count: int) -> None:
+        """After ``count`` more single examples of a stream: optimise in depth, now and then."""
+        self._shallow += count
+        if self.singly or self._shallow < max(FEW, self.support.n // FEW):
+            return
+        self._shallow = 0
+        if self._reduce_stream_delta():
+            lasvm_block.evict(self.support, lasvm_block.STREAM_SLACK)
+
+    def _reduce_stream_delta(self) -> bool:
+        """Optimise a stream's model whose delta is large. Returns whether it was."""
+        large = bool(
+            (self.support.started() & (self.support.a.delta > lasvm_block.STREAM_DELTA)).any()
+        )
+        if large:
+            self.finish(lasvm_block.STREAM_GOAL)
+        return large
+
+    def _parts(self, fresh: Fresh, order: np.ndarray) -> Iterator[Fresh]:
+        for first in range(0, len(order), self.block_size):
+            which = order[first : first + self.block_size]
+            yield fresh.take(which)
+
+    def _learn_block(self, fresh: Fresh, slack: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
+        self.cache = None
+        slot = self.support.slots(fresh.key)
+        slacks = lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
+        self._reduce_delta()
+        if slack == lasvm_block.STREAM_SLACK:
+            self._reduce_stream_delta()
+        return slacks, *lasvm_block.evict(self.support, slack)
+
+    def _reduce_delta(self) -> None:
+        """Section 3.5, for many examples at a time: optimise until delta < delta_max."""
+        if (self.support.a.delta >= self.delta_max).any():
+            self.finish(max(self.tau, 0.9 * self.delta_max))
+
+    def learn_singly(self, fresh: Fresh, slot_of: np.ndarray) -> None:
+        """PROCESS and REPROCESS for each example in turn."""
+        n, first = len(fresh.rows), 0
+        while first < n:
+            if first >= _FEWEST:
+                checkpoint()
+            size = int(np.clip(self.support.n // 32, 1, 128))
+            few = fresh.take(slice(first, first + size))
+            values = self.kernel.meet(few.rows, self.support.rows(), self.support.room)
+            self.learn_known(few, values, slot_of)
+            first += size
+
+    def learn_known(self, fresh: Fresh, values: np.ndarray, slot_of: np.ndarray) -> None:
+        """The same where kernel values are known: with the support set, then among themselves."""
+        support, n = self.support, self.support.n
+        self._make_room(n + len(fresh.rows))
+        a = support.a
+        a.column[:n] = a.handle[:n] = np.arange(n)
+        a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
+        joined = np.zeros(support.machines, bool)
+        block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, *self.depth)
+        limit = self.budget or 0
+        row = np.empty(n + len(fresh.rows), np.float32)
+        if lasvm.online(block, a, self.cache, self.tau, limit, row):
+            support.settle(fresh.rows)
+        else:
+            self._go_on(block, row, fresh.rows, limit)
+
+    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+        """One dense example of a stream, float32 and shifted like the others.
+
+        False: it, or a row that is held, needs a second part (``rbf``); nothing was done.
+        """
+        done = self.process_one(x, label, bound, diagonal)
+        if done:
+            self._deepen(1)
+        return done
+
+    def process_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+        """PROCESS and REPROCESS for one dense example, with a compiled kernel; as ``learn_one``."""
+        support, one = self.support, self._one
+        if support.store.has_second_parts():
+            return False
+        if one is None or not one.fits(support, self.cache):
+            one = self._prepare_one()
+        store = support.store
+        n = one.learn(x, label, bound, diagonal)
+        if n == -2:
+            return False
+        self._vectors = None
+        self.kernel.n_evaluations += store.n + 1
+        store.n = n
+        if n < 0:
+            store.n = int(support.a.count[STORED])
+            self._go_on(one.block, one.row, Rows.of(x[None, :]), self.budget or 0)
+        return True
+
+    def _prepare_one(self) -> Any:
+        """Bind the arrays that ``learn_one`` uses again and again."""
+        from .one import OneByOne
+
+        n = self.support.n
+        self._make_room(n + 9 if n + 9 <= len(self.support.a.label) else 2 * (n + 9))
+        assert self.cache is not None
+        self.support.store.reserve(len(self.support.a.label))
+        self._one = OneByOne(
+            self.support, self.cache, self.seeds, self.kernel.params, self.tau,
+            self.budget or 0, *self.depth,
+        )  # fmt: skip
+        return self._one
+
+    def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows, limit: int) -> None:
+        """Fetch the kernel rows that an interrupted pass asks for, until it is done."""
+        support = self.support
+        while True:
+            support.settle(fresh)
+            self._fetch_row(int(support.a.count[NEED]))
+            if lasvm.online(block, support.a, self.cache, self.tau, limit, row):
+                break
+        support.settle(fresh)
+
+    def _make_room(self, needed: int) -> None:
+        self.support.reserve(needed)
+        capacity = len(self.support.a.label)
+        if self.cache is None:
+            self.cache = make_cache(self.cache_size, capacity)
+        elif len(self.cache.pages) < capacity:
+            self.cache = widen(self.cache, self.cache_size, capacity)
+
+    def _fetch_row(self, s: int) -> None:
+        rows = self.support.rows()
+        row = self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
+        row[s] = self.support.a.diagonal[s]
+        keep_row(self.cache, s, row, self.support.n, -1)
+
+    # -- a data set at hand ---------------------------------------------------------------
+
+    def epoch(self, data: Fresh, order: np.ndarray, slacks: np.ndarray) -> Iterator[int]:
+        """One pass over the data set; yields how many examples are done.
+
+        ``slacks[m, i]`` is example i's last known y (g - b) for machine m, for a second look at
+        those turned away.
+        """
+        if self.support.n == 0:
+            order = seeds_first(order, data.label)
+        if self.singly:
+            yield from self._epoch_singly(data, order)
+            return
+        done = 0
+        for part in self._parts(data, order):
+            if done:
+                checkpoint()
+            done += len(part.rows)
+            slack, gone, gone_slack = self._learn_block(part, lasvm_block.SLACK)
+            slacks[:, part.key] = slack
+            slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
+            yield done
+
+    def _epoch_singly(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
+        slot_of = np.full(len(data.rows), -1)
+        slot_of[self.support.a.key[: self.support.n]] = np.arange(self.support.n)
+        for first in range(0, len(order), _SINGLES):
+            which = order[first : first + _SINGLES]
+            self.learn_singly(data.take(which), slot_of)
+            yield min(first + _SINGLES, len(order))
+
+    def n_steps(self, n: int) -> int:
+        """How often ``epoch`` yields for n examples."""
+        return -(-n // (_SINGLES if self.singly else self.block_size))
+
+    def second_look(self, data: Fresh, slacks: np.ndarray) -> None:
+        """Examples turned away near the margin are judged by the model as it is now.
+
+        One look is enough where examples came in random order. Where the first ones misled (sorted
+        rows, a class that came late), some of those turned away are misclassified by now: then
+        all are judged, until the model has stopped changing.
+        """
+        if self.singly:
+            return
+        self.finish(max(self.tau, lasvm_block.ROUGH))
+        gone, gone_slack = lasvm_block.evict(self.support, lasvm_block.SLACK)
+        slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
+        threshold = np.full(self.support.machines, lasvm_block.REENTER)
+        for _ in range(lasvm_block.LOOKS):
+            misled = self._is_misled(data, slacks)
+            reach = np.inf if misled else lasvm_block.NEAR
+            entered = self._enter(data, slacks, reach, threshold)
+            if not misled and (entered > 1.0).sum() <= lasvm_block.MISLED * self.support.n:
+                return
+            self.finish(max(self.tau, lasvm_block.ROUGH))
+
+    def _is_misled(self, data: Fresh, slacks: np.ndarray) -> bool:
+        """Whether some of the examples turned away far from the margin are misclassified now."""
+        for m in range(self.support.machines):
+            far = np.isfinite(slacks[m]) & (slacks[m] <= -lasvm_block.NEAR)
+            far[self.support.a.key[: self.support.n]] = False
+            which = np.flatnonzero(far)
+            sample = which[:: max(1, len(which) // lasvm_block.SAMPLE)]
+            if len(sample):
+                _, slack = lasvm_block.judge_alone(self.support, self.kernel, m, data, sample)
+                if (slack > 1.0).mean() > lasvm_block.MISLED:
+                    return True
+        return False
+
+    def _enter(
+        self, data: Fresh, slacks: np.ndarray, reach: float, threshold: np.ndarray
+    ) -> np.ndarray:
+        """Each machine scores the examples that are not its members, and admits those whose
+        slack exceeds ``threshold``. Returns the slacks with which they were admitted.
+
+        Examples that were farther out than ``reach`` are not scored.
+        """
+        self.cache = None
+        support, size = self.support, max(self.block_size, 2048)
+        joins, grad = np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
+        admitted = [np.empty(0)]
+        for m in range(support.machines):
+            near = slacks[m] > -reach if reach < np.inf else np.ones(slacks.shape[1], bool)
+            near[support.a.key[: support.n][support.a.member[m, : support.n]]] = False
+            which = np.flatnonzero(near)
+            for first in range(0, len(which), size):
+                checkpoint()
+                part = which[first : first + size]
+                grad[m, part], slack = lasvm_block.judge_alone(support, self.kernel, m, data, part)
+                joins[m, part] = slack > threshold[m]
+                slacks[m, part] = np.where(joins[m, part], -np.inf, slack)
+                admitted.append(slack[joins[m, part]])
+        which = np.flatnonzero(joins.any(axis=0))
+        if len(which):
+            slot = support.slots(data.key[which])
+            lasvm_block.join(support, data.take(which), slot, joins[:, which], grad[:, which])
+        return np.concatenate(admitted)
+
+    def converge(self, data: Fresh, slacks: np.ndarray) -> Iterator[int]:
+        """Admit violators and finish, until none is left; yields how many came in each time."""
+        self.converged, reach = False, lasvm_block.NEAR
+        done, failures = True, 0
+        while failures < MOST_FAILURES:
+            entered = len(self._admit_violators(data, slacks, reach))
+            if entered == 0 and reach == np.inf:
+                self.converged = done
+                return
+            reach = np.inf if entered == 0 else lasvm_block.NEAR
+            if entered:
+                done = self.finish()
+                failures += not done
+                yield entered
+
+    def _admit_violators(self, data: Fresh, slacks: np.ndarray, reach: float) -> np.ndarray:
+        """Bring in examples that may violate by more than tau, with S or with each other.
+
+        y = +1 violates with g_min = b - delta / 2, y = -1 with g_max: slack + delta / 2 > tau.
+        Two examples outside S violate with each other only if the slack of one exceeds tau / 2.
+        """
+        self.support.measure()
+        threshold = np.minimum(self.tau - self.support.a.delta / 2, self.tau / 2)
+        return self._enter(data, slacks, reach, threshold)
+
+    # -- finishing ------------------------------------------------------------------------
+
+    def finish(self, tol: float | None = None) -> bool:
+        """Optimise until delta <= tol (tau) for every machine. Returns whether all got there."""
+        tol = self.tau if tol is None else tol
+        if self.support.n == 0:
+            return True
+        if self.singly:
+            return all([self._finish_singly(m) for m in range(self.support.machines)])
+        self.cache = None
+        done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
+        self.support.measure()
+        if tol <= self.tau:
+            self.support.room.clear()
+        return done
+
+    def _finish_singly(self, m: int) -> bool:
+        """Step 3 of the listing. Evicted rows are gone from the store at once.
+
+        REPROCESS takes the pair that violates most, which can zig-zag for ever at a large C: after
+        some steps for each row, second-order steps on working sets go on.
+        """
+        support = self.support
+        self._make_room(support.n)
+        support.a.count[STORED] = support.n
+        support.a.handle[: support.n] = np.arange(support.n)
+        left = max(_CHUNK_STEPS, REPROCESS_STEPS * support.n)
+        while left > 0:
+            steps = min(left, max(100, _STEPS_AT_ONCE // (support.n + 1)))
+            state = lasvm.finish(m, support.a, self.cache, self.tau, 0.0, steps, _NO_SLOTS)
+            support.settle(support.rows())
+            checkpoint()
+            if state == 0:
+                return True
+            if state < 0:
+                self._fetch_row(int(support.a.count[NEED]))
+            else:
+                left -= steps
+        return self._finish_by_sets(m)
+
+    def _finish_by_sets(self, m: int) -> bool:
+        """Optimise machine m by working sets; then its rows at zero beyond the margin leave."""
+        support = self.support
+        done = working_set.optimise(support, self.kernel, m, self.tau, self.cache_size)
+        self.refresh()
+        support.measure()
+        lasvm_block.evict(support, max(0.0, float(support.a.delta[m]) / 2))
+        self.cache = None
+        return done
+
+    def refresh(self) -> None:
+        """Gradients anew from the coefficients: what drift there was is gone."""
+        support, a = self.support, self.support.a
+        rows, alpha, n = support.rows(), support.alpha(), support.n
+        used = np.flatnonzero(alpha.any(axis=0))
+        place = np.full(n, -1)
+        place[used] = np.arange(len(used))
+        vectors, signs = rows.take(used), support.signs()
+        for first in range(0, n, _SINGLES):
+            part = np.arange(first, min(first + _SINGLES, n))
+            K = self.kernel.block(rows.take(part), vectors)
+            own = np.flatnonzero(place[part] >= 0)
+            K[own, place[part[own]]] = a.diagonal[part[own]]
+            a.grad[:, part] = signs[:, part] - alpha[:, used] @ K.T.astype(np.float64)
+
+    # -- what was learned -----------------------------------------------------------------
+
+    def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        """Support vectors, their coefficients (machines, n), the biases, and the slots."""
+        alpha = self.support.alpha()
+        used = np.flatnonzero(alpha.any(axis=0))
+        rows = self.support.rows().take(used)
+        return rows, alpha[:, used], self.support.a.bias.copy(), used
+
+    def keys(self, slots: np.ndarray) -> np.ndarray:
+        return self.support.a.key[slots]
+
+    def labels(self, slots: np.ndarray) -> np.ndarray:
+        return self.support.a.label[slots]

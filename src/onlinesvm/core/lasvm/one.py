@@ -1,0 +1,134 @@
+"""One example of a stream from its features to the changed support set, in one compiled call.
+
+The same steps as ``core/lasvm.py`` takes, for dense rows and the kernels that tiles know: kernel
+values against the support set, PROCESS, REPROCESS, and the move of rows in the store. For
+callers who bring clean input and count microseconds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..kernel.cache import KernelCache
+from ..kernel.rbf import dense_row, far_row
+from ..kernel.tiles import RBF, KernelParams, kernel_row, squared_norm
+from ..numerics import ORDERED_MATH, inner, jit
+from . import listing as lasvm
+from .support import PHASE, POSITION, STORED, N, Support, SupportArrays
+
+EIGHT = 8
+"""Dot products under way at once: enough to hide the latency of one sum in order."""
+
+
+@inner(fastmath=ORDERED_MATH)
+def eight_dots(x, rows, first, out):
+    """x . rows[first .. first + 8], each sum over the features in order, as tiles make it."""
+    a = b = c = d = e = f = g = h = np.float32(0.0)
+    for j in range(x.shape[0]):
+        v = x[j]
+        a += v * rows[first, j]
+        b += v * rows[first + 1, j]
+        c += v * rows[first + 2, j]
+        d += v * rows[first + 3, j]
+        e += v * rows[first + 4, j]
+        f += v * rows[first + 5, j]
+        g += v * rows[first + 6, j]
+        h += v * rows[first + 7, j]
+    out[first], out[first + 1], out[first + 2], out[first + 3] = a, b, c, d
+    out[first + 4], out[first + 5], out[first + 6], out[first + 7] = e, f, g, h
+
+
+@inner
+def _settle(x, x_square, rows, squares, a):
+    """Rows follow their slots: fresh ones come in, the last ones fill holes."""
+    for s in range(a.count[N]):
+        h = a.handle[s]
+        fresh = h >= a.count[STORED]
+        if h == s and not fresh:
+            continue
+        squares[s] = x_square if fresh else squares[h]
+        for j in range(x.shape[0]):
+            rows[s, j] = x[j] if fresh else rows[h, j]
+        a.handle[s] = s
+    a.count[STORED] = a.count[N]
+
+
+@jit
+def _learn(
+    x, label, bound, diagonal, code, gamma, coef0, degree, tau, limit, delta_max, slack, most,
+    rows, squares, row, *parts,
+):  # fmt: skip
+    """Learn x; the number of rows in use afterwards, or -1: a kernel row is needed.
+
+    -2: x is far and needs its second part (``rbf``); nothing was done. No row that is held is.
+    ``rows`` has room for eight rows more than are in use. Where a row is needed, the caller
+    settles the rows and the pass goes on in ``lasvm.online``.
+    """
+    fresh = lasvm.FreshBlock(*parts[:8], delta_max, slack, most)  # type: ignore[call-arg]
+    a, c = SupportArrays(*parts[8:22]), KernelCache(*parts[22:])
+    n = a.count[N]
+    values, x_square = fresh.values[0], squared_norm(x)
+    if code == RBF and x_square > far_row(gamma):
+        return -2
+    fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
+    for first in range(0, n, EIGHT):
+        eight_dots(x, rows, first, values)
+    if code == RBF:
+        dense_row(values[:n], x, x_square, rows, squares, gamma)
+    else:
+        kernel_row(values[:n], x_square, squares[:n], KernelParams(code, gamma, coef0, degree))
+    for s in range(n):
+        a.column[s] = s
+        a.handle[s] = s
+    a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
+    if not lasvm.online(fresh, a, c, tau, limit, row):
+        return -1
+    _settle(x, x_square, rows, squares, a)
+    return a.count[N]
+
+
+class OneByOne:
+    """The arrays of a support set and its cache, ready for one call after another.
+
+    The compiled call gets them one by one: to find out the type of a named tuple of arrays
+    would take longer than to learn the example.
+    """
+
+    def __init__(
+        self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: KernelParams,
+        tau: float, limit: int, delta_max: float, slack: float, most: int,
+    ):  # fmt: skip
+        store, capacity = support.store, len(support.a.label)
+        self.a, self.cache, self.dense = support.a, cache, store.dense
+        self.most = capacity - EIGHT - 1
+        self.row = np.empty(capacity, np.float32)
+        self.block = lasvm.FreshBlock(
+            values=np.zeros((1, capacity), np.float32),
+            label=np.zeros(1, np.int64),
+            bound=np.zeros(1),
+            diagonal=np.zeros(1),
+            key=np.full(1, -1),
+            seeds=seeds,
+            joined=np.zeros(support.machines, bool),
+            slot_of=np.empty(0, np.int64),
+            delta_max=delta_max,
+            slack=slack,
+            most=most,
+        )
+        numbers = (*kernel, tau, limit, delta_max, slack, most)
+        arrays = (store.dense, store.squares, self.row, *self.block[:8], *support.a, *cache)
+        self._rest = numbers + arrays
+
+    def fits(self, support: Support, cache: KernelCache | None) -> bool:
+        """Whether these still are the arrays in use, with room for one more row."""
+        store = support.store
+        return (
+            self.a is support.a
+            and self.cache is cache
+            and self.dense is store.dense
+            and store.n <= self.most
+        )
+
+    def learn(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> int:
+        """The number of rows in use afterwards; -1, -2 as ``_learn`` says."""
+        return _learn(x, label, bound, diagonal, *self._rest)

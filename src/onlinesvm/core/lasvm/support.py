@@ -1,0 +1,272 @@
+"""The support set: rows, coefficients, gradients of one or more machines.
+
+A machine is one binary problem. Machine m calls label ``positive[m]`` +1 and every other label
+-1; its coefficients are signed (lasvm-2005, eq. 5):
+
+    y = +1:  0 <= alpha <= bound        y = -1:  -bound <= alpha <= 0        sum(alpha) = 0
+
+``grad[m, s] = y_s - sum_r alpha[m, r] K(s, r)`` (eq. 9) is kept for every row s that machine m
+has as a ``member``. Rows are shared: a row leaves when no machine keeps it. Slots 0 .. n-1 are
+in use; a hole is filled from the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..kernel.buffers import Room
+from ..kernel.rows import Rows, RowStore
+from ..numerics import inner
+from ..state.compact import Compact
+
+# Places in SupportArrays.count
+N, STORED, POSITION, PHASE, MACHINE, SLOT, NEED, TURN, VICTIM = range(9)
+
+
+class SupportArrays(NamedTuple):
+    """What compiled loops see of the support set. Arrays are longer than the n in use."""
+
+    alpha: np.ndarray  # (machines, capacity)
+    grad: np.ndarray  # (machines, capacity)
+    member: np.ndarray  # (machines, capacity) bool
+    fresh: np.ndarray  # (machines, capacity) bool: members since the last step
+    label: np.ndarray
+    bound: np.ndarray  # C of the row, weights included
+    diagonal: np.ndarray  # K(s, s)
+    key: np.ndarray  # the row's number in the data set, or -1
+    column: np.ndarray  # where the row's values stand in the block of fresh kernel values
+    handle: np.ndarray  # where the row itself is: in the store, or (>= STORED) in the block
+    positive: np.ndarray  # (machines,)
+    bias: np.ndarray  # (machines,)
+    delta: np.ndarray  # (machines,)
+    count: np.ndarray  # type: ignore[assignment]  # n, and where an interrupted pass goes on
+
+
+class Fresh(NamedTuple):
+    """New examples that ask for a place: parallel arrays, one entry each."""
+
+    rows: Rows
+    label: np.ndarray
+    bound: np.ndarray
+    diagonal: np.ndarray
+    key: np.ndarray
+
+    def take(self, which: np.ndarray | slice) -> Fresh:
+        """Some of them."""
+        return Fresh(self.rows.take(which), *(array[which] for array in self[1:]))
+
+
+_PER_ROW = ("label", "bound", "diagonal", "key", "column", "handle")
+_PER_MACHINE = ("alpha", "grad", "member", "fresh")
+_SCRATCH = ("fresh", "column", "handle")  # of no meaning between two calls
+
+
+@inner
+def sign(s, m, a):
+    """y of slot s for machine m, as a float."""
+    return 1.0 if a.label[s] == a.positive[m] else -1.0
+
+
+@inner
+def lower(s, m, a):
+    """A_s of eq. (5)."""
+    return 0.0 if a.label[s] == a.positive[m] else -a.bound[s]
+
+
+@inner
+def upper(s, m, a):
+    """B_s of eq. (5)."""
+    return a.bound[s] if a.label[s] == a.positive[m] else 0.0
+
+
+@inner
+def extremes(m, a):
+    """Slots of g_max and g_min (eq. 10) among machine m's members; -1 where there is none.
+
+    Written so that what is hard to predict is selected, not branched on.
+    """
+    top, bottom = -1, -1
+    g_max, g_min = -np.inf, np.inf
+    alpha, grad, member, positive = a.alpha[m], a.grad[m], a.member[m], a.positive[m]
+    for s in range(a.count[N]):
+        plus = a.label[s] == positive
+        hi = a.bound[s] if plus else 0.0
+        lo = 0.0 if plus else -a.bound[s]
+        up = grad[s] if (alpha[s] < hi) & member[s] else -np.inf
+        down = grad[s] if (alpha[s] > lo) & member[s] else np.inf
+        if up > g_max:
+            top, g_max = s, up
+        if down < g_min:
+            bottom, g_min = s, down
+    return top, bottom
+
+
+class Support(Compact):
+    """The support set with the storage of its rows."""
+
+    def __init__(self, like: Rows, positive: list[int], capacity: int = 64):
+        machines = len(positive)
+        self.store = RowStore(like, capacity)
+        self.room = Room()
+        self.a = SupportArrays(
+            alpha=np.zeros((machines, capacity)),
+            grad=np.zeros((machines, capacity)),
+            member=np.zeros((machines, capacity), bool),
+            fresh=np.zeros((machines, capacity), bool),
+            label=np.zeros(capacity, np.int64),
+            bound=np.zeros(capacity),
+            diagonal=np.zeros(capacity),
+            key=np.zeros(capacity, np.int64),
+            column=np.zeros(capacity, np.int64),
+            handle=np.zeros(capacity, np.int64),
+            positive=np.array(positive, np.int64),
+            bias=np.full(machines, -1.0),
+            delta=np.full(machines, np.inf),
+            count=np.array([0] * VICTIM + [-1], np.int64),
+        )
+
+    def _in_use(self) -> dict[str, Any]:
+        n = self.n
+        per_slot = [name for name in (*_PER_ROW, *_PER_MACHINE) if name not in _SCRATCH]
+        cut: dict[str, Any] = {name: getattr(self.a, name)[..., :n] for name in per_slot}
+        cut |= dict.fromkeys(_SCRATCH)
+        return {"store": self.store, "a": self.a._replace(**cut)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        n, machines = self.n, self.machines
+        self.room = Room()
+        self.a = self.a._replace(
+            fresh=np.zeros((machines, n), bool), column=np.arange(n), handle=np.arange(n)
+        )
+
+    @property
+    def n(self) -> int:
+        return int(self.a.count[N])
+
+    @property
+    def machines(self) -> int:
+        return len(self.a.positive)
+
+    def rows(self) -> Rows:
+        return self.store.rows()
+
+    def alpha(self) -> np.ndarray:
+        return self.a.alpha[:, : self.n]
+
+    def started(self) -> np.ndarray:
+        """Whether each machine has a coefficient: it has seen both signs."""
+        return np.asarray(self.alpha().any(axis=1))
+
+    def expansion(self) -> tuple[Rows, np.ndarray]:
+        """The rows that carry a coefficient in some machine, and their coefficients."""
+        alpha = self.alpha()
+        used = alpha.any(axis=0)
+        if used.sum() > 0.9 * self.n:  # not worth the copy
+            return self.rows(), alpha
+        return self.rows().take(np.flatnonzero(used)), alpha[:, used]
+
+    def slots(self, keys: np.ndarray) -> np.ndarray:
+        """The slot of each key, -1 where it is not in the set."""
+        own = self.a.key[: self.n]
+        if not len(own) or not len(keys) or own.max() < 0 or keys.max() < 0:
+            return np.full(len(keys), -1)
+        table = np.full(max(own.max(), keys.max()) + 1, -1)
+        table[own] = np.arange(self.n)
+        return table[keys]
+
+    def signs(self, labels: np.ndarray | None = None) -> np.ndarray:
+        """y = +-1 of every row for every machine, (machines, n)."""
+        labels = self.a.label[: self.n] if labels is None else labels
+        return np.where(labels[None, :] == self.a.positive[:, None], 1.0, -1.0)
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """A and B of eq. (5), (machines, n) each."""
+        reach = self.signs() * self.a.bound[: self.n]
+        return np.minimum(reach, 0.0), np.maximum(reach, 0.0)
+
+    def reserve(self, needed: int) -> None:
+        """Make room for ``needed`` slots; at least doubles, so growth costs little in the end."""
+        capacity = len(self.a.label)
+        if needed <= capacity:
+            return
+        more = max(needed, 2 * capacity) - capacity
+        grown = {name: np.pad(getattr(self.a, name), (0, more)) for name in _PER_ROW}
+        grown |= {name: np.pad(getattr(self.a, name), ((0, 0), (0, more))) for name in _PER_MACHINE}
+        self.a = self.a._replace(**grown)
+
+    def settle(self, fresh: Rows) -> None:
+        """Bring the store in line with ``handle`` after slots were filled, moved, freed."""
+        n = self.n
+        self.store.rearrange(self.a.handle[:n], fresh)
+        self.a.handle[:n] = np.arange(n)
+        self.a.count[STORED] = n
+
+    def append(self, fresh: Fresh, grad: np.ndarray, member: np.ndarray) -> None:
+        """New rows with coefficient zero and the given gradients and memberships."""
+        n, total = self.n, self.n + len(fresh.rows)
+        self.reserve(total)
+        part = slice(n, total)
+        a = self.a
+        a.label[part], a.bound[part], a.key[part] = fresh.label, fresh.bound, fresh.key
+        a.diagonal[part], a.grad[:, part] = fresh.diagonal, grad
+        a.alpha[:, part], a.member[:, part], a.fresh[:, part] = 0.0, member, member
+        a.handle[part] = np.arange(n, total)
+        a.count[N] = a.count[STORED] = total
+        self.store.append(fresh.rows)
+
+    def keep(self, mask: np.ndarray) -> None:
+        """Drop the rows where ``mask`` is false; holes are filled from the end."""
+        n, left = self.n, int(mask.sum())
+        if left == n:
+            return
+        holes = np.flatnonzero(~mask[:left])
+        tail = left + np.flatnonzero(mask[left:])
+        for name in _PER_ROW:
+            array = getattr(self.a, name)
+            array[holes] = array[tail]
+        for name in _PER_MACHINE:
+            array = getattr(self.a, name)
+            array[:, holes] = array[:, tail]
+        self.store.move(tail, holes, left)
+        self.a.handle[:left] = np.arange(left)
+        self.a.count[N] = self.a.count[STORED] = left
+
+    def measure(self) -> None:
+        """b and delta of every machine from the gradients (eq. 10), step 5 of REPROCESS."""
+        lo, hi = self.bounds()
+        alpha, grad, member = self.alpha(), self.a.grad[:, : self.n], self.a.member[:, : self.n]
+        g_max = np.where(member & (alpha < hi), grad, -np.inf).max(axis=1, initial=-np.inf)
+        g_min = np.where(member & (alpha > lo), grad, np.inf).min(axis=1, initial=np.inf)
+        found = np.isfinite(g_max) & np.isfinite(g_min)
+        self.a.bias[found] = (g_max[found] + g_min[found]) / 2
+        self.a.delta[found] = g_max[found] - g_min[found]
+
+    def split_classes(self) -> None:
+        """One binary machine becomes two, one a class: the same hyperplane seen from each side."""
+        mirrored = {
+            name: np.concatenate([-getattr(self.a, name), getattr(self.a, name)])
+            for name in ("alpha", "grad", "bias")
+        }
+        self.a = self.a._replace(
+            member=np.concatenate([self.a.member] * 2),
+            fresh=np.concatenate([self.a.fresh] * 2),
+            delta=np.concatenate([self.a.delta] * 2),
+            positive=np.array([0, 1], np.int64),
+            **mirrored,
+        )
+
+    def add_machine(self, label: int) -> None:
+        """A machine for a new label; with its first example all rows become its members."""
+        none, zeros = np.zeros((1, len(self.a.label)), bool), np.zeros((1, len(self.a.label)))
+        self.a = self.a._replace(
+            alpha=np.concatenate([self.a.alpha, zeros]),
+            grad=np.concatenate([self.a.grad, zeros]),
+            member=np.concatenate([self.a.member, none]),
+            fresh=np.concatenate([self.a.fresh, none]),
+            positive=np.append(self.a.positive, label),
+            bias=np.append(self.a.bias, -1.0),
+            delta=np.append(self.a.delta, np.inf),
+        )

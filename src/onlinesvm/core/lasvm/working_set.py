@@ -1,0 +1,368 @@
+"""Optimise one machine by working sets: the many-at-a-time form of REPROCESS.
+
+    repeat   choose W, the rows that violate most
+             solve the problem on W alone (``smo.solve``)
+             g <- g - K(., W) (alpha_W' - alpha_W)
+    until    g_max - g_min <= tol
+
+on a problem that is *shrunk* as the gap closes: rows on a bound that violate with no other row
+are set aside, and their gradients are brought up to date at the end, once (lasvm-2005, 3.2,
+"Implementation Details"). Kernel rows are kept, as many as the budget allows; the budget decides
+where values come from, never which sets are chosen. What is left in the end is small enough to
+be one working set.
+
+Symbols: alpha, grad (g), lo (A), hi (B) as in eq. (5) and (9) of lasvm-2005.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..interrupts import checkpoint
+from ..kernel.buffers import Room
+from ..kernel.rows import Rows
+from ..numerics import REORDERED_MATH, jit
+from ..threads import over_rows, over_tasks, thread_count
+from . import smo
+from .support import Support
+
+SET_SIZE = 1024
+"""Rows in a working set while finishing."""
+
+LARGE, LARGE_SET = 16384, 4096
+"""Problems of so many rows have larger sets: few of their kernel rows can be kept anyway."""
+
+WORTH_KEEPING, EXPENSIVE = 0.25, 64
+"""Kernel rows are kept if there is room for this share of them, and if a value costs at least so
+many multiplications; else computing them again is faster than fetching them from memory."""
+
+INNER_STEPS = 50
+"""At most this many pair steps for each row of a working set."""
+
+WHOLE = 4096
+"""A problem of at most so many rows is solved at once, as a single working set."""
+
+FEWER = 0.7
+"""Rows are set aside when no more than this share would be left."""
+
+NEARLY = 0.1
+"""Rows on a bound are kept that violate, or would if the bias moved by this share of the gap."""
+
+ASIDE = 0.1
+"""Share of the gap to which a problem is optimised while rows are set aside from it."""
+
+STAGE = 0.2
+"""Share of the gap at which it is worth looking again which rows can be set aside."""
+
+_ROUNDS = 10_000
+_STALLED = 5
+_LAST = -1  # level of rooms that no one below uses
+_INLINE = 100_000
+_SPAN = 2048
+"""Gradients brought up to date at a time; they stay in the first cache."""
+
+
+class Problem(NamedTuple):
+    """One machine's coefficients on some rows; ``alpha`` and ``grad`` change in place."""
+
+    alpha: np.ndarray
+    grad: np.ndarray
+    lo: np.ndarray
+    hi: np.ndarray
+    diagonal: np.ndarray
+
+    def take(self, which: np.ndarray) -> Problem:
+        return Problem(*(array[which] for array in self))
+
+    def sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients of the rows that may go up (else -inf), and down (else inf)."""
+        up = np.where(self.alpha < self.hi, self.grad, -np.inf)
+        down = np.where(self.alpha > self.lo, self.grad, np.inf)
+        return up, down
+
+
+def problem_of(support: Support, m: int, slots: np.ndarray) -> Problem:
+    """Machine m on some slots."""
+    a = support.a
+    reach = np.where(a.label[slots] == a.positive[m], a.bound[slots], -a.bound[slots])
+    lo, hi = np.minimum(reach, 0.0), np.maximum(reach, 0.0)
+    return Problem(a.alpha[m, slots], a.grad[m, slots], lo, hi, a.diagonal[slots])
+
+
+def _largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Indices of the ``count`` largest finite values."""
+    count = min(count, len(values))
+    best = np.argpartition(-values, count - 1)[:count] if count else np.empty(0, np.int64)
+    return best[np.isfinite(values[best])]
+
+
+def most_violating(up: np.ndarray, down: np.ndarray, count: int) -> np.ndarray:
+    """The rows that violate most, half of them upwards and half downwards."""
+    half = count // 2
+    return np.union1d(_largest(up, half), _largest(-down, half))
+
+
+def solve_set(K: np.ndarray, part: Problem, tol: float, steps: int) -> np.ndarray:
+    """Optimise ``part`` with its kernel values in a ``Room.square``; returns the change of alpha."""
+    diagonal = np.zeros(K.shape[1], np.float32)
+    diagonal[: len(K)] = part.diagonal
+    alpha = part.alpha.copy()
+    smo.solve(K, diagonal, alpha, part.grad, part.lo, part.hi, tol, steps)
+    return alpha - part.alpha
+
+
+@jit
+def gather(pool, places, columns, out):
+    """out[i, j] = pool[places[i], columns[j]]."""
+    for i in range(places.shape[0]):
+        row = pool[places[i]]
+        for j in range(columns.shape[0]):
+            out[i, j] = row[columns[j]]
+
+
+@jit(fastmath=REORDERED_MATH)
+def subtract_rows(grad, pool, places, change, first, last):
+    """grad[s] -= sum_i change[i] pool[places[i], s] for first <= s < last."""
+    for c0 in range(first, last, _SPAN):
+        c1 = min(c0 + _SPAN, last)
+        for i in range(places.shape[0]):
+            weight, row = change[i], pool[places[i]]
+            for s in range(c0, c1):
+                grad[s] -= weight * row[s]
+
+
+class RowKeeper:
+    """Kernel rows K(s, .) of a set of rows that does not change meanwhile."""
+
+    def __init__(self, kernel: Any, rows: Rows, megabytes: float):
+        self.kernel, self.rows = kernel, rows
+        n = max(1, len(rows))
+        room = int(megabytes * 2**20) // (4 * n)
+        worth = room >= max(2 * SET_SIZE, n * WORTH_KEEPING)
+        expensive = not kernel.is_compiled or rows.width() >= EXPENSIVE
+        self.capacity = min(n, room) if worth and expensive else 0
+        self.pool = np.empty((self.capacity, n), np.float32)
+        self.place = np.full(n, -1)  # of row s in the pool
+        self.owner = np.full(self.capacity, -1)
+        self.stamp = np.zeros(self.capacity, np.int64)
+        self.clock, self.used = 0, 0
+
+    def fetch(self, wanted: np.ndarray) -> np.ndarray:
+        """Places in the pool of these rows; computes what is missing. They must fit."""
+        self.clock += 1
+        places = self.place[wanted]
+        self.stamp[places[places >= 0]] = self.clock
+        missing = wanted[places < 0]
+        if not len(missing):
+            return places
+        fresh = self.rows.take(missing)
+        if self.used + len(missing) <= self.capacity:
+            seats = np.arange(self.used, self.used + len(missing))
+            self.kernel.block(fresh, self.rows, self.pool[seats[0] : seats[-1] + 1])
+            self.used += len(missing)
+        else:
+            self.used = self.capacity
+            seats = np.argpartition(self.stamp, len(missing) - 1)[: len(missing)]
+            evicted = self.owner[seats]
+            self.place[evicted[evicted >= 0]] = -1
+            self.pool[seats] = self.kernel.block(fresh, self.rows)
+        self.owner[seats], self.place[missing], self.stamp[seats] = missing, seats, self.clock
+        return self.place[wanted]
+
+
+def over_machines(
+    support: Support, kernel: Any, machines: list[int], task: Callable[[int, Any, Room], None]
+) -> None:
+    """``task(m, kernel, room)`` for machines that know nothing of each other.
+
+    One machine has all threads for its kernel values; several share them out, so that what a
+    single thread does for one (SMO) others do meanwhile for another.
+    """
+    threads = min(len(machines), thread_count(kernel.n_jobs))
+    if threads < 2 or not kernel.is_compiled:
+        for m in machines:
+            task(m, kernel, support.room.side_rooms(1)[0])
+        return
+    kernels = [replace(kernel, n_jobs=1, n_evaluations=0) for _ in range(threads)]
+    rooms = support.room.side_rooms(threads)
+    over_tasks(
+        lambda number, worker: task(machines[number], kernels[worker], rooms[worker]),
+        len(machines),
+        threads,
+    )
+    kernel.n_evaluations += sum(own.n_evaluations for own in kernels)
+
+
+def optimise_all(support: Support, kernel: Any, tol: float, megabytes: float) -> bool:
+    """Bring every machine to g_max - g_min <= tol. Returns whether all got there.
+
+    Machines small enough to be solved at once go side by side; others may need all the memory.
+    """
+    done = np.zeros(support.machines, bool)
+
+    def task(m: int, own: Any, room: Room) -> None:
+        done[m] = optimise(support, own, m, tol, megabytes, room)
+
+    small = support.a.member[:, : support.n].sum(axis=1) <= WHOLE
+    over_machines(support, kernel, np.flatnonzero(small).tolist(), task)
+    for m in np.flatnonzero(~small).tolist():
+        task(m, kernel, support.room)
+    return bool(done.all())
+
+
+def optimise(
+    support: Support, kernel: Any, m: int, tol: float, megabytes: float, room: Room | None = None
+) -> bool:
+    """Bring machine m to g_max - g_min <= tol. Returns whether it got there."""
+    slots = np.flatnonzero(support.a.member[m, : support.n])
+    problem = problem_of(support, m, slots)
+    rows = support.rows().take(slots)
+    try:
+        return _descend(problem, kernel, rows, tol, megabytes, room or support.room)
+    finally:  # also after Ctrl-C: the problem is consistent at every checkpoint
+        support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
+
+
+def _descend(
+    problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: float, room: Room,
+    level: int = 0,
+) -> bool:  # fmt: skip
+    """Optimise; as the gap closes, go on with fewer rows and come back to check the others."""
+    n = len(rows)
+    K = None
+    keeper: RowKeeper | None = None
+    before, tries = np.inf, 0
+    while True:
+        checkpoint()
+        up, down = problem.sides()
+        gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
+        if not gap > tol:
+            return True
+        tries = tries + 1 if gap >= before else 0
+        if tries > _STALLED:
+            return False
+        before = min(gap, before)
+        active = _active(up, down, gap)
+        if len(active) < FEWER * n:
+            part, start = problem.take(active), problem.alpha[active]
+            goal = max(tol, gap * ASIDE)
+            fewer = rows.take(active)
+            try:
+                reached = _descend(part, kernel, fewer, goal, megabytes, room, level + 1)
+            finally:
+                problem.alpha[active], problem.grad[active] = part.alpha, part.grad
+                _catch_up(problem, kernel, rows, active, part.alpha - start)
+            if not reached:
+                return False
+            continue
+        if n <= WHOLE:
+            K = kernel.block(rows, rows, room.square(n, level)) if K is None else K
+            _solve_whole(problem, K, tol / 2, thread_count(kernel.n_jobs))
+        else:
+            keeper = keeper or RowKeeper(kernel, rows, megabytes)
+            _rounds(problem, kernel, keeper, max(tol, gap * STAGE), room)
+
+
+def _active(up: np.ndarray, down: np.ndarray, gap: float) -> np.ndarray:
+    """Rows that are free, or that lie on a bound and violate, or nearly so.
+
+    The bias is judged by the free rows. Every pair that violates most must stay, or the caller
+    would make no progress.
+    """
+    free = np.isfinite(up) & np.isfinite(down)
+    g_max, g_min = up.max(), down.min()
+    bias = np.clip(up[free].mean(), g_min, g_max) if free.any() else (g_max + g_min) / 2
+    reach = NEARLY * min(gap, 1.0)
+    keep = (
+        free
+        | (up > min(bias - reach, g_max - gap / 4))
+        | (down < max(bias + reach, g_min + gap / 4))
+    )
+    return np.flatnonzero(keep)
+
+
+def _catch_up(
+    problem: Problem, kernel: Any, rows: Rows, active: np.ndarray, change: np.ndarray
+) -> None:
+    """Bring the gradients of the rows that were set aside up to date."""
+    aside = np.ones(len(rows), bool)
+    aside[active] = False
+    aside = np.flatnonzero(aside)
+    moved = np.flatnonzero(change)
+    if len(aside) and len(moved):
+        sources = rows.take(active[moved])
+        product = kernel.product(rows.take(aside), sources, change[None, moved])
+        problem.grad[aside] -= product[:, 0]
+
+
+def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float, room: Room) -> None:
+    """Working sets, half of each kept from the one before, until the gap is at most tol."""
+    size = SET_SIZE if len(keeper.rows) < LARGE else LARGE_SET
+    kept = np.empty(0, np.int64)
+    for _ in range(_ROUNDS):
+        checkpoint()
+        up, down = problem.sides()
+        gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
+        if not gap > tol:
+            return
+        fresh = most_violating(up, down, size if not len(kept) else size // 2)
+        W = np.union1d(fresh, kept)
+        K = room.square(len(W), _LAST)
+        if _round(problem, kernel, keeper, W, K, max(tol / 2, 0.1 * gap)) <= 0:
+            return
+        free = (problem.alpha[fresh] > problem.lo[fresh]) & (
+            problem.alpha[fresh] < problem.hi[fresh]
+        )
+        kept = fresh[free][: size // 2]
+
+
+def _solve_whole(problem: Problem, K: np.ndarray, tol: float, threads: int) -> None:
+    """All rows as one working set."""
+    change = solve_set(K, problem, tol, INNER_STEPS * max(len(K), 1000))
+    _move(problem, np.arange(len(K)), change)
+    moved = np.flatnonzero(change)
+    _subtract(problem.grad, K, moved, change[moved], threads)
+
+
+def _round(
+    problem: Problem, kernel: Any, keeper: RowKeeper, W: np.ndarray, K: np.ndarray, tol: float
+) -> float:
+    """One working set: solve, then bring all gradients up to date. Returns the dual's gain."""
+    before = problem.grad[W]
+    if keeper.capacity:
+        places = keeper.fetch(W)
+        gather(keeper.pool, places, W, K)
+    else:
+        chosen = keeper.rows.take(W)
+        kernel.block(chosen, chosen, K)
+    change = solve_set(K, problem.take(W), tol, INNER_STEPS * len(W))
+    _move(problem, W, change)
+    moved = np.flatnonzero(change)
+    if keeper.capacity:
+        threads = thread_count(kernel.n_jobs)
+        _subtract(problem.grad, keeper.pool, places[moved], change[moved], threads)
+    else:
+        sources = keeper.rows.take(W[moved])
+        problem.grad[:] -= kernel.product(keeper.rows, sources, change[None, moved])[:, 0]
+    return float(change @ (before + problem.grad[W]) / 2)
+
+
+def _move(problem: Problem, W: np.ndarray, change: np.ndarray) -> None:
+    """alpha_W changes, and stays within its bounds to the last bit."""
+    problem.alpha[W] = np.clip(problem.alpha[W] + change, problem.lo[W], problem.hi[W])
+
+
+def _subtract(
+    grad: np.ndarray, pool: np.ndarray, places: np.ndarray, change: np.ndarray, threads: int
+) -> None:
+    """``subtract_rows`` over all of grad, by several threads where it is much."""
+    few = len(places) * len(grad) < _INLINE
+    over_rows(
+        lambda a, b: subtract_rows(grad, pool, places, change, a, b),
+        len(grad),
+        1 if few else threads,
+    )

@@ -1,0 +1,1 @@
+"""NORMA, Pegaz, OL SVM and the kernel perceptrons."""

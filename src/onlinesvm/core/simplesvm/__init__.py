@@ -1,0 +1,1 @@
+"""SimpleSVM: the exact active-set engine."""

@@ -1,0 +1,1 @@
+"""Models as they are published to other threads and written to pickles."""

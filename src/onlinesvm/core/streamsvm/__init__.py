@@ -1,0 +1,1 @@
+"""StreamSVM: minimum enclosing balls of a stream."""
