@@ -20,7 +20,7 @@ REPEATS = 7
 def seconds_per_value(X: Any, gamma: float) -> float:
     """Best time a kernel value of the fused RBF tile, on rows of `X`, with all cores."""
     from onlinesvm import LASVMClassifier
-    from onlinesvm.kernels import Kernel
+    from onlinesvm.core.kernel.kernel import Kernel
 
     order = np.random.default_rng(0).permutation(X.shape[0])
     rows = min(BLOCK_ROWS, len(order) // 2)

@@ -36,10 +36,11 @@ def smo_evaluations(K: np.ndarray, y: np.ndarray, C: float) -> int:
 
     Its gradients are single precision, so it stops at 1e-3: fewer steps than 1e-5 would take.
     """
+    from onlinesvm.core.kernel.buffers import padded as padded_width
     from onlinesvm.core.lasvm import smo
 
     n = len(y)
-    padded = np.zeros((n, smo.padded(n)), np.float32)
+    padded = np.zeros((n, padded_width(n)), np.float32)
     padded[:, :n] = K
     sign = y.astype(np.float64)
     diagonal = np.zeros(padded.shape[1], np.float32)

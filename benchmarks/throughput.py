@@ -42,7 +42,7 @@ def _stream(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 @contextmanager
 def kernel_clock() -> Iterator[list[float]]:
     """Sums up the seconds spent in kernel calls, in the first entry of what it yields."""
-    from onlinesvm.kernels import Kernel
+    from onlinesvm.core.kernel.kernel import Kernel
 
     spent, depth = [0.0], [0]
 

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.active import ActiveLearner
+from onlinesvm.active.learner import ActiveLearner
 
 X, Y = load_digits(return_X_y=True)
 BINARY = np.where(Y % 2, 1, -1)

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC
 
-from onlinesvm.selection import active, best_of_samples, diverse
+from onlinesvm.active.strategies import active, best_of_samples, diverse
 
 
 def test_a_query_is_pure():

@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.active import ActiveLearner
+from onlinesvm.active.learner import ActiveLearner
 
 
 @pytest.mark.parametrize(

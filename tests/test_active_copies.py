@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.active import ActiveLearner
+from onlinesvm.active.learner import ActiveLearner
 
 MODELS = {
     "own": LASVMClassifier(C=10, gamma=0.001),

@@ -6,9 +6,9 @@ from digits_pool import BINARY, X
 from scipy import sparse
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.active import ActiveLearner
+from onlinesvm.active.learner import ActiveLearner
+from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.lasvm import pool as lasvm_pool
-from onlinesvm.kernels import Kernel
 
 FORMS = {"dense": np.asarray, "sparse": sparse.csr_matrix}
 RNG = np.random.RandomState(0)

@@ -12,8 +12,8 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from onlinesvm import HullerClassifier, LASVMClassifier
-from onlinesvm.active import ActiveLearner
-from onlinesvm.curves import learning_curve
+from onlinesvm.active.curve import learning_curve
+from onlinesvm.active.learner import ActiveLearner
 
 FINAL = {"own": LASVMClassifier(C=10), "other": SGDClassifier(random_state=0)}
 

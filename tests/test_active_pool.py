@@ -6,10 +6,10 @@ from digits_pool import BINARY, X, Y, digits, teach
 from scipy import sparse
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.active import ActiveLearner
+from onlinesvm.active.learner import ActiveLearner
+from onlinesvm.core.kernel.kernel import make_kernel
 from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm.pool import PoolRows, row_cost
-from onlinesvm.kernels import make_kernel
 
 FORMS = {"dense": np.asarray, "sparse": sparse.csr_matrix}
 

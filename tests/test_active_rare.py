@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.active import ActiveLearner
+from onlinesvm.active.learner import ActiveLearner
 
 
 def rare_pool(n_rare, n=5000, seed=0):

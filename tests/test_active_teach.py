@@ -19,8 +19,8 @@ from onlinesvm import (
     SimpleSVMClassifier,
     StreamSVMClassifier,
 )
-from onlinesvm.active import ActiveLearner
-from onlinesvm.curves import learning_curve
+from onlinesvm.active.curve import learning_curve
+from onlinesvm.active.learner import ActiveLearner
 
 
 def test_active_questions_need_fewer_labels():

@@ -6,8 +6,8 @@ from digits_pool import BINARY, X
 from sklearn.datasets import make_moons
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.curves import learning_curve
-from onlinesvm.selection import active
+from onlinesvm.active.curve import learning_curve
+from onlinesvm.active.strategies import active
 
 
 def test_learning_curves_and_their_picture():

@@ -17,10 +17,10 @@ from sklearn.svm import SVC
 
 import onlinesvm
 from onlinesvm import LASVMClassifier
+from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows, RowStore
 from onlinesvm.core.lasvm.duplicates import first_equal
 from onlinesvm.core.lasvm.pool import PoolRows
-from onlinesvm.kernels import Kernel
 
 SENTINEL = -999999.0
 FORMS = {

@@ -31,15 +31,28 @@ PUBLIC = [
     "learning_curve",
 ]
 
-# For each room of the package, the rooms it must not know of.
-FORBIDDEN = {
-    "core": {"estimators", "cli", "selection", "active", "model", "stream"},
-    "kernels": {"estimators", "cli", "selection", "active", "model", "stream"},
-    "estimators": {"cli", "stream", "active"},
-    "selection": {"cli", "stream", "estimators", "active"},
-    "active": {"cli", "stream"},
-    "model": {"cli", "stream", "active"},
-    "stream": {"cli"},
+# For each room of the package, the rooms that it may import from; None is the package itself.
+ALLOWED = {
+    "core": {"core"},
+    "estimators": {"core", "estimators"},
+    "active": {"core", "estimators", "active"},
+    "cli": {None, "core", "estimators", "active", "cli"},
+}
+
+# The same within the core: algorithms do not know of each other.
+BELOW = {"numerics", "threads", "interrupts", "state", "kernel"}
+ALLOWED_IN_CORE = {
+    "numerics": set(),
+    "interrupts": set(),
+    "threads": {"interrupts"},
+    "state": {"interrupts", "state"},
+    "kernel": BELOW,
+    "examples": BELOW,
+    "model": BELOW,
+    **{
+        algorithm: {*BELOW, "examples", "model", algorithm}
+        for algorithm in ("lasvm", "huller", "streamsvm", "sgd", "simplesvm")
+    },
 }
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -68,9 +81,10 @@ def imports(source, package):
 
 
 def room(module):
-    """The room of a module of the package; None for the package itself and for other packages."""
+    """The room of a module of the package; None for the package itself and its public names."""
     parts = module.split(".")
-    return parts[1] if parts[0] == "onlinesvm" and len(parts) > 1 else None
+    inside = parts[0] == "onlinesvm" and len(parts) > 1 and parts[1] not in onlinesvm.__all__
+    return parts[1] if inside else None
 
 
 def documented_parameters(doc):
@@ -123,18 +137,33 @@ def test_version_is_that_of_the_installed_package():
     assert onlinesvm.__version__ == version("onlinesvm")
 
 
+def wrong_imports(path):
+    """Imports of a file of the package that lead upwards or sideways."""
+    parts = ("onlinesvm", *path.relative_to(PACKAGE).with_suffix("").parts)
+    names = list(imports(path.read_text(encoding="utf-8"), ".".join(parts[:-1])))
+    own = [name for name in names if name.split(".")[0] == "onlinesvm"]
+    wrong = [name for name in own if room(name) not in ALLOWED[parts[1]]]
+    if parts[1] == "core" and len(parts) > 2:
+        within = [name for name in own if name.startswith("onlinesvm.core.")]
+        wrong += [n for n in within if n.split(".")[2] not in ALLOWED_IN_CORE[parts[2]]]
+    return [f"{'.'.join(parts)} imports {name}" for name in wrong]
+
+
 def test_imports_go_downwards():
-    wrong = []
-    for path in PACKAGE.rglob("*.py"):
-        parts = ("onlinesvm", *path.relative_to(PACKAGE).with_suffix("").parts)
-        package = ".".join(parts[:-1])
-        forbidden = FORBIDDEN.get(parts[1], set())
-        wrong += [
-            f"{'.'.join(parts)} imports {name}"
-            for name in imports(path.read_text(encoding="utf-8"), package)
-            if room(name) in forbidden
-        ]
+    files = [path for path in PACKAGE.rglob("*.py") if path.parent != PACKAGE]
+    wrong = [line for path in files for line in wrong_imports(path)]
     assert not wrong, "\n".join(wrong)
+
+
+def test_every_room_is_there():
+    """The list above names no room that does not exist, and the core has few files of its own."""
+    assert {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"} == set(
+        ALLOWED
+    )
+    core = {p.stem for p in (PACKAGE / "core").iterdir() if p.stem != "__pycache__"}
+    assert core - {"__init__"} == set(ALLOWED_IN_CORE)
+    files = {p for p in (PACKAGE / "core").glob("*.py") if p.stem != "__init__"}
+    assert len(files) <= 6
 
 
 def test_import_direction_check_sees_every_form_of_import():

@@ -14,13 +14,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from onlinesvm.core.examples import Examples
 from onlinesvm.core.huller.learner import Huller
 from onlinesvm.core.huller.steps import NN, NP, PP, N
+from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.lasvm.support import Fresh
 from onlinesvm.core.model import model_of
 from onlinesvm.estimators.huller import HullerClassifier
-from onlinesvm.kernels import Kernel
 
 KERNELS = [Kernel("linear"), Kernel("rbf", gamma=0.5)]
 by_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)
@@ -42,7 +42,7 @@ def noisy(n, seed):
 def as_fresh(X, y, kernel, C):
     rows = Rows.of(X)
     bound = np.full(len(y), C or 1.0)
-    return Fresh(rows, (y > 0).astype(int), bound, kernel.diagonal(rows), np.arange(len(y)))
+    return Examples(rows, (y > 0).astype(int), bound, kernel.diagonal(rows), np.arange(len(y)))
 
 
 def take(fresh, which):

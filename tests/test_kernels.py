@@ -12,9 +12,9 @@ from sklearn.metrics import pairwise
 from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.kernel.buffers import Room
+from onlinesvm.core.kernel.buffers import Buffers
+from onlinesvm.core.kernel.kernel import KERNEL_NAMES, Kernel, make_kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.kernels import KERNEL_NAMES, Kernel, make_kernel
 
 KERNELS = {
     "linear": (Kernel("linear"), pairwise.linear_kernel),
@@ -271,7 +271,7 @@ def test_fresh_rows_meet_those_held_and_each_other(fresh, held, form):
         kernel = Kernel(name, gamma=0.02, coef0=1.0)
         expected = np.hstack([kernel.block(X, Z), kernel.block(X, X)])
         counted = kernel.n_evaluations
-        np.testing.assert_array_equal(kernel.meet(X, Z, Room()), expected)
+        np.testing.assert_array_equal(kernel.meet(X, Z, Buffers()), expected)
         assert kernel.n_evaluations == 2 * counted
 
 
@@ -279,5 +279,5 @@ def test_a_callable_meets_as_the_tiles_do():
     rng = np.random.default_rng(0)
     X, Z = (Rows.of(rng.standard_normal((n, 5)).astype(np.float32)) for n in (7, 4))
     kernel = Kernel("callable", function=lambda a, b: a @ b.T)
-    expected = Kernel("linear").meet(X, Z, Room())
-    np.testing.assert_allclose(kernel.meet(X, Z, Room()), expected, rtol=1e-5, atol=1e-6)
+    expected = Kernel("linear").meet(X, Z, Buffers())
+    np.testing.assert_allclose(kernel.meet(X, Z, Buffers()), expected, rtol=1e-5, atol=1e-6)

@@ -7,11 +7,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
+from onlinesvm.core.examples import Examples
+from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm import block as lasvm_block
 from onlinesvm.core.lasvm.learner import LASVM
-from onlinesvm.core.lasvm.support import Fresh
-from onlinesvm.kernels import Kernel
 
 
 def noisy(n, classes=2, seed=0, d=4):
@@ -28,7 +28,9 @@ class Run:
         X, self.label = noisy(n, classes)
         rows, self.kernel = Rows.of(X), Kernel("rbf", gamma=gamma)
         self.C = C
-        self.data = Fresh(rows, self.label, np.full(n, C), self.kernel.diagonal(rows), np.arange(n))
+        self.data = Examples(
+            rows, self.label, np.full(n, C), self.kernel.diagonal(rows), np.arange(n)
+        )
         self.K = self.kernel.block(rows, rows).astype(np.float64)
         self.learner = LASVM(
             self.kernel, rows, classes, block_size=block_size, cache_size=cache_size

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from naive.lockstep import Lockstep
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.kernels import Kernel
+from onlinesvm.core.kernel.kernel import Kernel
 
 EPS = np.finfo(np.float64).eps
 STEPS = 10_000  # more pair steps than any of these runs makes; roundings add up over them

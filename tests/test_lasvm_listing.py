@@ -10,11 +10,11 @@ from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.kernel import cache
+from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.lasvm import budget, support
 from onlinesvm.core.lasvm import learner as lasvm_learner
 from onlinesvm.core.lasvm import listing as lasvm
 from onlinesvm.core.lasvm import steps as lasvm_steps
-from onlinesvm.kernels import Kernel
 
 TINY, AMPLE = 1e-6, 1.0  # MB: a handful of rows, and all of them
 

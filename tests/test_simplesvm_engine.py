@@ -9,6 +9,7 @@ from sklearn.datasets import make_classification
 from sklearn.metrics.pairwise import rbf_kernel
 
 from onlinesvm.core.kernel.exact import ExactRows
+from onlinesvm.core.kernel.kernel import make_kernel
 from onlinesvm.core.simplesvm import factor, problems
 from onlinesvm.core.simplesvm.kernel_store import KernelStore
 from onlinesvm.core.simplesvm.learner import Options, SimpleSVM
@@ -18,7 +19,6 @@ from onlinesvm.core.simplesvm.pair_steps import approach
 from onlinesvm.core.simplesvm.solution import LowRankSource
 from onlinesvm.core.simplesvm.state import SINGULAR
 from onlinesvm.core.simplesvm.tasks import Classification
-from onlinesvm.kernels import make_kernel
 
 
 def points(seed, n=60, copies=8, near=8):

@@ -18,8 +18,8 @@ from onlinesvm import SimpleSVMClassifier, SimpleSVMOneClass, SimpleSVMRegressor
 from onlinesvm.core.kernel import exact as exact_kernels
 from onlinesvm.core.kernel.csr import canonical_csr
 from onlinesvm.core.kernel.exact import ExactRows
+from onlinesvm.core.kernel.kernel import make_kernel
 from onlinesvm.core.simplesvm.kernel_store import KernelStore
-from onlinesvm.kernels import make_kernel
 
 KINDS = [SimpleSVMClassifier, SimpleSVMRegressor, SimpleSVMOneClass]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__[9:])

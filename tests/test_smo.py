@@ -6,10 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
+from onlinesvm.core.examples import Examples
+from onlinesvm.core.kernel.buffers import padded as padded_width
+from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm import smo, working_set
-from onlinesvm.core.lasvm.support import Fresh, Support
-from onlinesvm.kernels import Kernel
+from onlinesvm.core.lasvm.support import Support
 
 
 def dual(alpha, y, K):
@@ -26,7 +28,7 @@ def exact_dual(K, y, bound, tol=1e-6):
 
 def solve(K, y, bound, tol=1e-4, steps=100_000, alpha=None):
     n = len(y)
-    padded = np.zeros((n, smo.padded(n)), np.float32)
+    padded = np.zeros((n, padded_width(n)), np.float32)
     padded[:, :n] = K
     diagonal = np.zeros(padded.shape[1], np.float32)
     diagonal[:n] = padded.diagonal()
@@ -122,7 +124,7 @@ def support_of(X, y, bound, kernel, member=None):
     label = (np.asarray(y) > 0).astype(np.int64)
     support = Support(rows, [1])
     member = np.ones((1, n), bool) if member is None else member[None]
-    fresh = Fresh(rows, label, np.asarray(bound, float), kernel.diagonal(rows), np.arange(n))
+    fresh = Examples(rows, label, np.asarray(bound, float), kernel.diagonal(rows), np.arange(n))
     support.append(fresh, support.signs(label), member)
     return support
 

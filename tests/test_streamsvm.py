@@ -13,11 +13,11 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.streamsvm.balls import N
 from onlinesvm.core.streamsvm.enclosing_ball import enclose
 from onlinesvm.estimators.streamsvm import StreamSVMClassifier
-from onlinesvm.kernels import Kernel
 
 
 def problem(n, seed, d=4):

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from naive.lockstep import dense
 from scipy import sparse
 
+from onlinesvm.core.examples import Examples
 from onlinesvm.core.kernel import rows as rows_module
 from onlinesvm.core.kernel.rows import Rows, RowStore, pack
-from onlinesvm.core.lasvm.support import Fresh, Support
+from onlinesvm.core.lasvm.support import Support
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -146,7 +147,7 @@ def test_centre_is_taken_off_before_rounding():
 
 def fresh_of(rows, rng, labels=3):
     n = len(rows)
-    return Fresh(
+    return Examples(
         rows, rng.integers(labels, size=n), rng.uniform(1, 2, n), np.ones(n), rows.key.copy()
     )
 

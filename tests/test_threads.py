@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core import threads
-from onlinesvm.core.kernel.buffers import Room
+from onlinesvm.core.kernel.buffers import Buffers
 
 
 @pytest.mark.parametrize("triangle", [False, True])
@@ -78,7 +78,7 @@ def test_a_room_hands_out_the_same_memory_and_is_empty_in_a_copy():
     import copy
     import pickle
 
-    room = Room()
+    room = Buffers()
     first = room.square(100)
     first[:] = 1.0
     again = room.square(70)
@@ -86,9 +86,9 @@ def test_a_room_hands_out_the_same_memory_and_is_empty_in_a_copy():
     assert again.shape == (70, 128)
     assert (again[:, 70:] == 0).all()
     assert not np.shares_memory(first, room.square(100, level=1))
-    assert not np.shares_memory(first, room.side_rooms(1)[0].square(100))
+    assert not np.shares_memory(first, room.for_workers(1)[0].square(100))
     assert len(pickle.dumps(room)) < 1000
-    small = Room()
+    small = Buffers()
     block = small.block(3, 5)
     assert block.shape == (3, 5)
     assert np.shares_memory(block, small.block(2, 7))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .active import ActiveLearner
-from .curves import learning_curve
+from .active.curve import learning_curve
+from .active.learner import ActiveLearner
 from .estimators.huller import HullerClassifier
 from .estimators.lasvm import LASVMClassifier
 from .estimators.perceptron import (

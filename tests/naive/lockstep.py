@@ -8,10 +8,10 @@ its twin because a rounding made another pair the most violating one.
 import numpy as np
 
 from naive.lasvm import NaiveOneVsRest
+from onlinesvm.core.examples import Examples
+from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm.learner import LASVM
-from onlinesvm.core.lasvm.support import Fresh
-from onlinesvm.kernels import Kernel
 
 
 class Lockstep:
@@ -25,7 +25,7 @@ class Lockstep:
         n = len(label)
         rows = Rows.of(X)
         bound = np.broadcast_to(np.asarray(C * weight, np.float64), n).copy()
-        self.data = Fresh(rows, label, bound, self.kernel.diagonal(rows), np.arange(n))
+        self.data = Examples(rows, label, bound, self.kernel.diagonal(rows), np.arange(n))
         self.K = self.kernel.block(rows, rows)
         self.kernel.n_evaluations = 0
         self.learner = LASVM(

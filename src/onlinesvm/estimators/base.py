@@ -2,7 +2,7 @@
 
 A classifier hands examples to its *learner*, a class of the core with these verbs:
 
-``learn(fresh)``       examples in order (``core.support.Fresh``)
+``learn(fresh)``       examples in order (``core.examples.Examples``)
 ``add_label()``        one more label
 ``finish()``           the algorithm's finishing step, if it has one
 ``expansion()``        support rows, coefficients (machines, n), biases, slots
@@ -28,9 +28,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.interrupts import Interruptible, checkpoint, interrupted
+from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size, make_kernel
 from ..core.state.compact import compact, restore
 from ..core.state.published import published
-from ..kernels import KERNEL_NAMES, Kernel, check_size, make_kernel
 from .checks import check_rows_and_labels
 from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedModel
@@ -141,7 +141,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
                 f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
             )
         self._check_labels(len(labels))
-        self._settle(X, LabelBook(labels))
+        self._prepare_kernel(X, LabelBook(labels))
         cost = self._cost(y, labels, sample_weight)
         data = _with_cost(self._fresh(X, y, cost))
         checkpoint()
@@ -236,7 +236,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         """All rows of the stream so far, of which gamma is estimated; they are learned anew."""
         rows = joined(self._first_rows, X, y, cost)
         evaluations = self._kernel.n_evaluations if self._first_rows is not None else 0
-        self._settle(rows.X, self._book)
+        self._prepare_kernel(rows.X, self._book)
         self._kernel.n_evaluations = evaluations
         self._first_rows = rows.kept() if is_estimated(self) else None
         return rows
@@ -313,7 +313,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         weight = check_sample_weight(sample_weight, y)
         return class_weighted(weight, class_weight, y, labels)
 
-    def _settle(self, X: Any, book: LabelBook) -> None:
+    def _prepare_kernel(self, X: Any, book: LabelBook) -> None:
         """Fix on the first examples what stays: gamma, the shift, dense or sparse."""
         self._book = book
         self._kernel = make_kernel(
@@ -347,7 +347,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         return rows
 
     def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
-        from ..core.lasvm.support import Fresh
+        from ..core.examples import Examples
 
         n = X.shape[0]
         number = np.arange(n)
@@ -359,7 +359,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         label = np.zeros(n, np.int64) if y is None else self._book.encode(y)
         bound = getattr(self, "C", None)
         bound = cost * (1.0 if bound is None else float(bound))
-        return Fresh(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
+        return Examples(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -13,8 +13,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.interrupts import Interruptible
+from ..core.kernel.kernel import Kernel
 from ..core.state.published import published
-from ..kernels import Kernel
 from .labels import LabelBook
 from .view import View, to_classes
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..kernels import Kernel
+from ..core.kernel.kernel import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 
 _MOST_EPOCHS, _MOST_SWEEPS = 100, 1000
@@ -199,9 +199,9 @@ class HullerClassifier(OnlineKernelClassifier):
             if progress.stopped or learner.stuck:
                 break
             if converge:
-                settled = learner.finish(_MOST_SWEEPS)
+                reached = learner.finish(_MOST_SWEEPS)
                 yield
-                done = settled and learner.largest_violation(data) <= self.tol
+                done = reached and learner.largest_violation(data) <= self.tol
                 if done or learner.distance() > (1 - _PROGRESS) * last:
                     break
                 last = learner.distance()

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.interrupts import Interruptible
+from ..core.kernel.kernel import Kernel
 from ..core.lasvm.criteria import SELECTIONS
 from ..core.state.published import published
-from ..kernels import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .stopping import RULES, EarlyStopping, hold_out
 

@@ -26,7 +26,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.kernel.csr import canonical_csr, check_structure
-from ..kernels import make_kernel
+from ..core.kernel.kernel import make_kernel
 from .base import KERNEL_CONSTRAINTS
 from .first_rows import FirstRows, is_estimated, joined
 from .interrupt import Interruptible

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..kernels import Kernel
+from ..core.kernel.kernel import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 
 

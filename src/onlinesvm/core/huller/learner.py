@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from ..examples import Examples
 from ..interrupts import checkpoint
-from ..kernel.buffers import Room
+from ..kernel.buffers import Buffers
 from ..kernel.cache import KernelCache, keep_row, make_cache, widen
 from ..kernel.rows import Rows, RowStore
-from ..lasvm.support import Fresh
 from ..model import product
 from ..state.compact import Compact
 from ..threads import over_rows, thread_count
@@ -37,7 +37,7 @@ REFRESH = 16
 AHEAD = 16
 """When a kernel row is missing, the rows of so many updates to come are computed with it."""
 
-SETTLED = 0.25
+WELL_WITHIN = 0.25
 """Sweeps end when none of their steps was due to more than this part of tol.
 
 Less than 1: a later step of the same sweep moves what an earlier one has put right.
@@ -76,7 +76,7 @@ class Huller(Compact):
         self.sweeps, self.cache_size = sweeps, cache_size
         self.rng = np.random.default_rng(seed)
         self.n_labels = n_labels
-        self.store, self.room = RowStore(like), Room()
+        self.store, self.buffers = RowStore(like), Buffers()
         self.key, self.label, self.ridge = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
         self.positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.hulls = [make_hulls(64) for _ in self.positive]
@@ -118,18 +118,18 @@ class Huller(Compact):
 
     # -- learning -------------------------------------------------------------------------
 
-    def learn(self, fresh: Fresh) -> None:
+    def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order."""
         for _ in self._blocks(fresh, np.arange(len(fresh.rows)), np.empty(0, np.int64)):
             pass
 
-    def epoch(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
+    def epoch(self, data: Examples, order: np.ndarray) -> Iterator[int]:
         """One pass over the data set; yields how many examples are done."""
         slot_of = np.full(len(data.rows), -1)
         slot_of[self.key] = np.arange(self.store.n)
         yield from self._blocks(data, order, slot_of)
 
-    def _blocks(self, fresh: Fresh, order: np.ndarray, slot_of: np.ndarray) -> Iterator[int]:
+    def _blocks(self, fresh: Examples, order: np.ndarray, slot_of: np.ndarray) -> Iterator[int]:
         first = 0
         while first < len(order):
             if first:
@@ -142,9 +142,9 @@ class Huller(Compact):
             first += len(which)
             yield first
 
-    def _learn_block(self, fresh: Fresh, slot_of: np.ndarray) -> None:
+    def _learn_block(self, fresh: Examples, slot_of: np.ndarray) -> None:
         size, stored = len(fresh.rows), self.store.n
-        values = self.kernel.meet(fresh.rows, self.store.rows(), self.room)
+        values = self.kernel.meet(fresh.rows, self.store.rows(), self.buffers)
         handle = stored + np.arange(size)
         if len(slot_of):  # a row that another machine holds already is not stored twice
             known = slot_of[fresh.key]
@@ -157,7 +157,7 @@ class Huller(Compact):
             pick = np.ascontiguousarray(picks[:, m])
             blocks.append(Block(values, handle, fresh.key, ridge, fresh.diagonal, y, pick))
         self._run(blocks)
-        self._settle(fresh, ridge, slot_of)
+        self._commit_rows(fresh, ridge, slot_of)
         for m, h in enumerate(self.hulls):
             if h.state[STEPS] > REFRESH * (h.state[N] + 100):
                 self.refresh(m)
@@ -227,7 +227,7 @@ class Huller(Compact):
             out[np.ix_(mine, ~old)] = values[handle[~old] - stored][:, own[mine]].T
         return out
 
-    def _settle(self, fresh: Fresh, ridge: np.ndarray, slot_of: np.ndarray) -> None:
+    def _commit_rows(self, fresh: Examples, ridge: np.ndarray, slot_of: np.ndarray) -> None:
         """Store the fresh rows that some machine took, drop those that none holds any more."""
         stored = self.store.n
         used = np.zeros(stored + len(fresh.rows), bool)
@@ -277,15 +277,15 @@ class Huller(Compact):
 
         Returns whether all support vectors are then on their margins, well within tol.
         """
-        sweeps, settled = self.sweeps if sweeps is None else sweeps, True
+        sweeps, reached = self.sweeps if sweeps is None else sweeps, True
         nothing = np.empty((0, self.store.n), np.float32)
         try:
             for m in range(len(self.hulls)):
                 self._sweep(m, sweeps, nothing)
-                settled &= bool(self.hulls[m].scalar[WORST] <= SETTLED * self.tol)
+                reached &= bool(self.hulls[m].scalar[WORST] <= WELL_WITHIN * self.tol)
         finally:  # also after Ctrl-C
-            self._settle(self._no_rows(), np.empty(0), np.empty(0, np.int64))
-        return settled
+            self._commit_rows(self._no_rows(), np.empty(0), np.empty(0, np.int64))
+        return reached
 
     def _sweep(self, m: int, sweeps: int, nothing: np.ndarray) -> None:
         """The finishing step of machine m."""
@@ -299,15 +299,15 @@ class Huller(Compact):
                     checkpoint()
                     soon = np.arange(h.state[POSITION], -1, -1)[: 4 * AHEAD]
                     self._fetch(m, soon, nothing)
-                if h.scalar[WORST] <= SETTLED * self.tol or h.state[STUCK]:
+                if h.scalar[WORST] <= WELL_WITHIN * self.tol or h.state[STUCK]:
                     break
                 checkpoint()
         finally:
             self.refresh(m)
 
-    def _no_rows(self) -> Fresh:
+    def _no_rows(self) -> Examples:
         none = np.empty(0, np.int64)
-        return Fresh(self.store.rows().take(slice(0, 0)), none, none, none, none)
+        return Examples(self.store.rows().take(slice(0, 0)), none, none, none, none)
 
     def distance(self) -> float:
         """sum over machines of |X_P - X_N|^2, what learning makes smaller."""
@@ -331,7 +331,7 @@ class Huller(Compact):
                 return False
         return True
 
-    def largest_violation(self, data: Fresh) -> float:
+    def largest_violation(self, data: Examples) -> float:
         """max (1 - y f(x)) over a data set and all machines; 0 at the exact solution."""
         vectors, coef, bias, _ = self.expansion()
         values = product(self.kernel, data.rows, vectors, coef) + bias

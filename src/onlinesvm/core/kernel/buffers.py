@@ -2,7 +2,7 @@
 
 The system hands out fresh memory page by page and clears each page first, which takes as long as
 to compute the kernel values that go there. What a learner needs for a moment, again and again, it
-takes from here. Contents are never kept: a copy or a pickle of a room is an empty one.
+takes from here. Contents are never kept: copies and pickles of buffers are empty.
 """
 
 from __future__ import annotations
@@ -11,31 +11,36 @@ from typing import Any
 
 import numpy as np
 
-from ..lasvm import smo
+from .vector import LANES
 
 RESERVE = 4096 * 4096
 """Values a working set's piece has place for at least; what is not used costs no memory."""
 
 
-class Room:
+def padded(n: int) -> int:
+    """n rounded up to whole chunks of a vector."""
+    return (n + LANES - 1) // LANES * LANES
+
+
+class Buffers:
     """One piece of memory for each level of nesting; grows to the largest ever asked for."""
 
     def __init__(self) -> None:
         self._pieces: dict[int, np.ndarray] = {}
-        self._side: list[Room] = []
+        self._side: list[Buffers] = []
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_pieces": {}, "_side": []}
 
     def block(self, rows: int, columns: int, level: int = 0) -> np.ndarray:
-        """Room for so many values, good until the next call at the same level."""
+        """Memory for rows x columns values, good until the next call at the same level."""
         known = self._pieces.get(level)
         least = 0 if known is None else len(known) + len(known) // 2
         return self._piece(rows * columns, least, level).reshape(rows, columns)
 
     def square(self, n: int, level: int = 0) -> np.ndarray:
         """The same for the kernel values of a working set: whole chunks, zero beyond column n."""
-        width = smo.padded(n)
+        width = padded(n)
         K = self._piece(n * width, RESERVE, level).reshape(n, width)
         K[:, n:] = 0.0
         return K
@@ -49,10 +54,10 @@ class Room:
             piece = self._pieces[level] = np.empty(max(size, least), np.float32)
         return piece[:size]
 
-    def side_rooms(self, count: int) -> list[Room]:
-        """Rooms for workers that work at the same time."""
+    def for_workers(self, count: int) -> list[Buffers]:
+        """Buffers for workers that run at the same time."""
         while len(self._side) < count:
-            self._side.append(Room())
+            self._side.append(Buffers())
         return self._side[:count]
 
     def clear(self) -> None:

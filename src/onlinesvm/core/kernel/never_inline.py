@@ -2,7 +2,7 @@
 
 LLVM copies functions into those that call them and optimises every copy anew, at each level of a
 chain of calls. Loops that take microseconds gain nothing from that and cost seconds to compile: a
-function whose first statement is ``apart()`` is called, not copied.
+function whose first statement is ``never_inline()`` is called, not copied.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ..numerics import JIT_DISABLED
 
 if JIT_DISABLED:
 
-    def apart():
+    def never_inline():
         """Nothing to do."""
 
 else:
@@ -19,7 +19,7 @@ else:
     from numba.extending import intrinsic
 
     @intrinsic
-    def apart(typingctx):
+    def never_inline(typingctx):
         def codegen(context, builder, signature, args):
             builder.function.attributes.discard("alwaysinline")
             builder.function.attributes.add("noinline")

@@ -27,7 +27,7 @@ import math
 import numpy as np
 
 from ..numerics import ORDERED_MATH, inner
-from .never_inline import apart
+from .never_inline import never_inline
 from .vector import LANES, bits_float, chunk_max, float_bits, panel_squares
 
 TOLERANCE = 9e-6
@@ -193,7 +193,7 @@ def _dense_low(Z_low, j0, lanes, panel):
 @inner
 def rbf_dense(tile, first, last, X, X_low, x_sq, Z, Z_low, panel, j0, lanes, z_sq, gamma):
     """Dot products of the rows first .. last become kernel values, by differences if need be."""
-    apart()
+    never_inline()
     width, scale = X.shape[1], rbf_scale(gamma)
     c, limit, most = rounding(width), far_limit(gamma, width), chunk_max(z_sq, 0)
     powers, squares = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
@@ -241,7 +241,7 @@ def _sparse_low(Z, j0, lanes, panel):
 @inner
 def rbf_sparse(tile, first, last, X, x_sq, Z, n_features, panel, j0, lanes, z_sq, gamma):
     """As ``rbf_dense``, for sparse rows. ``panel``: row f + 1 is feature f, if it has as many."""
-    apart()
+    never_inline()
     scale, in_order = rbf_scale(gamma), panel.shape[0] == n_features + 1
     c, limit, most = rounding(n_features), far_limit(gamma, n_features), chunk_max(z_sq, 0)
     powers, squares = np.empty(LANES, np.float32), np.empty(LANES, np.float32)
@@ -274,7 +274,7 @@ def rbf_sparse(tile, first, last, X, x_sq, Z, n_features, panel, j0, lanes, z_sq
 @inner
 def dense_row(dots, x, x_sq, Z, z_sq, gamma):
     """Dot products of one dense row with others become kernel values; none has a second part."""
-    apart()
+    never_inline()
     c, scale = rounding(x.shape[0]), rbf_scale(gamma)
     limit, none = far_limit(gamma, x.shape[0]), np.zeros(x.shape[0], np.float32)
     for j in range(dots.shape[0]):

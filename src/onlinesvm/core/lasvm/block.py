@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernel.buffers import Room
-from .support import Fresh, Support
+from ..examples import Examples
+from ..kernel.buffers import Buffers
+from .support import Support
 from .working_set import (
     gather,
     most_violating,
@@ -42,10 +43,10 @@ DEPTH = 0.5
 STEPS = 20
 """At most so many pair steps for each row of a working set."""
 
-COMPANY = 1024
+OLD_MEMBERS = 1024
 """Members that violate most and join a block's working set; shared out to several machines."""
 
-FEWEST_COMPANY = 256
+FEWEST_OLD_MEMBERS = 256
 
 SLACK = 0.1
 """In ``fit``, members at zero leave when they lie this far beyond the margin: they get a second
@@ -79,25 +80,29 @@ margin, or, as a share of S, of those that the second look admits."""
 
 
 def judge(
-    support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray
+    support: Support, kernel: Any, examples: Examples, m: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients (machines, n), and slacks: -inf where the example is a member already."""
-    y = support.signs(fresh.label)
-    grad = y - kernel.product(fresh.rows, *support.expansion()).T
-    slack = y * (grad - support.a.bias[:, None])
-    known = np.flatnonzero(slot >= 0)
-    slack[:, known] = np.where(support.a.member[:, slot[known]], -np.inf, slack[:, known])
-    return grad, slack
+    """Gradients and slacks (machines, n) of examples, for all machines or for machine m alone.
+
+    All machines share one product over the union of their support vectors.
+    """
+    machines = slice(None) if m is None else slice(m, m + 1)
+    y = support.signs(examples.label)[machines]
+    grad = y - kernel.product(examples.rows, *support.expansion(machines)).T
+    return grad, y * (grad - support.a.bias[machines, None])
 
 
-def learn_block(support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray) -> np.ndarray:
+def learn_block(support: Support, kernel: Any, fresh: Examples, slot: np.ndarray) -> np.ndarray:
     """One block step; ``slot`` is -1 for examples not in S.
 
     Returns the slacks (machines, n), -inf where an example joined.
     """
     started = support.started()
+    known = np.flatnonzero(slot >= 0)
+    member = support.a.member[:, slot[known]]
     if started.any():
-        grad, slack = judge(support, kernel, fresh, slot)
+        grad, slack = judge(support, kernel, fresh)
+        slack[:, known] = np.where(member, -np.inf, slack[:, known])
         joins = slack > 0
     else:
         grad, slack = support.signs(fresh.label), np.zeros((support.machines, len(fresh.rows)))
@@ -106,7 +111,6 @@ def learn_block(support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray) -
     joins[ready] = True
     if not (started | ready).any():  # one class so far: some rows to start from later
         joins[:, : max(0, ALONE - support.n)] = True
-    known = np.flatnonzero(slot >= 0)
     joins[:, known] &= ~support.a.member[:, slot[known]]
     join(support, fresh, slot, joins, grad)
     if joins.any() and (started | ready).any():
@@ -115,7 +119,7 @@ def learn_block(support: Support, kernel: Any, fresh: Fresh, slot: np.ndarray) -
     return np.where(joins, -np.inf, slack)
 
 
-def _start(support: Support, fresh: Fresh, started: np.ndarray) -> np.ndarray:
+def _start(support: Support, fresh: Examples, started: np.ndarray) -> np.ndarray:
     """Which machines start with these examples: both signs are there for the first time.
 
     They take all rows of S as members. The bias of one that has seen one sign only is that sign;
@@ -133,19 +137,8 @@ def _start(support: Support, fresh: Fresh, started: np.ndarray) -> np.ndarray:
     return ready
 
 
-def judge_alone(
-    support: Support, kernel: Any, m: int, fresh: Fresh, which: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients and slacks of some examples for machine m, by its own support vectors."""
-    used = np.flatnonzero(support.a.alpha[m, : support.n])
-    y = np.where(fresh.label[which] == support.a.positive[m], 1.0, -1.0)
-    vectors, alpha = support.rows().take(used), support.a.alpha[m : m + 1, used]
-    grad = y - kernel.product(fresh.rows.take(which), vectors, alpha)[:, 0]
-    return grad, y * (grad - support.a.bias[m])
-
-
 def join(
-    support: Support, fresh: Fresh, slot: np.ndarray, joins: np.ndarray, grad: np.ndarray
+    support: Support, fresh: Examples, slot: np.ndarray, joins: np.ndarray, grad: np.ndarray
 ) -> None:
     """Examples become members, with coefficient zero, of the machines that ``joins`` says."""
     support.a.fresh[:, : support.n] = False
@@ -169,7 +162,7 @@ def _working_set(support: Support, m: int) -> np.ndarray:
         return np.empty(0, np.int64)
     old = members[~newest]
     up, down = problem_of(support, m, old).sides()
-    company = max(FEWEST_COMPANY, COMPANY // support.machines)
+    company = max(FEWEST_OLD_MEMBERS, OLD_MEMBERS // support.machines)
     return np.sort(np.concatenate([old[most_violating(up, down, company)], members[newest]]))
 
 
@@ -184,20 +177,20 @@ def _absorb(support: Support, kernel: Any) -> None:
     shared = None
     if support.machines > 1 and len(union) ** 2 <= sum(len(W) ** 2 for W in sets):
         chosen = rows.take(union)
-        shared = kernel.block(chosen, chosen, support.room.square(len(union)))
+        shared = kernel.block(chosen, chosen, support.buffers.square(len(union)))
 
-    def absorb(m: int, own: Any, room: Room) -> None:
+    def absorb(m: int, own: Any, buffers: Buffers) -> None:
         W = sets[m]
         if not len(W):
             return
         if shared is None:
             chosen = rows.take(W)
-            K = own.block(chosen, chosen, room.square(len(W)))
+            K = own.block(chosen, chosen, buffers.square(len(W)))
         elif len(W) == len(union):
             K = shared
         else:
             where = np.searchsorted(union, W)
-            K = room.square(len(W))
+            K = buffers.square(len(W))
             gather(shared, where, where, K)
         _optimise_set(support, own, m, W, K)
 

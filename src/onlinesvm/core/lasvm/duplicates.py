@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..examples import Examples
 from ..kernel.rows import Rows, pack
 from ..kernel.tiles import SparseRows
 from ..numerics import REORDERED_MATH, jit
-from .support import Fresh
 
 
-def merge_duplicates(data: Fresh) -> Fresh:
+def merge_duplicates(data: Examples) -> Examples:
     """The data set with every example once, its bound the sum of its copies' bounds.
 
     ``key`` remains the number of the first copy.
@@ -26,7 +26,7 @@ def merge_duplicates(data: Fresh) -> Fresh:
     if len(kept) == len(first):
         return data
     bound = np.bincount(first, weights=data.bound, minlength=len(first))
-    return Fresh(
+    return Examples(
         data.rows.take(kept), data.label[kept], bound[kept], data.diagonal[kept], data.key[kept]
     )
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.cache import KernelCache, keep_row, make_cache, widen
 from ..kernel.rows import Rows
@@ -22,7 +23,7 @@ from ..state.compact import Compact
 from . import block as lasvm_block
 from . import listing as lasvm
 from . import working_set
-from .support import NEED, PHASE, POSITION, STORED, Fresh, Support
+from .support import NEED, PHASE, POSITION, STORED, Support
 
 FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
@@ -116,7 +117,7 @@ class LASVM(Compact):
 
     # -- learning -------------------------------------------------------------------------
 
-    def learn(self, fresh: Fresh) -> None:
+    def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order."""
         if self.singly or len(fresh.rows) < FEW:
             self.learn_singly(fresh, _NO_SLOTS)
@@ -145,12 +146,14 @@ class LASVM(Compact):
             self.finish(lasvm_block.STREAM_GOAL)
         return large
 
-    def _parts(self, fresh: Fresh, order: np.ndarray) -> Iterator[Fresh]:
+    def _parts(self, fresh: Examples, order: np.ndarray) -> Iterator[Examples]:
         for first in range(0, len(order), self.block_size):
             which = order[first : first + self.block_size]
             yield fresh.take(which)
 
-    def _learn_block(self, fresh: Fresh, slack: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _learn_block(
+        self, fresh: Examples, slack: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
         self.cache = None
         slot = self.support.slots(fresh.key)
@@ -165,7 +168,7 @@ class LASVM(Compact):
         if (self.support.a.delta >= self.delta_max).any():
             self.finish(max(self.tau, 0.9 * self.delta_max))
 
-    def learn_singly(self, fresh: Fresh, slot_of: np.ndarray) -> None:
+    def learn_singly(self, fresh: Examples, slot_of: np.ndarray) -> None:
         """PROCESS and REPROCESS for each example in turn."""
         n, first = len(fresh.rows), 0
         while first < n:
@@ -173,11 +176,11 @@ class LASVM(Compact):
                 checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
             few = fresh.take(slice(first, first + size))
-            values = self.kernel.meet(few.rows, self.support.rows(), self.support.room)
+            values = self.kernel.meet(few.rows, self.support.rows(), self.support.buffers)
             self.learn_known(few, values, slot_of)
             first += size
 
-    def learn_known(self, fresh: Fresh, values: np.ndarray, slot_of: np.ndarray) -> None:
+    def learn_known(self, fresh: Examples, values: np.ndarray, slot_of: np.ndarray) -> None:
         """The same where kernel values are known: with the support set, then among themselves."""
         support, n = self.support, self.support.n
         self._make_room(n + len(fresh.rows))
@@ -189,7 +192,7 @@ class LASVM(Compact):
         limit = self.budget or 0
         row = np.empty(n + len(fresh.rows), np.float32)
         if lasvm.online(block, a, self.cache, self.tau, limit, row):
-            support.settle(fresh.rows)
+            support.commit_rows(fresh.rows)
         else:
             self._go_on(block, row, fresh.rows, limit)
 
@@ -240,11 +243,11 @@ class LASVM(Compact):
         """Fetch the kernel rows that an interrupted pass asks for, until it is done."""
         support = self.support
         while True:
-            support.settle(fresh)
+            support.commit_rows(fresh)
             self._fetch_row(int(support.a.count[NEED]))
             if lasvm.online(block, support.a, self.cache, self.tau, limit, row):
                 break
-        support.settle(fresh)
+        support.commit_rows(fresh)
 
     def _make_room(self, needed: int) -> None:
         self.support.reserve(needed)
@@ -262,7 +265,7 @@ class LASVM(Compact):
 
     # -- a data set at hand ---------------------------------------------------------------
 
-    def epoch(self, data: Fresh, order: np.ndarray, slacks: np.ndarray) -> Iterator[int]:
+    def epoch(self, data: Examples, order: np.ndarray, slacks: np.ndarray) -> Iterator[int]:
         """One pass over the data set; yields how many examples are done.
 
         ``slacks[m, i]`` is example i's last known y (g - b) for machine m, for a second look at
@@ -283,7 +286,7 @@ class LASVM(Compact):
             slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
             yield done
 
-    def _epoch_singly(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
+    def _epoch_singly(self, data: Examples, order: np.ndarray) -> Iterator[int]:
         slot_of = np.full(len(data.rows), -1)
         slot_of[self.support.a.key[: self.support.n]] = np.arange(self.support.n)
         for first in range(0, len(order), _SINGLES):
@@ -295,7 +298,7 @@ class LASVM(Compact):
         """How often ``epoch`` yields for n examples."""
         return -(-n // (_SINGLES if self.singly else self.block_size))
 
-    def second_look(self, data: Fresh, slacks: np.ndarray) -> None:
+    def second_look(self, data: Examples, slacks: np.ndarray) -> None:
         """Examples turned away near the margin are judged by the model as it is now.
 
         One look is enough where examples came in random order. Where the first ones misled (sorted
@@ -316,7 +319,7 @@ class LASVM(Compact):
                 return
             self.finish(max(self.tau, lasvm_block.ROUGH))
 
-    def _is_misled(self, data: Fresh, slacks: np.ndarray) -> bool:
+    def _is_misled(self, data: Examples, slacks: np.ndarray) -> bool:
         """Whether some of the examples turned away far from the margin are misclassified now."""
         for m in range(self.support.machines):
             far = np.isfinite(slacks[m]) & (slacks[m] <= -lasvm_block.NEAR)
@@ -324,13 +327,13 @@ class LASVM(Compact):
             which = np.flatnonzero(far)
             sample = which[:: max(1, len(which) // lasvm_block.SAMPLE)]
             if len(sample):
-                _, slack = lasvm_block.judge_alone(self.support, self.kernel, m, data, sample)
+                _, slack = lasvm_block.judge(self.support, self.kernel, data.take(sample), m)
                 if (slack > 1.0).mean() > lasvm_block.MISLED:
                     return True
         return False
 
     def _enter(
-        self, data: Fresh, slacks: np.ndarray, reach: float, threshold: np.ndarray
+        self, data: Examples, slacks: np.ndarray, reach: float, threshold: np.ndarray
     ) -> np.ndarray:
         """Each machine scores the examples that are not its members, and admits those whose
         slack exceeds ``threshold``. Returns the slacks with which they were admitted.
@@ -348,7 +351,8 @@ class LASVM(Compact):
             for first in range(0, len(which), size):
                 checkpoint()
                 part = which[first : first + size]
-                grad[m, part], slack = lasvm_block.judge_alone(support, self.kernel, m, data, part)
+                found, slack = lasvm_block.judge(support, self.kernel, data.take(part), m)
+                grad[m, part], slack = found[0], slack[0]
                 joins[m, part] = slack > threshold[m]
                 slacks[m, part] = np.where(joins[m, part], -np.inf, slack)
                 admitted.append(slack[joins[m, part]])
@@ -358,7 +362,7 @@ class LASVM(Compact):
             lasvm_block.join(support, data.take(which), slot, joins[:, which], grad[:, which])
         return np.concatenate(admitted)
 
-    def converge(self, data: Fresh, slacks: np.ndarray) -> Iterator[int]:
+    def converge(self, data: Examples, slacks: np.ndarray) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
         self.converged, reach = False, lasvm_block.NEAR
         done, failures = True, 0
@@ -373,7 +377,7 @@ class LASVM(Compact):
                 failures += not done
                 yield entered
 
-    def _admit_violators(self, data: Fresh, slacks: np.ndarray, reach: float) -> np.ndarray:
+    def _admit_violators(self, data: Examples, slacks: np.ndarray, reach: float) -> np.ndarray:
         """Bring in examples that may violate by more than tau, with S or with each other.
 
         y = +1 violates with g_min = b - delta / 2, y = -1 with g_max: slack + delta / 2 > tau.
@@ -396,7 +400,7 @@ class LASVM(Compact):
         done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
         self.support.measure()
         if tol <= self.tau:
-            self.support.room.clear()
+            self.support.buffers.clear()
         return done
 
     def _finish_singly(self, m: int) -> bool:
@@ -413,7 +417,7 @@ class LASVM(Compact):
         while left > 0:
             steps = min(left, max(100, _STEPS_AT_ONCE // (support.n + 1)))
             state = lasvm.finish(m, support.a, self.cache, self.tau, 0.0, steps, _NO_SLOTS)
-            support.settle(support.rows())
+            support.commit_rows(support.rows())
             checkpoint()
             if state == 0:
                 return True

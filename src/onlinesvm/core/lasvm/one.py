@@ -39,7 +39,7 @@ def eight_dots(x, rows, first, out):
 
 
 @inner
-def _settle(x, x_square, rows, squares, a):
+def _commit_rows(x, x_square, rows, squares, a):
     """Rows follow their slots: fresh ones come in, the last ones fill holes."""
     for s in range(a.count[N]):
         h = a.handle[s]
@@ -62,7 +62,7 @@ def _learn(
 
     -2: x is far and needs its second part (``rbf``); nothing was done. No row that is held is.
     ``rows`` has room for eight rows more than are in use. Where a row is needed, the caller
-    settles the rows and the pass goes on in ``lasvm.online``.
+    commits the rows and the pass goes on in ``lasvm.online``.
     """
     fresh = lasvm.FreshBlock(*parts[:8], delta_max, slack, most)  # type: ignore[call-arg]
     a, c = SupportArrays(*parts[8:22]), KernelCache(*parts[22:])
@@ -83,7 +83,7 @@ def _learn(
     a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
     if not lasvm.online(fresh, a, c, tau, limit, row):
         return -1
-    _settle(x, x_square, rows, squares, a)
+    _commit_rows(x, x_square, rows, squares, a)
     return a.count[N]
 
 

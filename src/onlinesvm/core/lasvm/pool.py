@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ..examples import Examples
 from ..kernel.rbf import TOLERANCE
 from ..kernel.rows import Rows, pack
 from ..kernel.tiles import SparseRows, dense_panel, kernel_row
@@ -29,7 +30,7 @@ from ..kernel.vector import LANES, panel_dot
 from ..numerics import ORDERED_MATH, inner, jit
 from .learner import LASVM
 from .one import EIGHT, eight_dots
-from .support import SLOT, Fresh
+from .support import SLOT
 
 TYPICAL = 200
 """Rows are kept where one costs less than the values of a sample with so many support vectors."""
@@ -282,7 +283,7 @@ def is_of_pool(learner: LASVM) -> bool:
     return n > 0 and bool(learner.support.a.key[:n].min() >= 0)
 
 
-def learn_dense(learner: LASVM, fresh: Fresh) -> None:
+def learn_dense(learner: LASVM, fresh: Examples) -> None:
     """One example of the pool, dense, in one compiled call."""
     row = np.asarray(fresh.rows.values)[0]
     about = int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0])
@@ -310,7 +311,7 @@ def _gathered(x, rows, s):
     return total
 
 
-def learn_sparse(learner: LASVM, fresh: Fresh, row: np.ndarray | None) -> None:
+def learn_sparse(learner: LASVM, fresh: Examples, row: np.ndarray | None) -> None:
     """One example of the pool, sparse; ``row`` is its kernel row over the pool, if known."""
     support, n = learner.support, learner.support.n
     values = np.empty((1, n + 1), np.float32)

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.rows import Rows
 from . import block as lasvm_block
@@ -49,7 +50,6 @@ from .criteria import (
 )
 from .learner import LASVM
 from .listing import SEEDS
-from .support import Fresh
 
 LOOK_AHEAD = 20
 """Examples chosen at once, as a share of the support set: one in so many."""
@@ -79,7 +79,7 @@ class SelectiveLASVM(LASVM):
         """Decision values (n, machines). Counts as training."""
         return self.kernel.product(rows, *self.support.expansion()) + self.support.a.bias
 
-    def _judge(self, fresh: Fresh) -> np.ndarray:
+    def _judge(self, fresh: Examples) -> np.ndarray:
         """One number an example; the smallest is to be learned first."""
         values = self.score(fresh.rows)
         return agreement(values, fresh.label) if self.selection == GRADIENT else distance(values)
@@ -97,7 +97,7 @@ class SelectiveLASVM(LASVM):
 
     # -- a data set at hand ---------------------------------------------------------------
 
-    def choose(self, data: Fresh, rng: np.random.RandomState, urn: Urn) -> Iterator[np.ndarray]:
+    def choose(self, data: Examples, rng: np.random.RandomState, urn: Urn) -> Iterator[np.ndarray]:
         """Online iterations until the urn is empty; yields the examples of each step."""
         slot_of = np.full(len(data.rows), -1)
         slot_of[self.support.a.key[: self.support.n]] = np.arange(self.support.n)
@@ -108,14 +108,14 @@ class SelectiveLASVM(LASVM):
             yield chosen
             chosen = self._choose(data, rng, urn)
 
-    def _seeds(self, data: Fresh, rng: np.random.RandomState, urn: Urn) -> np.ndarray:
+    def _seeds(self, data: Examples, rng: np.random.RandomState, urn: Urn) -> np.ndarray:
         """Step 1: a few random examples of each class, where it has none yet."""
         if self.support.n:
             return self._choose(data, rng, urn)
         order = rng.permutation(np.flatnonzero(urn.weight))
         return np.concatenate([order[data.label[order] == c][:SEEDS] for c in range(self.n_labels)])
 
-    def _choose(self, data: Fresh, rng: np.random.RandomState, urn: Urn) -> np.ndarray:
+    def _choose(self, data: Examples, rng: np.random.RandomState, urn: Urn) -> np.ndarray:
         """The next examples, one for each step ahead."""
         steps = min(self._ahead(), urn.steps)
         auto = self.selection == AUTOACTIVE
@@ -135,7 +135,7 @@ class SelectiveLASVM(LASVM):
         # Two sets may have the same best example; it is learned once.
         return np.unique(candidates[best_of(scores, sets)])
 
-    def _learn_chosen(self, fresh: Fresh, slot_of: np.ndarray) -> None:
+    def _learn_chosen(self, fresh: Examples, slot_of: np.ndarray) -> None:
         self._learned += np.bincount(fresh.label, minlength=self.n_labels)
         if self.singly:
             self.learn_singly(fresh, slot_of)
@@ -147,7 +147,7 @@ class SelectiveLASVM(LASVM):
 
     # -- a stream -------------------------------------------------------------------------
 
-    def learn(self, fresh: Fresh) -> None:
+    def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order; only those that the criterion wants are learned."""
         if self.everything:
             super().learn(fresh)
@@ -171,7 +171,7 @@ class SelectiveLASVM(LASVM):
         rows = Rows.of(x[None, :])
         if rows.squares[0] > self.kernel.far:
             return False
-        fresh = Fresh(rows, *(np.array([value]) for value in (label, bound, diagonal, -1)))
+        fresh = Examples(rows, *(np.array([value]) for value in (label, bound, diagonal, -1)))
         self.n_looked_at += 1
         if self._wanted(fresh)[0]:
             self._learned[label] += 1
@@ -179,7 +179,7 @@ class SelectiveLASVM(LASVM):
                 super().learn(fresh)
         return True
 
-    def _wanted(self, fresh: Fresh) -> np.ndarray:
+    def _wanted(self, fresh: Examples) -> np.ndarray:
         """Whether each example is worth learning."""
         present = np.bincount(self.support.a.label[: self.support.n], minlength=self.n_labels)
         if np.count_nonzero(present) < 2:

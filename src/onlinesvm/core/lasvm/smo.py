@@ -61,12 +61,6 @@ def _minimum(values):
     return best
 
 
-@jit
-def padded(n):
-    """n rounded up to whole chunks."""
-    return (n + LANES - 1) // LANES * LANES
-
-
 @inner
 def _split(alpha, gradient, lo, hi, up, down):
     """Fill ``up`` and ``down`` from the gradient and the bounds."""

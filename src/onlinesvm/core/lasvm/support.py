@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernel.buffers import Room
+from ..examples import Examples
+from ..kernel.buffers import Buffers
 from ..kernel.rows import Rows, RowStore
 from ..numerics import inner
 from ..state.compact import Compact
@@ -42,20 +43,6 @@ class SupportArrays(NamedTuple):
     bias: np.ndarray  # (machines,)
     delta: np.ndarray  # (machines,)
     count: np.ndarray  # type: ignore[assignment]  # n, and where an interrupted pass goes on
-
-
-class Fresh(NamedTuple):
-    """New examples that ask for a place: parallel arrays, one entry each."""
-
-    rows: Rows
-    label: np.ndarray
-    bound: np.ndarray
-    diagonal: np.ndarray
-    key: np.ndarray
-
-    def take(self, which: np.ndarray | slice) -> Fresh:
-        """Some of them."""
-        return Fresh(self.rows.take(which), *(array[which] for array in self[1:]))
 
 
 _PER_ROW = ("label", "bound", "diagonal", "key", "column", "handle")
@@ -109,7 +96,7 @@ class Support(Compact):
     def __init__(self, like: Rows, positive: list[int], capacity: int = 64):
         machines = len(positive)
         self.store = RowStore(like, capacity)
-        self.room = Room()
+        self.buffers = Buffers()
         self.a = SupportArrays(
             alpha=np.zeros((machines, capacity)),
             grad=np.zeros((machines, capacity)),
@@ -137,7 +124,7 @@ class Support(Compact):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         n, machines = self.n, self.machines
-        self.room = Room()
+        self.buffers = Buffers()
         self.a = self.a._replace(
             fresh=np.zeros((machines, n), bool), column=np.arange(n), handle=np.arange(n)
         )
@@ -160,9 +147,9 @@ class Support(Compact):
         """Whether each machine has a coefficient: it has seen both signs."""
         return np.asarray(self.alpha().any(axis=1))
 
-    def expansion(self) -> tuple[Rows, np.ndarray]:
-        """The rows that carry a coefficient in some machine, and their coefficients."""
-        alpha = self.alpha()
+    def expansion(self, machines: slice = slice(None)) -> tuple[Rows, np.ndarray]:
+        """The rows that carry a coefficient in some of the machines, and their coefficients."""
+        alpha = self.alpha()[machines]
         used = alpha.any(axis=0)
         if used.sum() > 0.9 * self.n:  # not worth the copy
             return self.rows(), alpha
@@ -197,14 +184,14 @@ class Support(Compact):
         grown |= {name: np.pad(getattr(self.a, name), ((0, 0), (0, more))) for name in _PER_MACHINE}
         self.a = self.a._replace(**grown)
 
-    def settle(self, fresh: Rows) -> None:
+    def commit_rows(self, fresh: Rows) -> None:
         """Bring the store in line with ``handle`` after slots were filled, moved, freed."""
         n = self.n
         self.store.rearrange(self.a.handle[:n], fresh)
         self.a.handle[:n] = np.arange(n)
         self.a.count[STORED] = n
 
-    def append(self, fresh: Fresh, grad: np.ndarray, member: np.ndarray) -> None:
+    def append(self, fresh: Examples, grad: np.ndarray, member: np.ndarray) -> None:
         """New rows with coefficient zero and the given gradients and memberships."""
         n, total = self.n, self.n + len(fresh.rows)
         self.reserve(total)

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..interrupts import checkpoint
-from ..kernel.buffers import Room
+from ..kernel.buffers import Buffers
 from ..kernel.rows import Rows
 from ..numerics import REORDERED_MATH, jit
 from ..threads import over_rows, over_tasks, thread_count
@@ -37,7 +37,7 @@ LARGE, LARGE_SET = 16384, 4096
 """Problems of so many rows have larger sets: few of their kernel rows can be kept anyway."""
 
 WORTH_KEEPING, EXPENSIVE = 0.25, 64
-"""Kernel rows are kept if there is room for this share of them, and if a value costs at least so
+"""Kernel rows are kept if there is memory for this share of them, and if a value costs at least so
 many multiplications; else computing them again is faster than fetching them from memory."""
 
 INNER_STEPS = 50
@@ -60,7 +60,7 @@ STAGE = 0.2
 
 _ROUNDS = 10_000
 _STALLED = 5
-_LAST = -1  # level of rooms that no one below uses
+_LAST = -1  # level of buffers_of that no one below uses
 _INLINE = 100_000
 _SPAN = 2048
 """Gradients brought up to date at a time; they stay in the first cache."""
@@ -107,7 +107,7 @@ def most_violating(up: np.ndarray, down: np.ndarray, count: int) -> np.ndarray:
 
 
 def solve_set(K: np.ndarray, part: Problem, tol: float, steps: int) -> np.ndarray:
-    """Optimise ``part`` with its kernel values in a ``Room.square``; returns the change of alpha."""
+    """Optimise ``part`` with its kernel values in a ``Buffers.square``; returns the change of alpha."""
     diagonal = np.zeros(K.shape[1], np.float32)
     diagonal[: len(K)] = part.diagonal
     alpha = part.alpha.copy()
@@ -141,10 +141,10 @@ class RowKeeper:
     def __init__(self, kernel: Any, rows: Rows, megabytes: float):
         self.kernel, self.rows = kernel, rows
         n = max(1, len(rows))
-        room = int(megabytes * 2**20) // (4 * n)
-        worth = room >= max(2 * SET_SIZE, n * WORTH_KEEPING)
+        capacity = int(megabytes * 2**20) // (4 * n)
+        worth = capacity >= max(2 * SET_SIZE, n * WORTH_KEEPING)
         expensive = not kernel.is_compiled or rows.width() >= EXPENSIVE
-        self.capacity = min(n, room) if worth and expensive else 0
+        self.capacity = min(n, capacity) if worth and expensive else 0
         self.pool = np.empty((self.capacity, n), np.float32)
         self.place = np.full(n, -1)  # of row s in the pool
         self.owner = np.full(self.capacity, -1)
@@ -175,9 +175,9 @@ class RowKeeper:
 
 
 def over_machines(
-    support: Support, kernel: Any, machines: list[int], task: Callable[[int, Any, Room], None]
+    support: Support, kernel: Any, machines: list[int], task: Callable[[int, Any, Buffers], None]
 ) -> None:
-    """``task(m, kernel, room)`` for machines that know nothing of each other.
+    """``task(m, kernel, buffers)`` for machines that know nothing of each other.
 
     One machine has all threads for its kernel values; several share them out, so that what a
     single thread does for one (SMO) others do meanwhile for another.
@@ -185,12 +185,12 @@ def over_machines(
     threads = min(len(machines), thread_count(kernel.n_jobs))
     if threads < 2 or not kernel.is_compiled:
         for m in machines:
-            task(m, kernel, support.room.side_rooms(1)[0])
+            task(m, kernel, support.buffers.for_workers(1)[0])
         return
     kernels = [replace(kernel, n_jobs=1, n_evaluations=0) for _ in range(threads)]
-    rooms = support.room.side_rooms(threads)
+    buffers_of = support.buffers.for_workers(threads)
     over_tasks(
-        lambda number, worker: task(machines[number], kernels[worker], rooms[worker]),
+        lambda number, worker: task(machines[number], kernels[worker], buffers_of[worker]),
         len(machines),
         threads,
     )
@@ -204,31 +204,36 @@ def optimise_all(support: Support, kernel: Any, tol: float, megabytes: float) ->
     """
     done = np.zeros(support.machines, bool)
 
-    def task(m: int, own: Any, room: Room) -> None:
-        done[m] = optimise(support, own, m, tol, megabytes, room)
+    def task(m: int, own: Any, buffers: Buffers) -> None:
+        done[m] = optimise(support, own, m, tol, megabytes, buffers)
 
     small = support.a.member[:, : support.n].sum(axis=1) <= WHOLE
     over_machines(support, kernel, np.flatnonzero(small).tolist(), task)
     for m in np.flatnonzero(~small).tolist():
-        task(m, kernel, support.room)
+        task(m, kernel, support.buffers)
     return bool(done.all())
 
 
 def optimise(
-    support: Support, kernel: Any, m: int, tol: float, megabytes: float, room: Room | None = None
+    support: Support,
+    kernel: Any,
+    m: int,
+    tol: float,
+    megabytes: float,
+    buffers: Buffers | None = None,
 ) -> bool:
     """Bring machine m to g_max - g_min <= tol. Returns whether it got there."""
     slots = np.flatnonzero(support.a.member[m, : support.n])
     problem = problem_of(support, m, slots)
     rows = support.rows().take(slots)
     try:
-        return _descend(problem, kernel, rows, tol, megabytes, room or support.room)
+        return _descend(problem, kernel, rows, tol, megabytes, buffers or support.buffers)
     finally:  # also after Ctrl-C: the problem is consistent at every checkpoint
         support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
 
 
 def _descend(
-    problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: float, room: Room,
+    problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: float, buffers: Buffers,
     level: int = 0,
 ) -> bool:  # fmt: skip
     """Optimise; as the gap closes, go on with fewer rows and come back to check the others."""
@@ -252,7 +257,7 @@ def _descend(
             goal = max(tol, gap * ASIDE)
             fewer = rows.take(active)
             try:
-                reached = _descend(part, kernel, fewer, goal, megabytes, room, level + 1)
+                reached = _descend(part, kernel, fewer, goal, megabytes, buffers, level + 1)
             finally:
                 problem.alpha[active], problem.grad[active] = part.alpha, part.grad
                 _catch_up(problem, kernel, rows, active, part.alpha - start)
@@ -260,11 +265,11 @@ def _descend(
                 return False
             continue
         if n <= WHOLE:
-            K = kernel.block(rows, rows, room.square(n, level)) if K is None else K
+            K = kernel.block(rows, rows, buffers.square(n, level)) if K is None else K
             _solve_whole(problem, K, tol / 2, thread_count(kernel.n_jobs))
         else:
             keeper = keeper or RowKeeper(kernel, rows, megabytes)
-            _rounds(problem, kernel, keeper, max(tol, gap * STAGE), room)
+            _rounds(problem, kernel, keeper, max(tol, gap * STAGE), buffers)
 
 
 def _active(up: np.ndarray, down: np.ndarray, gap: float) -> np.ndarray:
@@ -299,7 +304,7 @@ def _catch_up(
         problem.grad[aside] -= product[:, 0]
 
 
-def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float, room: Room) -> None:
+def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float, buffers: Buffers) -> None:
     """Working sets, half of each kept from the one before, until the gap is at most tol."""
     size = SET_SIZE if len(keeper.rows) < LARGE else LARGE_SET
     kept = np.empty(0, np.int64)
@@ -311,7 +316,7 @@ def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float, room: 
             return
         fresh = most_violating(up, down, size if not len(kept) else size // 2)
         W = np.union1d(fresh, kept)
-        K = room.square(len(W), _LAST)
+        K = buffers.square(len(W), _LAST)
         if _round(problem, kernel, keeper, W, K, max(tol / 2, 0.1 * gap)) <= 0:
             return
         free = (problem.alpha[fresh] > problem.lo[fresh]) & (

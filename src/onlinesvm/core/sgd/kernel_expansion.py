@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..examples import Examples
 from ..kernel.rows import Rows, RowStore
-from ..lasvm.support import Fresh
 from ..state.compact import Compact
 from .steps import Machines
 
@@ -62,11 +62,11 @@ class Expansion(Compact):
     def coefficients(self) -> np.ndarray:
         return self.coef[:, : self.n]
 
-    def examples(self, which: slice) -> Fresh:
+    def examples(self, which: slice) -> Examples:
         """Some of the rows, as the examples they once were."""
         rows = self.rows().take(which)
         label, bound, key = (getattr(self, name)[: self.n][which] for name in _PER_ROW)
-        return Fresh(rows, label, bound, np.zeros(len(rows)), key)
+        return Examples(rows, label, bound, np.zeros(len(rows)), key)
 
     def gather(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients and past sums at ``slots``; zero where a slot is -1."""
@@ -82,7 +82,7 @@ class Expansion(Compact):
             self.past[m, : self.n] += self.coef[m, : self.n] * k.carried[m]
             self.coef[m, : self.n] *= k.factor[m]
 
-    def put(self, fresh: Fresh, slots: np.ndarray, coef: np.ndarray, past: np.ndarray) -> None:
+    def put(self, fresh: Examples, slots: np.ndarray, coef: np.ndarray, past: np.ndarray) -> None:
         """New coefficients of the examples; those at slot -1 join if they have any."""
         known = slots >= 0
         self.coef[:, slots[known]] = coef[:, known]

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
+from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.rows import Rows
-from ..lasvm.support import Fresh
 from ..model import product
 from ..state.compact import Compact
 from . import steps as sgd
@@ -41,10 +41,10 @@ EXPENSIVE = 128
 
 
 @dataclass
-class AtHand:
+class DataSet:
     """A data set during ``fit``, in the order of the epochs."""
 
-    data: Fresh
+    data: Examples
     order: np.ndarray
     outputs: np.ndarray  # (machines, n), in units of each machine's scale
     columns: dict[int, np.ndarray] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class ExpansionLearner(Compact):
         self.n_labels = n_labels
         self.machines = make_machines([1] if n_labels <= 2 else list(range(n_labels)))
         self.support = Expansion(like, len(self.machines.step))
-        self._hand: AtHand | None = None
+        self._hand: DataSet | None = None
 
     def _lasting(self) -> dict[str, Any]:
         return self.__dict__ | {"_hand": None}
@@ -106,7 +106,7 @@ class ExpansionLearner(Compact):
 
     # -- learning -------------------------------------------------------------------------
 
-    def learn(self, fresh: Fresh) -> None:
+    def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order.
 
         Their outputs by the rows held so far come at once; what joins on the way is added for
@@ -114,7 +114,7 @@ class ExpansionLearner(Compact):
         """
         self._hand = None
         n = len(fresh.rows)
-        batch = AtHand(fresh, np.arange(n), self._from_expansion(fresh))
+        batch = DataSet(fresh, np.arange(n), self._from_expansion(fresh))
         for first in range(0, n, FEW):
             if first:
                 checkpoint()
@@ -125,12 +125,12 @@ class ExpansionLearner(Compact):
                 self._add_columns(batch, first, part, change, last=True, every=False)
         self.support.sweep(NEGLIGIBLE)
 
-    def _from_expansion(self, part: Fresh) -> np.ndarray:
+    def _from_expansion(self, part: Examples) -> np.ndarray:
         support = self.support
         out = product(self.kernel, part.rows, support.rows(), support.coefficients())
         return np.ascontiguousarray(out.T)
 
-    def _learn_block(self, part: Fresh, out: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    def _learn_block(self, part: Examples, out: np.ndarray, slots: np.ndarray) -> np.ndarray:
         """One step for each example. Returns what the block added to their coefficients."""
         coef, past = self.support.gather(slots)
         before = coef.copy()
@@ -139,7 +139,7 @@ class ExpansionLearner(Compact):
         self.support.put(part, slots, coef, past)
         return coef - self.machines.factor[:, None] * before
 
-    def _walk(self, part: Fresh, out: Any, coef: Any, past: Any, machines: sgd.Machines) -> None:
+    def _walk(self, part: Examples, out: Any, coef: Any, past: Any, machines: sgd.Machines) -> None:
         self.machines.factor[:], self.machines.carried[:] = 1.0, 0.0
         values = self.kernel.block(part.rows, part.rows)
         sgd.online(
@@ -149,7 +149,7 @@ class ExpansionLearner(Compact):
 
     # -- a data set at hand ---------------------------------------------------------------
 
-    def epoch(self, data: Fresh, order: np.ndarray, last: bool = False) -> Iterator[int]:
+    def epoch(self, data: Examples, order: np.ndarray, last: bool = False) -> Iterator[int]:
         """One pass over the data set; yields how many examples are done.
 
         ``order`` is the same for all epochs (the lists shuffle once). After the ``last`` epoch
@@ -157,7 +157,7 @@ class ExpansionLearner(Compact):
         """
         if self._hand is None or self._hand.order is not order:
             outputs = np.zeros((len(self.machines.step), len(order)))
-            self._hand = AtHand(data.take(order), order, outputs)
+            self._hand = DataSet(data.take(order), order, outputs)
         try:
             for first in range(0, len(order), BLOCK):
                 if first:
@@ -168,7 +168,7 @@ class ExpansionLearner(Compact):
             self._hand = None
             raise
 
-    def _epoch_block(self, hand: AtHand, first: int, last: bool) -> None:
+    def _epoch_block(self, hand: DataSet, first: int, last: bool) -> None:
         part = hand.data.take(slice(first, first + BLOCK))
         slots = self._slots(len(hand.order))[part.key]
         if self.cached:
@@ -186,7 +186,7 @@ class ExpansionLearner(Compact):
         return slots
 
     def _add_columns(
-        self, hand: AtHand, first: int, part: Fresh, change: np.ndarray, last: bool, every: bool
+        self, hand: DataSet, first: int, part: Examples, change: np.ndarray, last: bool, every: bool
     ) -> None:
         """o += K(:, B) change, after what the block did to all coefficients.
 
@@ -208,7 +208,7 @@ class ExpansionLearner(Compact):
             block, change = block.take(moved), change[:, moved]
         out += self.kernel.product(rows, block, change).T
 
-    def _may_keep(self, hand: AtHand, n_values: int) -> bool:
+    def _may_keep(self, hand: DataSet, n_values: int) -> bool:
         """Whether a block of columns is worth keeping, and there is room for it."""
         worth = self.every_column and (
             not self.kernel.is_compiled or hand.data.rows.n_features >= EXPENSIVE

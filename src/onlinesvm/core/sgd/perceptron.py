@@ -24,10 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..examples import Examples
 from ..interrupts import checkpoint
-from ..kernel.buffers import Room
+from ..kernel.buffers import Buffers
 from ..kernel.rows import Rows, RowStore
-from ..lasvm.support import Fresh
 from ..numerics import REORDERED_MATH, inner, jit
 from ..state.compact import Compact
 
@@ -174,7 +174,7 @@ class BudgetPerceptron(Compact):
     ):
         self.kernel, self.budget, self.margin = kernel, budget, margin
         self.n_labels, self.cache_size = n_labels, cache_size
-        self.store, self.room = RowStore(like), Room()
+        self.store, self.buffers = RowStore(like), Buffers()
         positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.a = _arrays(min(budget + 1, _FEWEST), np.array(positive, np.int64))
         self._gram_left_out = False
@@ -231,19 +231,19 @@ class BudgetPerceptron(Compact):
 
     # -- learning -------------------------------------------------------------------------
 
-    def learn(self, fresh: Fresh) -> None:
+    def learn(self, fresh: Examples) -> None:
         """Examples in order."""
         for first in range(0, len(fresh.rows), BLOCK):
             if first:
                 checkpoint()
             self._learn_block(fresh.take(slice(first, first + BLOCK)))
 
-    def _learn_block(self, fresh: Fresh) -> None:
+    def _learn_block(self, fresh: Examples) -> None:
         n = self.store.n
         self._reserve(min(n + len(fresh.rows), self.budget + 1))
         if self._gram_left_out:
             self._restore_gram()
-        values = self.kernel.meet(fresh.rows, self.store.rows(), self.room)
+        values = self.kernel.meet(fresh.rows, self.store.rows(), self.buffers)
         a, stored, given = self.a, n, False
         a.state[POSITION] = 0
         a.column[:n] = a.handle[:n] = np.arange(n)
@@ -252,21 +252,21 @@ class BudgetPerceptron(Compact):
             values, fresh.label, fresh.diagonal, fresh.key, a, self.margin, self.budget, stored,
             row, given,
         ):  # fmt: skip
-            self._settle(fresh.rows, stored)
+            self._commit_rows(fresh.rows, stored)
             stored, given = self.store.n, True
             victim, rows = int(a.state[VICTIM]), self.store.rows()
             row[: len(rows)] = self.kernel.block(rows.take(slice(victim, victim + 1)), rows)[0]
             row[victim] = a.diagonal[victim]
-        self._settle(fresh.rows, stored)
+        self._commit_rows(fresh.rows, stored)
 
-    def _settle(self, fresh: Rows, stored: int) -> None:
+    def _commit_rows(self, fresh: Rows, stored: int) -> None:
         """Bring the store in line with ``handle``."""
         n = int(self.a.state[N])
         self.store.rearrange(self.a.handle[:n], fresh)
         self.a.handle[:n] = np.arange(n)
 
     def _reserve(self, needed: int) -> None:
-        """Room for ``needed`` slots; kernel values among them are kept while they fit."""
+        """Buffers for ``needed`` slots; kernel values among them are kept while they fit."""
         a, old = self.a, len(self.a.label)
         if needed <= old:
             return
@@ -283,7 +283,7 @@ class BudgetPerceptron(Compact):
 
     # -- a data set at hand ---------------------------------------------------------------
 
-    def epoch(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
+    def epoch(self, data: Examples, order: np.ndarray) -> Iterator[int]:
         """One pass over the data set; yields how many examples are done."""
         for first in range(0, len(order), BLOCK):
             self.learn(data.take(order[first : first + BLOCK]))

@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import math
 
-from ..kernel.never_inline import apart
+from ..kernel.never_inline import never_inline
 from ..numerics import REORDERED_MATH, inner, jit
 
 
 @jit(fastmath=REORDERED_MATH)
 def forward(U, m, x):
     """x := U^-T x. Four rows at a time: one pass over x for all of them."""
-    apart()
+    never_inline()
     c = 0
     while c + 4 <= m:
         p, q, r, s = U[c], U[c + 1], U[c + 2], U[c + 3]
@@ -48,7 +48,7 @@ def forward(U, m, x):
 @jit(fastmath=REORDERED_MATH)
 def backward(U, m, x):
     """x := U^-1 x. Four rows at a time, as above."""
-    apart()
+    never_inline()
     last = m - m % 4
     for k in range(m - 1, last - 1, -1):
         total = 0.0
@@ -84,7 +84,7 @@ def join(U, V, m, pivot, border, value):
 
     Its entry in the border is ``value`` in row ``border``, zero in the others.
     """
-    apart()
+    never_inline()
     last = V.shape[0] - 1
     u = V[last]
     for r in range(m):
@@ -107,7 +107,7 @@ def _rotate(upper, lower, cosine, sine, first, m):
 @jit
 def leave(U, V, m, k):
     """Take row and column k out; V's rows, the joining column too, are rotated along."""
-    apart()
+    never_inline()
     for r in range(k):
         row = U[r]
         for c in range(k + 1, m):
@@ -129,7 +129,7 @@ def solve_border(V, m, system):
 
     A border row without a variable in it (V row zero) gets y = 0.
     """
-    apart()
+    never_inline()
     d = system.shape[0]
     for p in range(d):
         for q in range(d):

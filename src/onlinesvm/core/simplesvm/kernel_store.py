@@ -1,4 +1,4 @@
-"""Kernel values of a data set that is at hand: rows K(i, all) kept while there is room.
+"""Kernel values of a data set that is at hand: rows K(i, all) kept while there is capacity.
 
 ``keep`` computes rows and stores them, ``product`` sums rows with coefficients, ``block`` gives
 the values among some examples, from stored rows where there are any. Several machines may share
@@ -86,8 +86,7 @@ class KernelStore:
 
     def _empty(self) -> None:
         n = max(1, len(self.rows))
-        room = int(self.megabytes * 2**20 / (8 * n))
-        self.capacity = min(n, room)
+        self.capacity = min(n, int(self.megabytes * 2**20 / (8 * n)))
         self.slots = np.empty((min(self.capacity, 64), n))
         self.slot_of = np.full(n, -1)
         self.owner = np.full(self.capacity, -1)

@@ -106,11 +106,11 @@ class SimpleSVM:
     def _start(self) -> None:
         problems = self.task.problems(self.target, self.weight)
         share = self.options.cache_size * 2**20 / 2 / max(1, len(problems))
-        room = max(2, int(np.sqrt(share / 16)))  # the factor and H_ww, in double precision
+        capacity = max(2, int(np.sqrt(share / 16)))  # the factor and H_ww, in double precision
         o = self.options
         self.machines = [
             Machine(
-                problem, self.source, tol=o.tol, room=room, selection=o.selection,
+                problem, self.source, tol=o.tol, capacity=capacity, selection=o.selection,
                 block_size=o.block_size, seed=o.seed + k,
             )
             for k, problem in enumerate(problems)

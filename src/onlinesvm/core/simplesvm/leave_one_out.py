@@ -17,8 +17,8 @@ def leave_one_out(learner: SimpleSVM) -> np.ndarray:
     """
     if learner.task.depends_on_count or not _fits(learner):
         return _by_forgetting(learner)
-    room = max(machine.room for machine in learner.machines)
-    columns = [simplesvm_loo.values(machine, room) for machine in learner.machines]
+    capacity = max(machine.capacity for machine in learner.machines)
+    columns = [simplesvm_loo.values(machine, capacity) for machine in learner.machines]
     return np.stack(columns, axis=1)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernel.never_inline import apart
+from ..kernel.never_inline import never_inline
 from ..numerics import inner, jit
 from . import steps as core
 from .machine import NO_LIMIT, Machine
@@ -24,9 +24,9 @@ from .state import (
     ENTRY,
     FALL,
     FULL,
-    FULL_HOUSE,
     GROUP,
     IN_TURN,
+    NO_CAPACITY,
     PLACE,
     UPPER,
     ZERO,
@@ -40,7 +40,7 @@ GONE = -3
 @inner
 def _partner(i, at, w):
     """The variable of i's equality row that can take over what i gives up, nearest the margin."""
-    apart()
+    never_inline()
     best, where = np.inf, -1
     for j in range(at.alpha.shape[0]):
         if at.code[GROUP, j] != at.code[GROUP, i] or at.given[UPPER, j] <= 0.0:
@@ -56,7 +56,7 @@ def _partner(i, at, w):
 @inner
 def expel(i, at, w):
     """Variable i's coefficient goes to zero. Returns whether others could take its place."""
-    apart()
+    never_inline()
     if at.code[PLACE, i] >= 0:
         core.remove(at.code[PLACE, i], at, w)
     at.code[PLACE, i] = GONE
@@ -89,7 +89,7 @@ def free_multiplier(q, at, w):
 
     As ``Solution.multipliers``, which sees all variables from Python.
     """
-    apart()
+    never_inline()
     low, high = -math.inf, math.inf
     for i in range(at.alpha.shape[0]):
         if at.code[GROUP, i] != q or at.code[PLACE, i] < FULL:  # of another row, or left out
@@ -120,7 +120,7 @@ def _copy(source, target, n):
 @inner
 def _put_back(at, w, at_0, w_0):
     """The state as it was."""
-    apart()
+    never_inline()
     n, m = at.alpha.shape[0], w_0.counts[M]
     _copy(at_0.alpha, at.alpha, n)
     _copy(at_0.moved, at.moved, at.moved.shape[0])
@@ -158,8 +158,8 @@ def leave_each(at, w, at_0, w_0, first, second, order, out):
         if able:
             for _ in range(1000):
                 outcome, _ = core.in_turn(at, w, order, 0.0, NO_LIMIT)
-                if outcome == FULL_HOUSE:
-                    return FULL_HOUSE
+                if outcome == NO_CAPACITY:
+                    return NO_CAPACITY
                 if outcome == DONE:
                     break
         out[e, 0] = core.gradient(i, at, w) if able else np.nan
@@ -172,14 +172,14 @@ def _twin(record: Any) -> Any:
     return type(record)(*(array.copy() for array in record))
 
 
-def values(machine: Machine, room: int) -> np.ndarray:
+def values(machine: Machine, capacity: int) -> np.ndarray:
     """Decision value of every example by the machine that has not seen it; NaN: there is none.
 
     For machines whose bias is their multiplier (all but those of nu).
     """
     machine = machine.copy()
     p, n = machine.problem, len(machine.source)
-    machine._reserve(min(room, len(p)))
+    machine._reserve(min(capacity, len(p)))
     at, w = machine.everything(), machine.w
     core.work(at, w, machine.gap(), np.empty(0, np.int64), IN_TURN, 0.0, 1, 0)
     held = np.zeros(len(p), bool)

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..kernel.blas import one_blas_thread
-from ..kernel.never_inline import apart
+from ..kernel.never_inline import never_inline
 from ..numerics import REORDERED_MATH, inner
 from .factor import backward, dot, forward
 from .state import ENTRY, IMAGE, RIDGE, ROW, SIGN, SLOPE, STEP, M
@@ -64,7 +64,7 @@ def _solve(w):
 @inner
 def direction(i, at, w):
     """``STEP`` and multiplier for a unit of violator i; returns the curvature."""
-    apart()
+    never_inline()
     _image(i, at, w, 1.0)
     _solve(w)
     for p in range(w.counts[M]):
@@ -77,7 +77,7 @@ def direction(i, at, w):
 @inner(fastmath=REORDERED_MATH)
 def target(gap, at, w):
     """``STEP`` := the move that solves the working set, ``border``: its multiplier."""
-    apart()
+    never_inline()
     rank = at.Z.shape[1]
     for c in range(rank + 1):
         w.low[IMAGE, c] = 0.0
@@ -98,7 +98,7 @@ def target(gap, at, w):
 @inner
 def join(i, at, w):
     """R'R grows by one variable: rotations, O(l^2)."""
-    apart()
+    never_inline()
     _image(i, at, w, 1.0 / math.sqrt(at.given[RIDGE, i]))
     n, image = w.R.shape[0], w.low[IMAGE]
     for c in range(n):
@@ -119,7 +119,7 @@ def leave(i, at, w):
 
     ``member`` still holds it, at its old position; ``count`` does not count it any more.
     """
-    apart()
+    never_inline()
     _image(i, at, w, 1.0 / math.sqrt(at.given[RIDGE, i]))
     n, image = w.R.shape[0], w.low[IMAGE]
     for c in range(n):
@@ -138,7 +138,7 @@ def leave(i, at, w):
 @inner
 def rebuild(gone, at, w):
     """R from the members other than ``gone``."""
-    apart()
+    never_inline()
     n = w.R.shape[0]
     for c in range(n):
         for r in range(n):

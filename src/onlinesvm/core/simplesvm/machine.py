@@ -64,12 +64,12 @@ class Machine(Solution):
         source: Source,
         *,
         tol: float,
-        room: int,
+        capacity: int,
         selection: str = "block",
         block_size: int = 256,
         seed: int = 0,
     ):
-        super().__init__(problem, source, tol, room)
+        super().__init__(problem, source, tol, capacity)
         self.selection, self.block_size = selection, block_size
         self.rng = np.random.default_rng(seed)
         self.n_sweeps = 0
@@ -97,7 +97,7 @@ class Machine(Solution):
             tol = self.tolerances()
             found = int((violation > tol).sum())
             self.converged = found == 0
-            if self.converged and len(self.held) > self.room and not self.primal:
+            if self.converged and len(self.held) > self.capacity and not self.primal:
                 self._refuse()
             if self.converged or stale > _PATIENCE or made == max_sweeps:
                 return

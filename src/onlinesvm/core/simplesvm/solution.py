@@ -22,7 +22,7 @@ from .state import (
     ENROLL,
     FALL,
     FULL,
-    FULL_HOUSE,
+    NO_CAPACITY,
     PLACE,
     SINGULAR,
     UNBOUNDED,
@@ -65,9 +65,9 @@ Source = KernelStore | LowRankSource
 class Solution:
     """The state of one problem."""
 
-    def __init__(self, problem: Problem, source: Source, tol: float, room: int):
+    def __init__(self, problem: Problem, source: Source, tol: float, capacity: int):
         self.problem, self.source = problem, source
-        self.tol, self.room = tol, room
+        self.tol, self.capacity = tol, capacity
         self.alpha = np.zeros(len(problem))
         self.score = np.zeros(len(source))
         self.held = np.empty(0, np.int64)
@@ -79,7 +79,7 @@ class Solution:
     @property
     def most(self) -> int:
         """Members allowed on the way: a few more than in the end, who make others leave."""
-        return self.room + max(8, self.room // 16)
+        return self.capacity + max(8, self.capacity // 16)
 
     @property
     def primal(self) -> bool:
@@ -217,12 +217,12 @@ class Solution:
     def _check(self, outcome: int) -> None:
         if outcome == UNBOUNDED:
             raise NoSolutionError("The data cannot be separated.")
-        if outcome == FULL_HOUSE:
+        if outcome == NO_CAPACITY:
             self._refuse()
 
     def _refuse(self) -> None:
         raise NoRoomError(
-            f"More than {self.room} support vectors strictly within their bounds are needed, and "
+            f"More than {self.capacity} support vectors strictly within their bounds are needed, and "
             "only so many fit. Raise cache_size, use low_rank, or, to classify, LASVMClassifier, "
             "whose memory does not grow with the square of their number."
         )
@@ -287,13 +287,13 @@ class Solution:
 
     # -- the factor -----------------------------------------------------------------------
 
-    def _empty_factor(self, room: int) -> Work:
-        """An empty working set with place for ``room`` members."""
+    def _empty_factor(self, capacity: int) -> Work:
+        """An empty working set with place for ``capacity`` members."""
         d, source = len(self.problem.target), self.source
         rank = source.Z.shape[1] if isinstance(source, LowRankSource) else 0
         normal = rank + 1 if self.primal else 0
-        side = 0 if normal else room
-        members = len(self.problem) if normal else room
+        side = 0 if normal else capacity
+        members = len(self.problem) if normal else capacity
         R = np.zeros((normal, normal))
         R[np.arange(normal - 1), np.arange(normal - 1)] = 1.0
         border = np.zeros((d, d + 3))
@@ -303,10 +303,10 @@ class Solution:
             np.zeros((2, members)), np.zeros((2, rank + 1)), border, np.array([0, 0, self.most]),
         )  # fmt: skip
 
-    def _make_factor(self, room: int) -> None:
+    def _make_factor(self, capacity: int) -> None:
         """An empty working set in place of the present one; the multipliers stay."""
         beta = self.beta.copy()
-        self.w = self._empty_factor(room)
+        self.w = self._empty_factor(capacity)
         self.beta[:] = beta
 
     @property
@@ -337,9 +337,9 @@ class Solution:
         w = self.w
         if self.primal or needed <= len(w.member):
             return
-        room = max(needed, len(w.member) * 3 // 2)
+        capacity = max(needed, len(w.member) * 3 // 2)
         m, old = int(w.counts[M]), w
-        self._make_factor(room)
+        self._make_factor(capacity)
         self.w.U[:m, :m], self.w.V[:, :m] = old.U[:m, :m], old.V[:, :m]
         self.w.member[:m], self.w.counts[:] = old.member[:m], old.counts
 

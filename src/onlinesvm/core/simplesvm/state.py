@@ -25,7 +25,7 @@ EDGE = 1e-12
 M, ADDED, MOST = range(3)
 """Places in ``Work.counts``: members, violators added so far, members allowed."""
 
-DONE, FULL_HOUSE, UNBOUNDED, MORE, GROW = range(5)
+DONE, NO_CAPACITY, UNBOUNDED, MORE, GROW = range(5)
 """What ``work`` says: no violator is left, no more members are allowed, there is no solution,
 passes used up, the factor must grow to go on."""
 
@@ -61,11 +61,11 @@ class Local(NamedTuple):
 class Work(NamedTuple):
     """The working set: its members in the order of the factor, multipliers, scratch."""
 
-    U: np.ndarray  # (room, room); see ``factor``
-    V: np.ndarray  # (d + 1, room)
+    U: np.ndarray  # (capacity, capacity); see ``factor``
+    V: np.ndarray  # (d + 1, capacity)
     R: np.ndarray  # (l + 1, l + 1) the factor of a low-rank problem with ridge, or (0, 0)
-    member: np.ndarray  # (room,)
-    line: np.ndarray  # (2, room)
+    member: np.ndarray  # (capacity,)
+    line: np.ndarray  # (2, capacity)
     low: np.ndarray  # (2, l + 1)
     border: np.ndarray  # (d, d + 3): the border's system and its right side, beta, tau
     counts: np.ndarray  # (3,)

@@ -7,7 +7,7 @@ whose gradient g_i = [Ha + c]_i + [A' beta]_i is zero (simplesvm-2003, section 2
 brings a violator of the optimality conditions in: the working set is solved for together with
 it, the solution is approached until a variable meets its bound, that variable is dropped, and so
 on until the violator's own gradient is zero or it has reached its bound. ``work`` does that for
-the violators among the variables at hand, after ``settle`` has solved the working set from
+the violators among the variables at hand, after ``solve_exactly`` has solved the working set from
 whatever its coefficients are.
 
 Given ``Local``, the variables at hand with the kernel values of their examples (``K``, where
@@ -36,7 +36,7 @@ import math
 
 import numpy as np
 
-from ..kernel.never_inline import apart
+from ..kernel.never_inline import never_inline
 from ..numerics import REORDERED_MATH, inner, jit
 from . import lowrank
 from .factor import backward, dot, forward, join, leave, solve_border
@@ -48,12 +48,12 @@ from .state import (
     ENTRY,
     FALL,
     FULL,
-    FULL_HOUSE,
     GROUP,
     GROW,
     IN_TURN,
     MORE,
     MOST,
+    NO_CAPACITY,
     PLACE,
     RIDGE,
     ROUNDING,
@@ -89,7 +89,7 @@ def multiplier(i, at, w):
 @inner(fastmath=REORDERED_MATH)
 def gradient(i, at, w):
     """[Ha + c]_i, without the equality rows' part."""
-    apart()
+    never_inline()
     r, s = at.code[ROW, i], at.given[SIGN, i]
     if at.K.shape[0] > 0:
         total = dot(at.K[r], at.moved, at.moved.shape[0])
@@ -136,7 +136,7 @@ def _fix(i, at, w):
 @inner
 def _column(i, at, w):
     """V[last] := U^-T times the violator's column."""
-    apart()
+    never_inline()
     m, u = w.counts[M], w.V[w.V.shape[0] - 1]
     for p in range(m):
         j = w.member[p]
@@ -152,7 +152,7 @@ def _direction(i, at, w):
 
     Returns kappa, and rho^2 as a share of the diagonal.
     """
-    apart()
+    never_inline()
     if w.R.shape[0] > 0:
         return lowrank.direction(i, at, w), 1.0
     m, d = w.counts[M], w.border.shape[0]
@@ -182,14 +182,14 @@ def _flat(i, at):
 @inner
 def _first_bound(at, w, sigma):
     """Longest step before a member of the working set meets a bound, and its position."""
-    apart()
+    never_inline()
     best, where, steepest = np.inf, -1, 0.0
     for p in range(w.counts[M]):
         j, rate = w.member[p], sigma * w.line[STEP, p]
         if rate == 0.0:
             continue
-        room = at.given[UPPER, j] - at.alpha[j] if rate > 0.0 else at.alpha[j]
-        t = max(room, 0.0) / abs(rate)
+        length = at.given[UPPER, j] - at.alpha[j] if rate > 0.0 else at.alpha[j]
+        t = max(length, 0.0) / abs(rate)
         # Of those that meet their bounds together the fastest leaves: the best pivot.
         if t < best or (t == best and abs(rate) > steepest):
             best, where, steepest = t, p, abs(rate)
@@ -208,7 +208,7 @@ def _alone(i, at, w):
 @inner
 def drop(p, at, w):
     """The variable at position p of the working set goes to the bound that it has met."""
-    apart()
+    never_inline()
     _fix(w.member[p], at, w)
     remove(p, at, w)
 
@@ -216,7 +216,7 @@ def drop(p, at, w):
 @inner
 def remove(p, at, w):
     """Take position p out of the factor."""
-    apart()
+    never_inline()
     m = w.counts[M]
     w.counts[M] = m - 1
     if w.R.shape[0] > 0:
@@ -235,7 +235,7 @@ def remove(p, at, w):
 @inner
 def enter(i, at, w):
     """The violator, its gradient zero now, joins the working set. False: there is no room."""
-    apart()
+    never_inline()
     m = w.counts[M]
     if m >= w.member.shape[0]:
         return False
@@ -254,7 +254,7 @@ def enter(i, at, w):
 
 @inner
 def _walk(i, at, w, sigma, t):
-    apart()
+    never_inline()
     d = w.border.shape[0]
     _change(i, sigma * t, at, w)
     for p in range(w.counts[M]):
@@ -266,7 +266,7 @@ def _walk(i, at, w, sigma, t):
 @inner
 def add(i, g, at, w):
     """Section 2.1, step 1, for violator i with gradient g. Returns DONE or what went wrong."""
-    apart()
+    never_inline()
     sigma = 1.0 if g < 0.0 else -1.0
     w.counts[ADDED] += 1
     if w.R.shape[0] == 0:
@@ -274,7 +274,7 @@ def add(i, g, at, w):
     while True:
         if _alone(i, at, w):  # it cannot move, but it can say what the multiplier is
             w.border[at.code[GROUP, i], w.border.shape[0] + 1] -= at.given[ENTRY, i] * g
-            return DONE if enter(i, at, w) else FULL_HOUSE
+            return DONE if enter(i, at, w) else NO_CAPACITY
         kappa, share = _direction(i, at, w)
         inside = math.inf if share <= _flat(i, at) else abs(g) / kappa
         reach = at.given[UPPER, i] - at.alpha[i] if sigma > 0.0 else at.alpha[i]
@@ -285,7 +285,7 @@ def add(i, g, at, w):
         _walk(i, at, w, sigma, t)
         g += sigma * t * kappa
         if t == inside:
-            return DONE if enter(i, at, w) else FULL_HOUSE
+            return DONE if enter(i, at, w) else NO_CAPACITY
         if t == reach:
             _fix(i, at, w)
             return DONE
@@ -305,7 +305,7 @@ def violation(i, g, at):
 @inner
 def _worst(order, at, w):
     """The variable whose violation exceeds its tolerance most, and its gradient; -1 if none."""
-    apart()
+    never_inline()
     best, where, slope = 1.0, -1, 0.0
     for i in order:
         if at.code[PLACE, i] < 0:
@@ -322,7 +322,7 @@ def _target(gap, w):
 
     From ``SLOPE``, the members' gradients without the equality rows' part.
     """
-    apart()
+    never_inline()
     m, d = w.counts[M], w.border.shape[0]
     for p in range(m):
         w.line[STEP, p] = -w.line[SLOPE, p]
@@ -339,7 +339,7 @@ def _target(gap, w):
 @inner
 def _is_solved(gap, at, w):
     """Fill ``SLOPE``; whether only rounding is left of the gradients and of b - Aa."""
-    apart()
+    never_inline()
     worst, size, largest, missing = 0.0, 0.0, 0.0, 0.0
     for p in range(w.counts[M]):
         i = w.member[p]
@@ -356,7 +356,7 @@ def _is_solved(gap, at, w):
 @inner
 def _approach(t, at, w):
     """Walk a part t of the way to the target; the slopes follow, being linear on the way."""
-    apart()
+    never_inline()
     d = w.border.shape[0]
     for p in range(w.counts[M]):
         i = w.member[p]
@@ -366,13 +366,13 @@ def _approach(t, at, w):
 
 
 @inner
-def settle(at, w, gap):
+def solve_exactly(at, w, gap):
     """Solve the working set from any feasible coefficients: walk, drop, until it is optimal.
 
     ``gap`` is b - Aa, which rounding may have left; the first full step closes it. What is solved
     already is left alone: a step that is all rounding would drop variables that rest at a bound.
     """
-    apart()
+    never_inline()
     d = w.border.shape[0]
     if _is_solved(gap, at, w):
         return
@@ -403,7 +403,7 @@ def in_turn(at, w, order, floor, limit):
     Violations below ``floor`` wait. Returns the outcome, DONE if there was no violator at all,
     and the largest violation met.
     """
-    apart()
+    never_inline()
     last, worst, outcome = w.counts[ADDED] + limit, 0.0, DONE
     for i in order:
         if at.code[PLACE, i] < 0:
@@ -442,7 +442,7 @@ def work(at, w, gap, order, mode, floor, passes, limit):
             if outcome != DONE:
                 return outcome
         return DONE
-    settle(at, w, gap)
+    solve_exactly(at, w, gap)
     last = w.counts[ADDED] + limit
     for _ in range(passes):
         if mode == IN_TURN:

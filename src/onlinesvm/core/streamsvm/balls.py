@@ -45,7 +45,7 @@ class Balls(NamedTuple):
     state: np.ndarray
 
 
-class Passage(NamedTuple):
+class BlockState(NamedTuple):
     """What a block brings and what becomes of it, for one machine."""
 
     near: np.ndarray  # (block, balls at the start)

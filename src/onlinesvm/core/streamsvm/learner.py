@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.blas import one_blas_thread
 from ..kernel.rows import Rows, RowStore
-from ..lasvm.support import Fresh
 from ..state.compact import Compact
-from .balls import NEED, POSITION, TAKEN, Balls, N, Passage, online
+from .balls import NEED, POSITION, TAKEN, Balls, BlockState, N, online
 from .enclosing_ball import enclose
 
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1024
@@ -91,7 +91,9 @@ class Expansions(Compact):
         with one_blas_thread():
             return values @ self.coef.T
 
-    def mix(self, first: int, old: np.ndarray, new: np.ndarray, rows: Rows, about: Fresh) -> None:
+    def mix(
+        self, first: int, old: np.ndarray, new: np.ndarray, rows: Rows, about: Examples
+    ) -> None:
         part = slice(first, first + len(old))
         coef = np.zeros((len(self.coef), self.store.n + len(rows)))
         coef[:, : self.store.n] = self.coef
@@ -174,12 +176,12 @@ class StreamSVM(Compact):
 
     # -- learning -------------------------------------------------------------------------
 
-    def learn(self, fresh: Fresh) -> None:
+    def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order."""
         for _ in self.epoch(fresh, np.arange(len(fresh.rows))):
             pass
 
-    def epoch(self, data: Fresh, order: np.ndarray) -> Iterator[int]:
+    def epoch(self, data: Examples, order: np.ndarray) -> Iterator[int]:
         """One pass over the data; yields how many examples are done."""
         first = 0
         while first < len(order):
@@ -194,7 +196,7 @@ class StreamSVM(Compact):
             self.block = int(np.clip(size, SMALLEST_BLOCK, max(largest, SMALLEST_BLOCK)))
             yield first
 
-    def _learn_block(self, fresh: Fresh) -> int:
+    def _learn_block(self, fresh: Examples) -> int:
         """The block's passage through every machine; returns how many examples entered a ball."""
         self._final = None
         size, K = len(fresh.rows), self.n_balls
@@ -205,7 +207,7 @@ class StreamSVM(Compact):
         for m, b in enumerate(self.balls):
             y = np.where(fresh.label == self.positive[m], 1.0, -1.0)
             old, new = np.eye(K + 1, K), np.zeros((K + 1, size))
-            p = Passage(
+            p = BlockState(
                 np.ascontiguousarray(near[:, m * K : (m + 1) * K]), gram, known,
                 fresh.diagonal / length**2, 1.0 / fresh.bound, y, old, new,
                 np.empty(size, np.int64),
@@ -221,7 +223,7 @@ class StreamSVM(Compact):
         self.entered += np.bincount(fresh.label[entered], minlength=self.n_labels)
         return int(entered.sum())
 
-    def _keep(self, m: int, p: Passage, fresh: Fresh, length: np.ndarray) -> np.ndarray:
+    def _keep(self, m: int, p: BlockState, fresh: Examples, length: np.ndarray) -> np.ndarray:
         """Move machine m's centres to where the passage took them."""
         b, K = self.balls[m], self.n_balls
         taken = p.taken[: b.state[TAKEN]]

@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import _num_samples
 
-from .active import ActiveLearner
-from .estimators.labels import unique_labels
-from .selection import Strategy, is_count
+from ..estimators.labels import unique_labels
+from .learner import ActiveLearner
+from .strategies import Strategy, is_count
 
 _USES = {"pool": "ask about", "test": "measure with"}
 

@@ -21,9 +21,9 @@ import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
-    from .core.kernel.buffers import Room
-    from .core.kernel.rows import Rows
-    from .core.kernel.tiles import KernelParams
+    from .buffers import Buffers
+    from .rows import Rows
+    from .tiles import KernelParams
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
@@ -40,7 +40,7 @@ _CHUNK_ROWS = 1024
 
 @dataclass
 class Kernel:
-    """One kernel with its parameters settled."""
+    """One kernel with its parameters resolved."""
 
     name: str
     gamma: float = 1.0
@@ -64,8 +64,8 @@ class Kernel:
     @property
     def params(self) -> KernelParams:
         """The kernel as compiled loops take it."""
-        from .core.kernel.rbf import LARGEST_GAMMA
-        from .core.kernel.tiles import KernelCode, KernelParams
+        from .rbf import LARGEST_GAMMA
+        from .tiles import KernelCode, KernelParams
 
         # An infinite one would make NaN of a dot product of zero.
         gamma, coef0 = (
@@ -77,14 +77,14 @@ class Kernel:
     @property
     def far(self) -> float:
         """|x|^2 above which a row needs more digits than single precision has (``core.rbf``)."""
-        from .core.kernel.rbf import FAR_ROW
+        from .rbf import FAR_ROW
 
         gamma = np.float64(self.params.gamma if self.name == "rbf" else 0.0)
         return FAR_ROW / gamma if gamma > 0.0 else np.float64(np.inf)
 
     def dot_error(self, X: Rows, Z: Rows) -> float:
         """Bound on the relative error of values k(x, z) that dot products alone give."""
-        from .core.kernel.rbf import dot_rounding
+        from .rbf import dot_rounding
 
         if self.name != "rbf" or not len(X) or not len(Z):
             return 0.0
@@ -96,7 +96,7 @@ class Kernel:
 
         None is another type, and leads to tiles that are compiled without them.
         """
-        from .core.kernel.rbf import TOLERANCE
+        from .rbf import TOLERANCE
 
         if not self.met_far:
             self.met_far = bool(self.dot_error(X, Z) > 0.99 * TOLERANCE)
@@ -119,13 +119,13 @@ class Kernel:
             self._over_rows(self._block_task(X, Z, out, 0), X, Z, X is Z)
         return out
 
-    def meet(self, X: Rows, Z: Rows, room: Room) -> np.ndarray:
+    def meet(self, X: Rows, Z: Rows, buffers: Buffers) -> np.ndarray:
         """k of fresh rows X with rows Z that are held, and among themselves: (n, m + n).
 
         Both are computed in one go, which pays where blocks are small. The values are good until
-        ``room`` is used again.
+        ``buffers`` is used again.
         """
-        out = room.block(len(X), len(Z) + len(X))
+        out = buffers.block(len(X), len(Z) + len(X))
         if not self.is_compiled:
             out[:, : len(Z)], out[:, len(Z) :] = self.block(X, Z), self.block(X, X)
             return out
@@ -143,7 +143,7 @@ class Kernel:
         self, X: Rows, Z: Rows, out: np.ndarray, column: int
     ) -> Callable[[int, int], None]:
         """What computes some rows of a block into the columns from ``column`` on; counts it."""
-        from .core.kernel import tiles
+        from ..kernel import tiles
 
         mirrored = X is Z
         self.n_evaluations += len(X) * (len(X) + 1) // 2 if mirrored else len(X) * len(Z)
@@ -169,7 +169,7 @@ class Kernel:
                 part = slice(a, a + _CHUNK_ROWS)
                 out[part] = self.block(X.take(part), Z).astype(np.float64) @ coef.T
             return out
-        from .core.kernel import tiles
+        from ..kernel import tiles
 
         self.n_evaluations += len(X) * len(Z)
         coef, far = np.ascontiguousarray(coef, np.float64), self._differences(X, Z)
@@ -230,7 +230,7 @@ class Kernel:
         triangle: bool = False,
         beside: int = 0,
     ) -> None:
-        from .core.threads import over_rows, thread_count
+        from ..threads import over_rows, thread_count
 
         values = len(X) * (beside + len(X) // 2 if triangle else len(Z))
         width = min(X.width(), Z.width()) if len(Z) else X.width()
@@ -295,7 +295,7 @@ def make_kernel(
     n_jobs: int | None = None,
     X: Any = None,
 ) -> Kernel:
-    """A kernel with gamma settled: ``"scale"`` is 1 / (features * variance of X).
+    """A kernel with gamma resolved: ``"scale"`` is 1 / (features * variance of X).
 
     On a stream ``X`` is the first block, which fixes gamma for good.
     """
@@ -306,11 +306,11 @@ def make_kernel(
             f"kernel={kernel!r} does not exist; choose one of {', '.join(KERNEL_NAMES)}, "
             "or pass a function of two arrays."
         )
-    return Kernel(kernel, settle_gamma(gamma, X), int(degree), float(coef0), n_jobs=n_jobs)
+    return Kernel(kernel, resolve_gamma(gamma, X), int(degree), float(coef0), n_jobs=n_jobs)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that large are refused as rows
-def settle_gamma(gamma: float | str, X: Any) -> float:
+def resolve_gamma(gamma: float | str, X: Any) -> float:
     """The number that ``gamma`` stands for on these examples."""
     if not isinstance(gamma, str):
         return float(gamma)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .estimators.labels import LabelBook, unique_labels
+from ..estimators.labels import LabelBook, unique_labels
 
 
 class Answers:

@@ -4,7 +4,7 @@
 learner, nothing checked twice. ``ArrayPool`` serves anything with ``partial_fit`` and
 ``decision_function``. Both have the same verbs; neither holds a model.
 
-``settle(model)``             fix on the pool what a model fixes on its first examples
+``prepare(model)``             fix on the pool what a model fixes on its first examples
 ``learn(model, i, label, earlier)``   one iteration for one label, after the earlier ones
 ``decide(model, which)``      decision values of some examples
 ``distances(which, known)``   squared distances, (which, known)
@@ -24,10 +24,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from .estimators.base import OnlineKernelClassifier
-from .estimators.checks import DTYPES, check_rows
-from .estimators.first_rows import stack
-from .estimators.labels import LabelBook, unique_labels
+from ..estimators.base import OnlineKernelClassifier
+from ..estimators.checks import DTYPES, check_rows
+from ..estimators.first_rows import stack
+from ..estimators.labels import LabelBook, unique_labels
 
 _SHARED = ("X", "_fresh")
 """What copies of a pool have in common."""
@@ -150,7 +150,7 @@ class KernelPool(Pool):
         first = not hasattr(model, "_learner")
         self.X = check_rows(model, X, reset=first, copy=copy)
         self.classes = classes
-        self.settle(model)
+        self.prepare(model)
         self._model = model  # its gamma, centre and form of rows are those of the pool
         self._own: Any = None  # the LASVM that learned from this pool alone, by its numbers
         self._convert()
@@ -160,10 +160,10 @@ class KernelPool(Pool):
         """Whether learning cannot fail half-way."""
         return bool(self._model._kernel.is_compiled)
 
-    def settle(self, model: Any) -> None:
+    def prepare(self, model: Any) -> None:
         """Gamma, the shift, dense or sparse: of the whole pool, where a stream has only a row."""
         if not hasattr(model, "_learner"):
-            model._settle(self.X, LabelBook())
+            model._prepare_kernel(self.X, LabelBook())
             model._original = np.empty(0, np.int64)
 
     def _convert(self) -> None:
@@ -215,7 +215,7 @@ class KernelPool(Pool):
             self._learn(model, i, label)
 
     def _learn(self, model: Any, i: int, label: Any) -> None:
-        from .core.lasvm.learner import LASVM
+        from ..core.lasvm.learner import LASVM
 
         bound = np.full(1, float(getattr(model, "C", None) or 1.0))
         if getattr(model, "class_weight", None) is not None:
@@ -236,7 +236,7 @@ class KernelPool(Pool):
 
     def _learn_again(self, learner: Any, data: Any) -> None:
         """One iteration, without detours, for a learner that knows the label."""
-        from .core.lasvm.pool import is_of_pool, learn_dense, learn_sparse
+        from ..core.lasvm.pool import is_of_pool, learn_dense, learn_sparse
 
         if not data.rows.is_sparse:
             learn_dense(learner, data)
@@ -255,7 +255,7 @@ class KernelPool(Pool):
         """Values of each machine, (machines, n), the cheapest way."""
         learner = model._learner
         if learner is self._own and self.in_place:
-            from .core.lasvm.pool import PANEL, few_values
+            from ..core.lasvm.pool import PANEL, few_values
 
             self._keeps_pace = self._follow(learner, len(which))
             if self._keeps_pace:
@@ -267,7 +267,7 @@ class KernelPool(Pool):
 
     def _rows_for(self, learner: Any, n_asked: int) -> int:
         """Kernel rows over the pool that a typical question is worth; 0: they do not pay."""
-        from .core.lasvm.pool import TYPICAL, is_of_pool, row_cost
+        from ..core.lasvm.pool import TYPICAL, is_of_pool, row_cost
 
         if not is_of_pool(learner):
             return 0
@@ -282,7 +282,7 @@ class KernelPool(Pool):
         the values come nearer by as many kernel rows as a typical question costs, unless they are
         too far behind.
         """
-        from .core.lasvm.pool import FEW_ROWS, PoolRows, PoolValues
+        from ..core.lasvm.pool import FEW_ROWS, PoolRows, PoolValues
 
         most, whole = self._rows_for(learner, n_asked), 2 * n_asked >= len(self._fresh.rows)
         too_many = max(FEW_ROWS, learner.support.n // 4) if whole else FEW_ROWS * most
@@ -337,7 +337,7 @@ class ArrayPool(Pool):
         self.X = check_array(X, accept_sparse="csr", dtype=DTYPES, copy=copy)
         self.classes = classes
 
-    def settle(self, model: Any) -> None:
+    def prepare(self, model: Any) -> None:
         """Nothing is fixed by the pool."""
 
     def check(self, model: Any, labels: np.ndarray) -> None:

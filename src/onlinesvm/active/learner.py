@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ..core.lasvm.criteria import distance
+from ..estimators.interrupt import Interruptible, checkpoint
+from ..estimators.labels import unique_labels
 from .answers import Answers
-from .core.lasvm.criteria import distance
-from .estimators.interrupt import Interruptible, checkpoint
-from .estimators.labels import unique_labels
 from .pipelines import is_fitted, take_apart
 from .pool import make_pool
-from .selection import (
+from .strategies import (
     Strategy,
     best,
     best_of_samples,
@@ -78,7 +78,7 @@ class ActiveLearner:
     -----
     Until two classes are known the questions are diverse: each is the example of the sample that
     lies farthest from all asked before, in the distance of the kernel. The library's classifiers
-    settle ``gamma="scale"`` on the whole pool. With several classes the boundary is where the two
+    resolve ``gamma="scale"`` on the whole pool. With several classes the boundary is where the two
     best are equal.
 
     Where a LASVM learns from the pool alone and it pays (always with ``sample_size=None``), the
@@ -137,7 +137,7 @@ class ActiveLearner:
 
     def _start_from(self, model: Any, pool: Any) -> None:
         """Take a model, which learns the answers so far unless it has learned something."""
-        pool.settle(model)
+        pool.prepare(model)
         start, answers = deepcopy(model), self._answers.labels
         learned = is_fitted(model)
         if not learned:

@@ -1,0 +1,1 @@
+"""Which example next: questions to a pool, and what labels are worth."""
