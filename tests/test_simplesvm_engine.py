@@ -35,7 +35,7 @@ def points(seed, n=60, copies=8, near=8):
 def machine_for(problem, X, kernel="rbf", tol=1e-10, **options):
     k = make_kernel(kernel, gamma=0.5, degree=2, coef0=1.0, n_jobs=1)
     store = KernelStore(ExactRows(X, k), 50)
-    return Machine(problem, store, tol=tol, room=1000, **options)
+    return Machine(problem, store, tol=tol, capacity=1000, **options)
 
 
 def six_problems(y):
@@ -288,7 +288,7 @@ def test_low_rank_of_full_rank_equals_dense(name):
     p = six_problems(y)[name]
     dense = machine_for(p, X)
     run(dense)
-    low = Machine(six_problems(y)[name], LowRankSource(Z), tol=1e-10, room=1000)
+    low = Machine(six_problems(y)[name], LowRankSource(Z), tol=1e-10, capacity=1000)
     run(low)
     assert low.converged
     assert low.objective() == pytest.approx(dense.objective(), rel=1e-8)
@@ -298,7 +298,7 @@ def test_low_rank_of_full_rank_equals_dense(name):
 def test_low_rank_with_a_ridge_needs_no_square_matrix():
     X, y = make_classification(600, 5, flip_y=0.2, random_state=0)
     p = problems.quadratic_slack(2.0 * y - 1, np.full(600, 1.0))
-    machine = Machine(p, LowRankSource(X), tol=1e-8, room=1000)
+    machine = Machine(p, LowRankSource(X), tol=1e-8, capacity=1000)
     run(machine)
     assert len(machine.held) > 200
     largest = max(array.size for array in machine.w)

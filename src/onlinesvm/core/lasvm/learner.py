@@ -21,8 +21,8 @@ from ..kernel.cache import KernelCache, keep_row, make_cache, widen
 from ..kernel.rows import Rows
 from ..state.compact import Compact
 from . import block as lasvm_block
+from . import finishing, second_look, working_set
 from . import listing as lasvm
-from . import working_set
 from .support import NEED, PHASE, POSITION, STORED, Support
 
 FEW = 8
@@ -31,23 +31,11 @@ FEW = 8
 STREAM_REPROCESS = 20
 """Maximum number of REPROCESS after one PROCESS of a stream."""
 
-REPROCESS_STEPS = 100
-"""Finishing as listed goes on for this many steps for each row, then by working sets."""
-
-MOST_FAILURES = 20
-"""Convergence is given up after this many optimisations that did not reach the tolerance."""
-
-_CHUNK_STEPS = 20_000
-"""REPROCESS steps of one compiled call."""
-
 _SINGLES = 256
 """Examples between two signs of progress when they are learned one by one."""
 
 _FEWEST = 64
 """Examples that are learned one by one before Ctrl-C is heard: fewer make no model."""
-
-_STEPS_AT_ONCE = 50_000_000
-"""REPROCESS steps times rows between two looks at whether Ctrl-C has come."""
 
 _NO_SLOTS = np.empty(0, np.int64)
 
@@ -183,7 +171,7 @@ class LASVM(Compact):
     def learn_known(self, fresh: Examples, values: np.ndarray, slot_of: np.ndarray) -> None:
         """The same where kernel values are known: with the support set, then among themselves."""
         support, n = self.support, self.support.n
-        self._make_room(n + len(fresh.rows))
+        self.reserve(n + len(fresh.rows))
         a = support.a
         a.column[:n] = a.handle[:n] = np.arange(n)
         a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
@@ -230,7 +218,7 @@ class LASVM(Compact):
         from .one import OneByOne
 
         n = self.support.n
-        self._make_room(n + 9 if n + 9 <= len(self.support.a.label) else 2 * (n + 9))
+        self.reserve(n + 9 if n + 9 <= len(self.support.a.label) else 2 * (n + 9))
         assert self.cache is not None
         self.support.store.reserve(len(self.support.a.label))
         self._one = OneByOne(
@@ -244,12 +232,12 @@ class LASVM(Compact):
         support = self.support
         while True:
             support.commit_rows(fresh)
-            self._fetch_row(int(support.a.count[NEED]))
+            self.fetch_row(int(support.a.count[NEED]))
             if lasvm.online(block, support.a, self.cache, self.tau, limit, row):
                 break
         support.commit_rows(fresh)
 
-    def _make_room(self, needed: int) -> None:
+    def reserve(self, needed: int) -> None:
         self.support.reserve(needed)
         capacity = len(self.support.a.label)
         if self.cache is None:
@@ -257,7 +245,8 @@ class LASVM(Compact):
         elif len(self.cache.pages) < capacity:
             self.cache = widen(self.cache, self.cache_size, capacity)
 
-    def _fetch_row(self, s: int) -> None:
+    def fetch_row(self, s: int) -> None:
+        """Compute and keep the kernel row of slot s."""
         rows = self.support.rows()
         row = self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
         row[s] = self.support.a.diagonal[s]
@@ -299,93 +288,13 @@ class LASVM(Compact):
         return -(-n // (_SINGLES if self.singly else self.block_size))
 
     def second_look(self, data: Examples, slacks: np.ndarray) -> None:
-        """Examples turned away near the margin are judged by the model as it is now.
-
-        One look is enough where examples came in random order. Where the first ones misled (sorted
-        rows, a class that came late), some of those turned away are misclassified by now: then
-        all are judged, until the model has stopped changing.
-        """
-        if self.singly:
-            return
-        self.finish(max(self.tau, lasvm_block.ROUGH))
-        gone, gone_slack = lasvm_block.evict(self.support, lasvm_block.SLACK)
-        slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
-        threshold = np.full(self.support.machines, lasvm_block.REENTER)
-        for _ in range(lasvm_block.LOOKS):
-            misled = self._is_misled(data, slacks)
-            reach = np.inf if misled else lasvm_block.NEAR
-            entered = self._enter(data, slacks, reach, threshold)
-            if not misled and (entered > 1.0).sum() <= lasvm_block.MISLED * self.support.n:
-                return
-            self.finish(max(self.tau, lasvm_block.ROUGH))
-
-    def _is_misled(self, data: Examples, slacks: np.ndarray) -> bool:
-        """Whether some of the examples turned away far from the margin are misclassified now."""
-        for m in range(self.support.machines):
-            far = np.isfinite(slacks[m]) & (slacks[m] <= -lasvm_block.NEAR)
-            far[self.support.a.key[: self.support.n]] = False
-            which = np.flatnonzero(far)
-            sample = which[:: max(1, len(which) // lasvm_block.SAMPLE)]
-            if len(sample):
-                _, slack = lasvm_block.judge(self.support, self.kernel, data.take(sample), m)
-                if (slack > 1.0).mean() > lasvm_block.MISLED:
-                    return True
-        return False
-
-    def _enter(
-        self, data: Examples, slacks: np.ndarray, reach: float, threshold: np.ndarray
-    ) -> np.ndarray:
-        """Each machine scores the examples that are not its members, and admits those whose
-        slack exceeds ``threshold``. Returns the slacks with which they were admitted.
-
-        Examples that were farther out than ``reach`` are not scored.
-        """
-        self.cache = None
-        support, size = self.support, max(self.block_size, 2048)
-        joins, grad = np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
-        admitted = [np.empty(0)]
-        for m in range(support.machines):
-            near = slacks[m] > -reach if reach < np.inf else np.ones(slacks.shape[1], bool)
-            near[support.a.key[: support.n][support.a.member[m, : support.n]]] = False
-            which = np.flatnonzero(near)
-            for first in range(0, len(which), size):
-                checkpoint()
-                part = which[first : first + size]
-                found, slack = lasvm_block.judge(support, self.kernel, data.take(part), m)
-                grad[m, part], slack = found[0], slack[0]
-                joins[m, part] = slack > threshold[m]
-                slacks[m, part] = np.where(joins[m, part], -np.inf, slack)
-                admitted.append(slack[joins[m, part]])
-        which = np.flatnonzero(joins.any(axis=0))
-        if len(which):
-            slot = support.slots(data.key[which])
-            lasvm_block.join(support, data.take(which), slot, joins[:, which], grad[:, which])
-        return np.concatenate(admitted)
+        """Judge examples that were turned away by the model as it is now (``second_look``)."""
+        if not self.singly:
+            second_look.second_look(self, data, slacks)
 
     def converge(self, data: Examples, slacks: np.ndarray) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
-        self.converged, reach = False, lasvm_block.NEAR
-        done, failures = True, 0
-        while failures < MOST_FAILURES:
-            entered = len(self._admit_violators(data, slacks, reach))
-            if entered == 0 and reach == np.inf:
-                self.converged = done
-                return
-            reach = np.inf if entered == 0 else lasvm_block.NEAR
-            if entered:
-                done = self.finish()
-                failures += not done
-                yield entered
-
-    def _admit_violators(self, data: Examples, slacks: np.ndarray, reach: float) -> np.ndarray:
-        """Bring in examples that may violate by more than tau, with S or with each other.
-
-        y = +1 violates with g_min = b - delta / 2, y = -1 with g_max: slack + delta / 2 > tau.
-        Two examples outside S violate with each other only if the slack of one exceeds tau / 2.
-        """
-        self.support.measure()
-        threshold = np.minimum(self.tau - self.support.a.delta / 2, self.tau / 2)
-        return self._enter(data, slacks, reach, threshold)
+        return second_look.converge(self, data, slacks)
 
     # -- finishing ------------------------------------------------------------------------
 
@@ -395,62 +304,13 @@ class LASVM(Compact):
         if self.support.n == 0:
             return True
         if self.singly:
-            return all([self._finish_singly(m) for m in range(self.support.machines)])
+            return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.cache = None
         done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
         self.support.measure()
         if tol <= self.tau:
             self.support.buffers.clear()
         return done
-
-    def _finish_singly(self, m: int) -> bool:
-        """Step 3 of the listing. Evicted rows are gone from the store at once.
-
-        REPROCESS takes the pair that violates most, which can zig-zag for ever at a large C: after
-        some steps for each row, second-order steps on working sets go on.
-        """
-        support = self.support
-        self._make_room(support.n)
-        support.a.count[STORED] = support.n
-        support.a.handle[: support.n] = np.arange(support.n)
-        left = max(_CHUNK_STEPS, REPROCESS_STEPS * support.n)
-        while left > 0:
-            steps = min(left, max(100, _STEPS_AT_ONCE // (support.n + 1)))
-            state = lasvm.finish(m, support.a, self.cache, self.tau, 0.0, steps, _NO_SLOTS)
-            support.commit_rows(support.rows())
-            checkpoint()
-            if state == 0:
-                return True
-            if state < 0:
-                self._fetch_row(int(support.a.count[NEED]))
-            else:
-                left -= steps
-        return self._finish_by_sets(m)
-
-    def _finish_by_sets(self, m: int) -> bool:
-        """Optimise machine m by working sets; then its rows at zero beyond the margin leave."""
-        support = self.support
-        done = working_set.optimise(support, self.kernel, m, self.tau, self.cache_size)
-        self.refresh()
-        support.measure()
-        lasvm_block.evict(support, max(0.0, float(support.a.delta[m]) / 2))
-        self.cache = None
-        return done
-
-    def refresh(self) -> None:
-        """Gradients anew from the coefficients: what drift there was is gone."""
-        support, a = self.support, self.support.a
-        rows, alpha, n = support.rows(), support.alpha(), support.n
-        used = np.flatnonzero(alpha.any(axis=0))
-        place = np.full(n, -1)
-        place[used] = np.arange(len(used))
-        vectors, signs = rows.take(used), support.signs()
-        for first in range(0, n, _SINGLES):
-            part = np.arange(first, min(first + _SINGLES, n))
-            K = self.kernel.block(rows.take(part), vectors)
-            own = np.flatnonzero(place[part] >= 0)
-            K[own, place[part[own]]] = a.diagonal[part[own]]
-            a.grad[:, part] = signs[:, part] - alpha[:, used] @ K.T.astype(np.float64)
 
     # -- what was learned -----------------------------------------------------------------
 

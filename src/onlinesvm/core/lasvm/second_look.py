@@ -1,0 +1,119 @@
+"""Examples of a data set that were turned away, judged again; and until none violates.
+
+A pass over the data judges each example by the model of that moment. ``second_look`` judges those
+near the margin again by the model of the end; ``converge`` goes on until no example violates the
+optimality conditions by more than tau: the exact SVM.
+
+Symbols: ``slacks[m, i]`` is the last known slack of example i for machine m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..examples import Examples
+from ..interrupts import checkpoint
+from . import block
+
+if TYPE_CHECKING:
+    from .learner import LASVM
+
+MOST_FAILURES = 20
+"""Convergence is given up after this many optimisations that did not reach the tolerance."""
+
+
+def second_look(learner: LASVM, data: Examples, slacks: np.ndarray) -> None:
+    """Examples turned away near the margin are judged by the model as it is now.
+
+    One look is enough where examples came in random order. Where the first ones misled (sorted
+    rows, a class that came late), some of those turned away are misclassified by now: then
+    all are judged, until the model has stopped changing.
+    """
+    learner.finish(max(learner.tau, block.ROUGH))
+    gone, gone_slack = block.evict(learner.support, block.SLACK)
+    slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
+    threshold = np.full(learner.support.machines, block.REENTER)
+    for _ in range(block.LOOKS):
+        misled = _is_misled(learner, data, slacks)
+        reach = np.inf if misled else block.NEAR
+        entered = _admit(learner, data, slacks, reach, threshold)
+        if not misled and (entered > 1.0).sum() <= block.MISLED * learner.support.n:
+            return
+        learner.finish(max(learner.tau, block.ROUGH))
+
+
+def _is_misled(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
+    """Whether some of the examples turned away far from the margin are misclassified now."""
+    for m in range(learner.support.machines):
+        far = np.isfinite(slacks[m]) & (slacks[m] <= -block.NEAR)
+        far[learner.support.a.key[: learner.support.n]] = False
+        which = np.flatnonzero(far)
+        sample = which[:: max(1, len(which) // block.SAMPLE)]
+        if len(sample):
+            _, slack = block.judge(learner.support, learner.kernel, data.take(sample), m)
+            if (slack > 1.0).mean() > block.MISLED:
+                return True
+    return False
+
+
+def _admit(
+    learner: LASVM, data: Examples, slacks: np.ndarray, reach: float, threshold: np.ndarray
+) -> np.ndarray:
+    """Each machine scores the examples that are not its members, and admits those whose
+    slack exceeds ``threshold``. Returns the slacks with which they were admitted.
+
+    Examples that were farther out than ``reach`` are not scored.
+    """
+    learner.cache = None
+    support, size = learner.support, max(learner.block_size, 2048)
+    joins, grad = np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
+    admitted = [np.empty(0)]
+    for m in range(support.machines):
+        near = slacks[m] > -reach if reach < np.inf else np.ones(slacks.shape[1], bool)
+        near[support.a.key[: support.n][support.a.member[m, : support.n]]] = False
+        which = np.flatnonzero(near)
+        for first in range(0, len(which), size):
+            checkpoint()
+            part = which[first : first + size]
+            found, slack = block.judge(support, learner.kernel, data.take(part), m)
+            grad[m, part], slack = found[0], slack[0]
+            joins[m, part] = slack > threshold[m]
+            slacks[m, part] = np.where(joins[m, part], -np.inf, slack)
+            admitted.append(slack[joins[m, part]])
+    which = np.flatnonzero(joins.any(axis=0))
+    if len(which):
+        slot = support.slots(data.key[which])
+        block.join(support, data.take(which), slot, joins[:, which], grad[:, which])
+    return np.concatenate(admitted)
+
+
+def converge(learner: LASVM, data: Examples, slacks: np.ndarray) -> Iterator[int]:
+    """Admit violators and finish, until none is left; yields how many came in each time."""
+    learner.converged, reach = False, block.NEAR
+    done, failures = True, 0
+    while failures < MOST_FAILURES:
+        entered = len(_admit_violators(learner, data, slacks, reach))
+        if entered == 0 and reach == np.inf:
+            learner.converged = done
+            return
+        reach = np.inf if entered == 0 else block.NEAR
+        if entered:
+            done = learner.finish()
+            failures += not done
+            yield entered
+
+
+def _admit_violators(
+    learner: LASVM, data: Examples, slacks: np.ndarray, reach: float
+) -> np.ndarray:
+    """Bring in examples that may violate by more than tau, with S or with each other.
+
+    y = +1 violates with g_min = b - delta / 2, y = -1 with g_max: slack + delta / 2 > tau.
+    Two examples outside S violate with each other only if the slack of one exceeds tau / 2.
+    """
+    learner.support.measure()
+    threshold = np.minimum(learner.tau - learner.support.a.delta / 2, learner.tau / 2)
+    return _admit(learner, data, slacks, reach, threshold)
