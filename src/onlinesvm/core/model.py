@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .interrupts import checkpoint
+from .kernel.kernel import Kernel
 from .kernel.rows import Rows, pack
 from .kernel.tiles import SparseRows
 
@@ -34,7 +35,7 @@ class Model(NamedTuple):
     label: np.ndarray
     unit_length: bool  # f is divided by the length of phi(x)
 
-    def decide(self, kernel: Any, rows: Rows) -> np.ndarray:
+    def decide(self, kernel: Kernel, rows: Rows) -> np.ndarray:
         """Decision values, (n, machines). Does not count as training."""
         kernel = replace(kernel)
         values = product(kernel, rows, self.rows, self.coef) + self.bias
@@ -62,7 +63,7 @@ def _owned(rows: Rows) -> Rows:
     return Rows(values, rows.squares.copy(), rows.n_features, key)
 
 
-def product(kernel: Any, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
+def product(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
     """``kernel.product`` in parts, between which Ctrl-C is heard. Nothing is changed by it."""
     work = max(1, len(Z)) * (_FUNCTION_WORK + min(X.width(), Z.width()) + len(coef))
     size = max(1, int(_PART_WORK / work)) if kernel.is_compiled else _SLOW_PART

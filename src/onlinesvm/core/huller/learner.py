@@ -18,6 +18,7 @@ from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
 from ..kernel.cache import KernelCache, keep_row, make_cache, widen
+from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..model import product
 from ..state.compact import Compact
@@ -62,7 +63,7 @@ class Huller(Compact):
 
     def __init__(
         self,
-        kernel: Any,
+        kernel: Kernel,
         like: Rows,
         n_labels: int,
         *,

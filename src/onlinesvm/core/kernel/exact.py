@@ -23,6 +23,7 @@ from scipy import sparse
 
 from ..numerics import ORDERED_MATH, REORDERED_MATH, inner, jit
 from ..threads import over_rows, thread_count
+from .kernel import Kernel
 from .vector64 import WIDTH, dense_panel_dot, sparse_panel_dot
 
 _LINE = 8  # float64 values in a cache line
@@ -164,7 +165,9 @@ def weigh(slots, which, coef, out, first, last):
 class ExactRows:
     """Examples in float64 with their squared norms. ``values`` is dense or CSR."""
 
-    def __init__(self, values: Any, kernel: Any, key: np.ndarray | None = None, own: bool = False):
+    def __init__(
+        self, values: Any, kernel: Kernel, key: np.ndarray | None = None, own: bool = False
+    ):
         """``own``: the values are copied, so that their owner may change them.
 
         Sparse values must have sorted indices without duplicates.

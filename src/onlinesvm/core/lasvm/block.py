@@ -21,12 +21,11 @@ slack keeps what section 3.5 calls potential support vectors. See ``docs/archite
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..examples import Examples
 from ..kernel.buffers import Buffers
+from ..kernel.kernel import Kernel
 from .support import Support
 from .working_set import (
     gather,
@@ -80,7 +79,7 @@ margin, or, as a share of S, of those that the second look admits."""
 
 
 def judge(
-    support: Support, kernel: Any, examples: Examples, m: int | None = None
+    support: Support, kernel: Kernel, examples: Examples, m: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradients and slacks (machines, n) of examples, for all machines or for machine m alone.
 
@@ -92,7 +91,7 @@ def judge(
     return grad, y * (grad - support.a.bias[machines, None])
 
 
-def learn_block(support: Support, kernel: Any, fresh: Examples, slot: np.ndarray) -> np.ndarray:
+def learn_block(support: Support, kernel: Kernel, fresh: Examples, slot: np.ndarray) -> np.ndarray:
     """One block step; ``slot`` is -1 for examples not in S.
 
     Returns the slacks (machines, n), -inf where an example joined.
@@ -166,7 +165,7 @@ def _working_set(support: Support, m: int) -> np.ndarray:
     return np.sort(np.concatenate([old[most_violating(up, down, company)], members[newest]]))
 
 
-def _absorb(support: Support, kernel: Any) -> None:
+def _absorb(support: Support, kernel: Kernel) -> None:
     """Optimise every machine on its working set, several machines at a time.
 
     Where the sets overlap so much that it pays, kernel values are computed once for all.
@@ -179,7 +178,7 @@ def _absorb(support: Support, kernel: Any) -> None:
         chosen = rows.take(union)
         shared = kernel.block(chosen, chosen, support.buffers.square(len(union)))
 
-    def absorb(m: int, own: Any, buffers: Buffers) -> None:
+    def absorb(m: int, own: Kernel, buffers: Buffers) -> None:
         W = sets[m]
         if not len(W):
             return
@@ -197,7 +196,7 @@ def _absorb(support: Support, kernel: Any) -> None:
     over_machines(support, kernel, list(range(support.machines)), absorb)
 
 
-def _optimise_set(support: Support, kernel: Any, m: int, W: np.ndarray, K: np.ndarray) -> None:
+def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np.ndarray) -> None:
     """Machine m on the slots W with K = K(W, W); then the gradients of all its members."""
     part = problem_of(support, m, W)
     change = solve_set(K, part, DEPTH, STEPS * len(W))

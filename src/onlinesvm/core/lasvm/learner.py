@@ -18,6 +18,7 @@ import numpy as np
 from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.cache import KernelCache, keep_row, make_cache, widen
+from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows
 from ..state.compact import Compact
 from . import block as lasvm_block
@@ -54,7 +55,7 @@ class LASVM(Compact):
 
     def __init__(
         self,
-        kernel: Any,
+        kernel: Kernel,
         like: Rows,
         n_labels: int,
         *,

@@ -17,12 +17,13 @@ vector; m machine.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ..examples import Examples
+from ..kernel.kernel import Kernel
 from ..kernel.rbf import TOLERANCE
 from ..kernel.rows import Rows, pack
 from ..kernel.tiles import SparseRows, dense_panel, kernel_row
@@ -125,7 +126,7 @@ class PoolRows:
     Dense rows are kept a second time, as panels, where that takes less than half of the memory.
     """
 
-    def __init__(self, rows: Rows, kernel: Any, megabytes: float):
+    def __init__(self, rows: Rows, kernel: Kernel, megabytes: float):
         self.rows, self.kernel = rows, replace(kernel)  # these values are not counted
         self.params = kernel.params
         self.error = kernel.dot_error(rows, rows)

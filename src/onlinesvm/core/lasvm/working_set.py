@@ -24,6 +24,7 @@ import numpy as np
 
 from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
+from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows
 from ..numerics import REORDERED_MATH, jit
 from ..threads import over_rows, over_tasks, thread_count
@@ -138,7 +139,7 @@ def subtract_rows(grad, pool, places, change, first, last):
 class RowKeeper:
     """Kernel rows K(s, .) of a set of rows that does not change meanwhile."""
 
-    def __init__(self, kernel: Any, rows: Rows, megabytes: float):
+    def __init__(self, kernel: Kernel, rows: Rows, megabytes: float):
         self.kernel, self.rows = kernel, rows
         n = max(1, len(rows))
         capacity = int(megabytes * 2**20) // (4 * n)
@@ -175,7 +176,7 @@ class RowKeeper:
 
 
 def over_machines(
-    support: Support, kernel: Any, machines: list[int], task: Callable[[int, Any, Buffers], None]
+    support: Support, kernel: Kernel, machines: list[int], task: Callable[[int, Any, Buffers], None]
 ) -> None:
     """``task(m, kernel, buffers)`` for machines that know nothing of each other.
 
@@ -197,14 +198,14 @@ def over_machines(
     kernel.n_evaluations += sum(own.n_evaluations for own in kernels)
 
 
-def optimise_all(support: Support, kernel: Any, tol: float, megabytes: float) -> bool:
+def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float) -> bool:
     """Bring every machine to g_max - g_min <= tol. Returns whether all got there.
 
     Machines small enough to be solved at once go side by side; others may need all the memory.
     """
     done = np.zeros(support.machines, bool)
 
-    def task(m: int, own: Any, buffers: Buffers) -> None:
+    def task(m: int, own: Kernel, buffers: Buffers) -> None:
         done[m] = optimise(support, own, m, tol, megabytes, buffers)
 
     small = support.a.member[:, : support.n].sum(axis=1) <= WHOLE
@@ -216,7 +217,7 @@ def optimise_all(support: Support, kernel: Any, tol: float, megabytes: float) ->
 
 def optimise(
     support: Support,
-    kernel: Any,
+    kernel: Kernel,
     m: int,
     tol: float,
     megabytes: float,
@@ -233,7 +234,7 @@ def optimise(
 
 
 def _descend(
-    problem: Problem, kernel: Any, rows: Rows, tol: float, megabytes: float, buffers: Buffers,
+    problem: Problem, kernel: Kernel, rows: Rows, tol: float, megabytes: float, buffers: Buffers,
     level: int = 0,
 ) -> bool:  # fmt: skip
     """Optimise; as the gap closes, go on with fewer rows and come back to check the others."""
@@ -291,7 +292,7 @@ def _active(up: np.ndarray, down: np.ndarray, gap: float) -> np.ndarray:
 
 
 def _catch_up(
-    problem: Problem, kernel: Any, rows: Rows, active: np.ndarray, change: np.ndarray
+    problem: Problem, kernel: Kernel, rows: Rows, active: np.ndarray, change: np.ndarray
 ) -> None:
     """Bring the gradients of the rows that were set aside up to date."""
     aside = np.ones(len(rows), bool)
@@ -304,7 +305,9 @@ def _catch_up(
         problem.grad[aside] -= product[:, 0]
 
 
-def _rounds(problem: Problem, kernel: Any, keeper: RowKeeper, tol: float, buffers: Buffers) -> None:
+def _rounds(
+    problem: Problem, kernel: Kernel, keeper: RowKeeper, tol: float, buffers: Buffers
+) -> None:
     """Working sets, half of each kept from the one before, until the gap is at most tol."""
     size = SET_SIZE if len(keeper.rows) < LARGE else LARGE_SET
     kept = np.empty(0, np.int64)
@@ -334,7 +337,7 @@ def _solve_whole(problem: Problem, K: np.ndarray, tol: float, threads: int) -> N
 
 
 def _round(
-    problem: Problem, kernel: Any, keeper: RowKeeper, W: np.ndarray, K: np.ndarray, tol: float
+    problem: Problem, kernel: Kernel, keeper: RowKeeper, W: np.ndarray, K: np.ndarray, tol: float
 ) -> float:
     """One working set: solve, then bring all gradients up to date. Returns the dual's gain."""
     before = problem.grad[W]

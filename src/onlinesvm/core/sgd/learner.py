@@ -21,6 +21,7 @@ import numpy as np
 
 from ..examples import Examples
 from ..interrupts import checkpoint
+from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows
 from ..model import product
 from ..state.compact import Compact
@@ -56,7 +57,7 @@ class ExpansionLearner(Compact):
 
     def __init__(
         self,
-        kernel: Any,
+        kernel: Kernel,
         like: Rows,
         n_labels: int,
         *,

@@ -27,6 +27,7 @@ import numpy as np
 from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
+from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..numerics import REORDERED_MATH, inner, jit
 from ..state.compact import Compact
@@ -164,7 +165,7 @@ class BudgetPerceptron(Compact):
 
     def __init__(
         self,
-        kernel: Any,
+        kernel: Kernel,
         like: Rows,
         n_labels: int,
         *,

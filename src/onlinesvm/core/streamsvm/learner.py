@@ -17,6 +17,7 @@ import numpy as np
 from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.blas import one_blas_thread
+from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..state.compact import Compact
 from .balls import NEED, POSITION, TAKEN, Balls, BlockState, N, online
@@ -34,7 +35,7 @@ def make_balls(n_balls: int) -> Balls:
 class Vectors(Compact):
     """Centres as vectors, for the linear kernel: (machines * K, D) and nothing else."""
 
-    def __init__(self, kernel: Any, like: Rows, size: int):
+    def __init__(self, kernel: Kernel, like: Rows, size: int):
         self.kernel = kernel
         self.table = np.zeros((size, like.n_features))
 
@@ -75,7 +76,7 @@ class Vectors(Compact):
 class Expansions(Compact):
     """Centres as kernel expansions over the examples that made them."""
 
-    def __init__(self, kernel: Any, like: Rows, size: int):
+    def __init__(self, kernel: Kernel, like: Rows, size: int):
         self.kernel = kernel
         self.store = RowStore(like)
         self.coef = np.zeros((size, 0))
@@ -132,7 +133,7 @@ class StreamSVM(Compact):
 
     def __init__(
         self,
-        kernel: Any,
+        kernel: Kernel,
         like: Rows,
         n_labels: int,
         *,
