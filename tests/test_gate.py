@@ -419,7 +419,7 @@ def test_modules_of_the_gate_need_no_numba():
     import subprocess
 
     code = (
-        "import sys, onlinesvm.core.csr, onlinesvm.core.published, onlinesvm.core.interrupts, "
-        "onlinesvm.core.compact; sys.exit('numba' in sys.modules)"
+        "import sys, onlinesvm.core.kernel.csr, onlinesvm.core.state.published, "
+        "onlinesvm.core.interrupts, onlinesvm.core.state.compact; sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -84,8 +84,9 @@ def test_a_new_process_compiles_nothing_again(warm):
 def test_cache_folders_that_cannot_be_written(warm, tmp_path):
     """Compiled in memory. Not by permissions, which do not hold for the superuser."""
     shutil.copytree(PACKAGE, tmp_path / "onlinesvm", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in ("core", "estimators", "."):
-        (tmp_path / "onlinesvm" / folder / "__pycache__").write_text("a file, not a folder")
+    package = tmp_path / "onlinesvm"
+    for folder in (package, *(p for p in package.rglob("*") if p.is_dir())):
+        (folder / "__pycache__").write_text("a file, not a folder")
     nowhere = tmp_path / "file"
     nowhere.write_text("")
     found = run(
