@@ -316,3 +316,15 @@ def test_polynomial_values_that_overflow_are_refused():
     model = LASVMClassifier(kernel="poly", gamma=1.0).fit(X, [0, 1, 0])
     with pytest.raises(ValueError, match="too large"):
         model.decision_function([[1e18]])
+
+
+def test_prediction_keeps_the_second_part_of_support_vectors():
+    """Two clouds so far apart that one of them is far from any centre; SVC beside it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    X[150:] += 1e5
+    model = LASVMClassifier(C=10, gamma=1.0, epochs="converge", random_state=0).fit(X, y)
+    exact = SVC(C=10, gamma=1.0, tol=1e-5).fit(X, y)
+    difference = np.abs(model.decision_function(X) - exact.decision_function(X))
+    assert difference.max() < 0.01
