@@ -19,10 +19,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import readme, report
-from benchmarks.peers import PEERS
+from benchmarks.compare import readme, report
+from benchmarks.compare.peers import PEERS
+from benchmarks.compare.suites import SUITES, Job, Suite
 from benchmarks.runs import RESULTS
-from benchmarks.suites import SUITES, Job, Suite
 
 ROOT = Path(__file__).resolve().parent.parent
 OVERHEAD = 600.0
@@ -33,7 +33,7 @@ def ask_worker(spec: dict[str, Any]) -> dict[str, Any]:
     """One measurement in a new process; what went wrong is in its ``status``."""
     spec = spec | {"started": time.monotonic()}
     limit = spec["limit"] * max(spec.get("repeats", 1), 1) + OVERHEAD
-    command = [sys.executable, "-m", "benchmarks.worker", json.dumps(spec)]
+    command = [sys.executable, "-m", "benchmarks.compare.worker", json.dumps(spec)]
     try:
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import datasets, report, run, worker
-from benchmarks.peers import PEERS
-from benchmarks.suites import SUITES, Job
+from benchmarks import datasets, run
+from benchmarks.compare import report, worker
+from benchmarks.compare.peers import PEERS
+from benchmarks.compare.suites import SUITES, Job
 
 
 def entry(peer, dataset, limit=600.0, **result):

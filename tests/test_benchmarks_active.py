@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from benchmarks.active_pool import EVERY, METHODS, Retrained, _ask
 from benchmarks.datasets import Dataset
+from benchmarks.papers.active_pool import EVERY, METHODS, Retrained, _ask
 from benchmarks.runs import Runs, bar
 
 X, Y = load_digits(return_X_y=True)

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import (
+from benchmarks.compare.report import (
     Measured,
     by_dataset,
     error,

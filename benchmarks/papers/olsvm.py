@@ -1,14 +1,14 @@
-"""Table II and Figures 5 to 8 of the OL SVM paper: ``python -m benchmarks.olsvm``.
+"""Table II and Figures 5 to 8 of the OL SVM paper: ``python -m benchmarks.papers.olsvm``.
 
 Errors of k-fold cross-validation are averaged over the whole grid of C and σ, as in the paper: the
 figure says how much a method suffers where nobody tuned it. ``SVC`` gets as many iterations as
 the paper's solver had by default, a million; its runs are kept and made once. Times are the best
 of several fits on one fold.
 
-    python -m benchmarks.olsvm                       # everything; SVC needs long on the large sets
-    python -m benchmarks.olsvm --sets sonar,vote     # some rows of Table II
-    python -m benchmarks.olsvm --folds 1 --sets two_normals:15000
-    python -m benchmarks.olsvm --sets none           # Figures 5 to 8 alone
+    python -m benchmarks.papers.olsvm                       # everything; SVC needs long on the large sets
+    python -m benchmarks.papers.olsvm --sets sonar,vote     # some rows of Table II
+    python -m benchmarks.papers.olsvm --folds 1 --sets two_normals:15000
+    python -m benchmarks.papers.olsvm --sets none           # Figures 5 to 8 alone
 
 σ of exp(-|x - z|²/(2σ²)) is the paper's 0.1, 1, 10, 100 on standardised features. "σ is different
 for each dataset", it says without saying how: on the chess board, whose squares have side 0.5, it
@@ -209,7 +209,7 @@ def figure_text(found: dict[str, Any]) -> str:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run what was asked for; write JSON, table and plot."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.olsvm", description=__doc__)
+    p = argparse.ArgumentParser(prog="python -m benchmarks.papers.olsvm", description=__doc__)
     p.add_argument("--sets", default=",".join(TABLE_II), help="rows of Table II, or 'none'")
     p.add_argument("--folds", type=int, default=5, choices=range(1, 6))
     p.add_argument("--repeats", type=int, default=5, help="fits timed in each cell")

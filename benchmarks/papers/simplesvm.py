@@ -1,4 +1,4 @@
-"""What SimpleSVM promises, measured: ``python -m benchmarks.simplesvm [--only NAME] [--full]``.
+"""What SimpleSVM promises, measured: ``python -m benchmarks.papers.simplesvm [--only NAME] [--full]``.
 
 ``exact``     objective and decision values of all problems against scikit-learn at tol=1e-8
 ``speed``     seconds of a fit against ``SVC`` at tol=1e-5
@@ -23,8 +23,8 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.datasets import load
-from benchmarks.simplesvm_data import TITLES, best_time, classifier, data, verdict
-from benchmarks.simplesvm_figures import figures
+from benchmarks.papers.simplesvm_data import TITLES, best_time, classifier, data, verdict
+from benchmarks.papers.simplesvm_figures import figures
 
 # --- exactness -------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: ``python -m benchmarks.worker SPECIFICATION``.
+"""One measurement in a process of its own: ``python -m benchmarks.compare.worker SPECIFICATION``.
 
 Given a specification (JSON: peer, dataset, format, measure, repeats, ...), prints one line of JSON.
 
@@ -15,7 +15,7 @@ stream
     Test-then-train: each row is predicted, then learned; the first 1,000 only learned. Another
     model has learned a few rows before the clock starts.
 floor
-    A fit, and what its kernel values alone would take (see :mod:`benchmarks.floor`).
+    A fit, and what its kernel values alone would take (see :mod:`benchmarks.compare.floor`).
 
 A fit that outlasts `limit` seconds ends the process by SIGALRM, which the parent reports as such:
 code that is busy outside Python would not notice anything gentler.
@@ -209,7 +209,7 @@ def measure_stream(spec: dict[str, Any], peer: Any) -> dict[str, Any]:
 
 
 def measure_floor(spec: dict[str, Any], peer: Any) -> dict[str, Any]:
-    from benchmarks.floor import seconds_per_value
+    from benchmarks.compare.floor import seconds_per_value
 
     out = measure_fit(spec, peer)
     data, X, _ = read(spec)
@@ -227,8 +227,8 @@ MEASURES = {
 
 def run(spec: dict[str, Any]) -> dict[str, Any]:
     """The result of one measurement; what could not be measured is said in its ``status``."""
+    from benchmarks.compare.peers import PEERS
     from benchmarks.datasets import DataFolderError
-    from benchmarks.peers import PEERS
 
     peer = PEERS[spec["peer"]]
     try:

@@ -1,4 +1,4 @@
-"""StreamSVM against its paper: ``python -m benchmarks.streamsvm``.
+"""StreamSVM against its paper: ``python -m benchmarks.papers.streamsvm``.
 
 Prints the accuracy of one pass next to Table 1 of streamsvm-2008, for one ball and for look-ahead
 with several numbers of balls (means over seeds of the order); the state's size after 10,000 and
@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.datasets import Arrays, load
 from benchmarks.runs import RESULTS
-from benchmarks.throughput import stream_throughput
+from benchmarks.stream.throughput import stream_throughput
 
 BALLS = (1, 8, 32, 100)
 TABLE_1 = {

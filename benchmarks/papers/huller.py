@@ -1,4 +1,4 @@
-"""The Huller against the exact hard-margin SVM: ``python -m benchmarks.huller``.
+"""The Huller against the exact hard-margin SVM: ``python -m benchmarks.papers.huller``.
 
 Prints, for MNIST and γ = 0.005 on pixels / 255, the test error of each digit against the rest after
 1, 2 and 5 epochs and that of the exact solution (huller-2005, Figure 5), with the number of support
@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.datasets import Dataset, load
 from benchmarks.runs import RESULTS
-from benchmarks.throughput import stream_throughput
+from benchmarks.stream.throughput import stream_throughput
 
 EPOCHS = (1, 2, 5)
 BARS = {1: 0.2, 2: 0.08, 5: 0.03}

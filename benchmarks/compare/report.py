@@ -1,7 +1,7 @@
 """Tables from what was measured.
 
 Given the measurements of a suite (the JSON that :mod:`benchmarks.run` writes), :func:`write` makes
-a Markdown page of it and, through :mod:`benchmarks.plots`, pictures. ``python -m benchmarks.report
+a Markdown page of it and, through :mod:`benchmarks.compare.plots`, pictures. ``python -m benchmarks.compare.report
 FILE.json`` does it again for measurements made earlier. A ratio is another library's figure over
 ours: 6 means six times ours.
 """
@@ -320,7 +320,7 @@ def page(measured: Measured) -> str:
 
 def write(measured: Measured, folder: Path) -> str:
     """Write page and pictures into a folder; returns the page."""
-    from benchmarks import plots
+    from benchmarks.compare import plots
 
     text = page(measured)
     (folder / f"{measured['suite']}.md").write_text(text, encoding="utf-8")

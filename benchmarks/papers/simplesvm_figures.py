@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.papers.simplesvm_data import TITLES, classifier, data, verdict
 from benchmarks.runs import RESULTS
-from benchmarks.simplesvm_data import TITLES, classifier, data, verdict
 
 COSTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 FEW_COSTS = (0.1, 1.0, 10.0, 100.0)

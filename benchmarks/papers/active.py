@@ -1,6 +1,6 @@
 """Example selection and active learning (LASVM 2005, sections 3.5 and 4), its figures redone.
 
-``python -m benchmarks.active [--only NAME]`` prints one Markdown table a part and draws a picture:
+``python -m benchmarks.papers.active [--only NAME]`` prints one Markdown table a part and draws a picture:
 
 adult    Figures 11 and 12: four criteria on Adult, its own split and ten random ones
 mnist    Figures 13 to 15: digit 8 against the rest, clean and with 10 % label noise
@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import active_plots, active_pool
-from benchmarks.active_pool import RUNS
+from benchmarks.compare.report import markdown
 from benchmarks.datasets import Dataset, load
-from benchmarks.references import reference
-from benchmarks.report import markdown
+from benchmarks.papers import active_plots, active_pool
+from benchmarks.papers.active_pool import RUNS
+from benchmarks.papers.references import reference
 from benchmarks.run import warn_of_load
 from benchmarks.runs import RESULTS, bar
 

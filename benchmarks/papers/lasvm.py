@@ -1,4 +1,4 @@
-"""LASVM against its paper and against SVC: ``python -m benchmarks.lasvm_paper [--only NAME]``.
+"""LASVM against its paper and against SVC: ``python -m benchmarks.papers.lasvm [--only NAME]``.
 
 Prints one Markdown table a part, with the bar that each figure is held to:
 
@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks import startup
+from benchmarks.compare.report import markdown, number
+from benchmarks.compare.worker import peak_memory
 from benchmarks.datasets import DataFolderError, Dataset, load
-from benchmarks.references import distinct, reference
-from benchmarks.report import markdown, number
+from benchmarks.papers.references import distinct, reference
 from benchmarks.run import warn_of_load
-from benchmarks.worker import peak_memory
 
 SEEDS = range(5)
 SETS = ("uci_waveform", "banana", "usps0", "a9a", "reuters", "mnist8")
@@ -278,7 +278,7 @@ PARTS: dict[str, Callable[[], str]] = {
 
 def main(arguments: list[str] | None = None) -> int:
     """Print the tables asked for."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lasvm_paper")
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers.lasvm")
     parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
     options = parser.parse_args(arguments)
     warn_of_load()

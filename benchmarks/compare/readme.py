@@ -1,7 +1,7 @@
 """The README's benchmark table and plot, from what was measured.
 
 ``python -m benchmarks.run --only speed --readme`` measures and fills in; ``python -m
-benchmarks.readme`` fills in what ``benchmarks/results/speed.json`` has from an earlier run. The
+benchmarks.compare.readme`` fills in what ``benchmarks/results/speed.json`` has from an earlier run. The
 table stands between two comments in ``README.md``, the plot in ``docs/images``.
 """
 
@@ -11,7 +11,7 @@ import json
 import shutil
 from pathlib import Path
 
-from benchmarks.report import (
+from benchmarks.compare.report import (
     Measured,
     Ratio,
     Result,
@@ -27,9 +27,9 @@ from benchmarks.report import (
     percent,
     ratio,
 )
-from benchmarks.suites import EX, SVC
+from benchmarks.compare.suites import EX, SVC
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 

@@ -1,4 +1,4 @@
-"""Microseconds to learn one example of a stream: ``python -m benchmarks.latency``.
+"""Microseconds to learn one example of a stream: ``python -m benchmarks.stream.latency``.
 
 A model of about 500 support vectors in 20 dimensions takes one example after another through
 ``partial_fit`` and through ``learn_one``; medians, for models that hold between 400 and 500 rows.

@@ -1,6 +1,6 @@
 """Active learning on a pool: Figure 16 of LASVM (2005), and the time of one question.
 
-The parts ``pool`` and ``latency`` of ``python -m benchmarks.active``. Retraining takes so long that
+The parts ``pool`` and ``latency`` of ``python -m benchmarks.papers.active``. Retraining takes so long that
 its questions are found with kernel values kept from step to step, which changes nothing but the
 time; the time itself is that of ``SVC`` as a user has it, taken at every 25th label, times 25.
 """
@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import active_plots
+from benchmarks.compare.report import markdown
 from benchmarks.datasets import Dataset, load
-from benchmarks.report import markdown
+from benchmarks.papers import active_plots
 from benchmarks.runs import RESULTS, Runs, bar
 
 RUNS = Runs(RESULTS / "active.json")

@@ -1,4 +1,4 @@
-"""What a stream costs: ``python -m benchmarks.throughput [--blocks 20] [--only NAMES]``.
+"""What a stream costs: ``python -m benchmarks.stream.throughput [--blocks 20] [--only NAMES]``.
 
 The stream is Gaussian, two overlapping classes in 54 dimensions, and comes in blocks of 1,000
 through ``partial_fit``. For every online estimator of the package, or one that is passed to
@@ -167,7 +167,7 @@ def online_classifiers() -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print a line for each."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.throughput", description=__doc__)
+    p = argparse.ArgumentParser(prog="python -m benchmarks.stream.throughput", description=__doc__)
     p.add_argument("--blocks", type=int, default=20)
     p.add_argument("--only", default="", help="names of estimators, with commas")
     options = p.parse_args(arguments)

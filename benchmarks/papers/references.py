@@ -12,16 +12,16 @@ import importlib.metadata
 import json
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.compare.worker import convert
 from benchmarks.datasets import Dataset, load
-from benchmarks.worker import convert
+from benchmarks.runs import RESULTS
 
-FILE = Path(__file__).resolve().parent / "results" / "references.json"
+FILE = RESULTS / "references.json"
 
 BUSY = hasattr(os, "getloadavg") and os.getloadavg()[0] > 0.25 * (os.cpu_count() or 1)
 """Whether the machine was at work when the program started: times would be too long."""

@@ -1,4 +1,4 @@
-"""The perceptrons of LASVM (2005): ``python -m benchmarks.perceptron``.
+"""The perceptrons of LASVM (2005): ``python -m benchmarks.papers.perceptron``.
 
 Figure 1: test errors of the ten binary classifiers of MNIST, averaged perceptron after one and ten
 epochs next to LASVM after one; the paper's order is LASVM < ten epochs < one epoch. Section 2.2:
@@ -92,7 +92,7 @@ def _beats(errors: dict[str, list[float]]) -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print both tables."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.perceptron", description=__doc__)
+    p = argparse.ArgumentParser(prog="python -m benchmarks.papers.perceptron", description=__doc__)
     p.add_argument("--rows", type=int, help="training rows of MNIST; all by default")
     p.add_argument("--splits", type=int, default=10, help="random splits of Banana")
     options = p.parse_args(arguments)
