@@ -357,3 +357,13 @@ def load(name: str, seed: int = 0) -> Dataset:
         raise ValueError(f"no data set {base!r}; there are {', '.join(sorted(DATASETS))}")
     found = DATASETS[base](int(rows) if rows else None, seed)
     return replace(found, name=name)
+
+
+def convert(X: Any, form: str) -> Any:
+    """The features in the form asked for: ``dense``, ``csr`` or ``native``, then the bits of a float."""
+    kind, bits = form[:-2], form[-2:]
+    if kind == "dense" and sp.issparse(X):
+        X = X.toarray()
+    elif kind == "csr":
+        X = sp.csr_matrix(X)
+    return X.astype(np.float64 if bits == "64" else np.float32)

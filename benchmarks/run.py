@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.clock import warn_of_load
 from benchmarks.compare import readme, report
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.suites import SUITES, Job, Suite
@@ -88,13 +89,6 @@ def machine() -> dict[str, Any]:
         "versions": versions,
         "load_at_start": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
     }
-
-
-def warn_of_load() -> None:
-    """Say so when other processes are at work: threads that wait for each other suffer most."""
-    load, cores = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0, os.cpu_count() or 1
-    if load > 0.25 * cores:
-        print(f"the load is {load:.1f} on {cores} cores: times will be too long, some ten-fold")
 
 
 def describe(entry: dict[str, Any]) -> str:

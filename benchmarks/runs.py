@@ -41,8 +41,3 @@ class Runs:
     def forget(self, parts: list[str]) -> None:
         """Drop the runs whose key begins with one of these words."""
         self.write({k: v for k, v in self.known().items() if k.split()[0] not in parts})
-
-
-def bar(words: str, met: bool) -> str:
-    """A claim with its verdict, as a list item."""
-    return f"- {words}: **{'met' if met else 'missed'}**"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import datasets, run
+from benchmarks import clock, datasets, run
 from benchmarks.compare import report, worker
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.suites import SUITES, Job
@@ -239,7 +239,7 @@ def test_sets_from_files_have_the_stated_counts(data_dir, name, rows, features, 
 def test_convert_keeps_values(form):
     X = np.array([[0.0, 1.5], [2.0, 0.0]], np.float32)
     for given in (X, sp.csr_matrix(X)):
-        out = worker.convert(given, form)
+        out = datasets.convert(given, form)
         assert sp.issparse(out) == form.startswith("csr")
         assert out.dtype == (np.float64 if form.endswith("64") else np.float32)
         assert np.array_equal(out.toarray() if sp.issparse(out) else out, X)
@@ -247,7 +247,7 @@ def test_convert_keeps_values(form):
 
 def test_warm_up_sees_every_class():
     y = np.r_[np.zeros(5000), np.ones(3)]
-    assert set(y[worker.warm_up_rows(y)]) == {0, 1}
+    assert set(y[clock.warm_up_rows(y)]) == {0, 1}
 
 
 def test_worker_measures_a_fit():

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.tables import markdown, millions, number, percent
+
 Measured = dict[str, Any]
 Result = dict[str, Any]
 Quantity = Callable[[Result], "float | None"]
@@ -111,29 +113,6 @@ def ratio(other: Result | None, own: Result | None, quantity: Quantity) -> Ratio
 
 
 # --- Markdown -------------------------------------------------------------------------------------
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; all columns but the first two are numbers."""
-    rule = ["---" if i < 2 else "---:" for i in range(len(header))]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Three digits that matter; a dash where nothing was measured."""
-    if value is None:
-        return "–"
-    if value == 0 or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.{digits}g}"
-
-
-def percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f} %"
-
-
-def millions(value: float | None) -> str:
-    return "–" if value is None else f"{value / 1e6:,.3g} M"
 
 
 def not_measured(result: Result) -> str:

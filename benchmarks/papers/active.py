@@ -15,7 +15,6 @@ Data is read from the folder named by ``ONLINESVM_DATA``.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,13 +22,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.compare.report import markdown
+from benchmarks import clock
+from benchmarks.clock import timed_fit, warn_of_load
 from benchmarks.datasets import Dataset, load
 from benchmarks.papers import active_plots, active_pool
 from benchmarks.papers.active_pool import RUNS
 from benchmarks.papers.references import reference
-from benchmarks.run import warn_of_load
-from benchmarks.runs import RESULTS, bar
+from benchmarks.runs import RESULTS
+from benchmarks.tables import bar, markdown
 
 CRITERIA = ("random", "gradient", "active", "autoactive")
 ORIGINAL_SECONDS = 34.0
@@ -41,20 +41,19 @@ def measure(data: Dataset, **settings: Any) -> dict[str, float]:
     from onlinesvm import LASVMClassifier
 
     model = LASVMClassifier(C=data.C, gamma=data.gamma, **settings)
-    start = time.perf_counter()
-    model.fit(data.X_train, data.y_train)
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(model, data.X_train, data.y_train).seconds
     error = 100 * float(np.mean(model.predict(data.X_test) != data.y_test))
     support = int(model.n_support_.sum())
     return {"error": error, "support": support, "iterations": model.n_iter_, "seconds": seconds}
 
 
 def warm_up(data: Dataset) -> None:
-    """Have the loops compiled."""
-    few = np.r_[np.flatnonzero(data.y_train == data.y_train.max())[:100], 0:300]
+    """Have the loops of both ways to select compiled."""
+    from onlinesvm import LASVMClassifier
+
     for selection in ("random", "active"):
-        small = replace(data, X_train=data.X_train[few], y_train=data.y_train[few])
-        measure(small, selection=selection, random_state=0)
+        model = LASVMClassifier(C=data.C, gamma=data.gamma, selection=selection, random_state=0)
+        clock.warm_up(model, data.X_train, data.y_train)
 
 
 def means(runs: list[list[dict[str, float]]], name: str) -> np.ndarray:
@@ -286,9 +285,7 @@ def _banana(delta: float, form: str, seed: int) -> dict[str, float]:
     epochs = 2 if form.startswith("two") else 1
     settings = {"C": data.C, "gamma": data.gamma, "block_size": 1, "delta_max": delta}
     model = kind(epochs=epochs, random_state=seed, **settings)
-    start = time.perf_counter()
-    model.fit(data.X_train, data.y_train)
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(model, data.X_train, data.y_train).seconds
     error = 100 * float(np.mean(model.predict(data.X_test) != data.y_test))
     return {"error": error, "support": int(model.n_support_.sum()), "seconds": seconds}
 

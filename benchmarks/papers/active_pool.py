@@ -8,7 +8,6 @@ time; the time itself is that of ``SVC`` as a user has it, taken at every 25th l
 from __future__ import annotations
 
 import copy
-import time
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -16,10 +15,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.compare.report import markdown
+from benchmarks.clock import Clock, seconds_of
 from benchmarks.datasets import Dataset, load
 from benchmarks.papers import active_plots
-from benchmarks.runs import RESULTS, Runs, bar
+from benchmarks.runs import RESULTS, Runs
+from benchmarks.tables import bar, markdown
 
 RUNS = Runs(RESULTS / "active.json")
 
@@ -68,24 +68,26 @@ class Online:
         size = None if method.endswith("all") else 50
         strategy = "random" if method.endswith("random") else "active"
         model = LASVMClassifier(C=data.C, gamma=data.gamma)
-        start = time.perf_counter()
-        self.learner = ActiveLearner(model, data.X_train, strategy, size, seed)
-        self.seconds = time.perf_counter() - start
+        self.clock = Clock()
+        with self.clock:
+            self.learner = ActiveLearner(model, data.X_train, strategy, size, seed)
 
     def step(self) -> None:
-        start = time.perf_counter()
-        question = self.learner.query()
-        self.learner.teach(question, self.y[question])
-        self.seconds += time.perf_counter() - start
+        with self.clock:
+            question = self.learner.query()
+            self.learner.teach(question, self.y[question])
+
+    @property
+    def seconds(self) -> float:
+        return self.clock.seconds
 
     def predict(self, X: Any) -> np.ndarray:
         return self.learner.estimator.predict(X)
 
     def finished(self, X: Any) -> np.ndarray:
         """Predictions after the finishing step of section 3.2, whose time counts."""
-        start = time.perf_counter()
-        model = copy.deepcopy(self.learner.estimator).finish()
-        self.seconds += time.perf_counter() - start
+        with self.clock:
+            model = copy.deepcopy(self.learner.estimator).finish()
         return model.predict(X)
 
 
@@ -131,10 +133,10 @@ class Retrained:
         """Seconds of one step without what is kept here: train, then look at the candidates."""
         if self.svc is None:
             return 0.0
-        start = time.perf_counter()
-        np.setdiff1d(np.arange(len(self.y)), self.known)
-        np.abs(self._plain().decision_function(self.X[sample])).argmin()
-        return time.perf_counter() - start
+        with Clock() as clock:
+            np.setdiff1d(np.arange(len(self.y)), self.known)
+            np.abs(self._plain().decision_function(self.X[sample])).argmin()
+        return clock.seconds
 
     def _plain(self) -> Any:
         from sklearn.svm import SVC
@@ -223,10 +225,9 @@ def _latency_ours(data: Dataset) -> dict[str, float]:
     learner = Online(data, "LASVM active 50", 0)
     times = []
     for done in range(560):
-        start = time.perf_counter()
-        learner.step()
+        took = seconds_of(learner.step)
         if done >= 440:
-            times.append(time.perf_counter() - start)
+            times.append(took)
     quartiles = np.percentile(times, (25, 50, 75)) * 1e3
     return dict(zip(("lower", "median", "upper"), quartiles.tolist()))
 
@@ -250,10 +251,10 @@ def _latency_activeml(data: Dataset, size: int | None, tries: int) -> dict[str, 
         for _ in range(tries):
             left = np.flatnonzero(np.isnan(y))
             sample = left if size is None else rng.choice(left, size, replace=False)
-            start = time.perf_counter()
-            place = strategy.query(data.X_train, y, wrapped, candidates=sample)
-            y[place] = data.y_train[place]
-            times.append(time.perf_counter() - start)
+            with Clock() as clock:
+                place = strategy.query(data.X_train, y, wrapped, candidates=sample)
+                y[place] = data.y_train[place]
+            times.append(clock.seconds)
     lower, median, upper = np.percentile(times, (25, 50, 75)) * 1e3
     return {"lower": lower, "median": median, "upper": upper}
 

@@ -12,13 +12,13 @@ reaches: LASVM run until no example violates the conditions by more than 10⁻³
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
+from benchmarks.clock import timed_fit
 from benchmarks.datasets import Dataset, load
 from benchmarks.runs import RESULTS
 from benchmarks.stream.throughput import stream_throughput
@@ -35,13 +35,11 @@ def digit_errors(model: Any, data: Dataset) -> np.ndarray:
 
 
 def measured(model: Any, data: Dataset) -> dict[str, Any]:
-    start = time.perf_counter()
-    model.fit(data.X_train, data.y_train)
-    seconds = time.perf_counter() - start
+    clock = timed_fit(model, data.X_train, data.y_train)
     return {
         "error": digit_errors(model, data),
         "vectors": (model.dual_coef_ != 0).sum(axis=1),
-        "seconds": seconds,
+        "seconds": clock.seconds,
         "values": model.n_kernel_evaluations_,
     }
 

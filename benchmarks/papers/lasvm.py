@@ -16,19 +16,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks import startup
-from benchmarks.compare.report import markdown, number
-from benchmarks.compare.worker import peak_memory
+from benchmarks import clock, startup
+from benchmarks.clock import timed_fit, warn_of_load
 from benchmarks.datasets import DataFolderError, Dataset, load
+from benchmarks.memory import peak_memory
 from benchmarks.papers.references import distinct, reference
-from benchmarks.run import warn_of_load
+from benchmarks.tables import markdown, number
 
 SEEDS = range(5)
 SETS = ("uci_waveform", "banana", "usps0", "a9a", "reuters", "mnist8")
@@ -58,9 +57,7 @@ def fit(data: Dataset, seed: int, **settings: Any) -> Fit:
     from onlinesvm import LASVMClassifier
 
     model = LASVMClassifier(C=data.C, gamma=data.gamma, random_state=seed, **settings)
-    start = time.perf_counter()
-    model.fit(data.X_train, data.y_train)
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(model, data.X_train, data.y_train).seconds
     error = 100 * float(np.mean(model.predict(data.X_test) != data.y_test))
     values = model.decision_function(data.X_test)
     say(f"  {data.name}, seed {seed}, {settings}: {error:.2f} %, {seconds:.2f} s")
@@ -71,11 +68,10 @@ def fit(data: Dataset, seed: int, **settings: Any) -> Fit:
 
 def warm_up(data: Dataset, **settings: Any) -> None:
     """Have the loops compiled."""
-    few = np.r_[np.flatnonzero(data.y_train == data.y_train.max())[:100], 0:300]
     from onlinesvm import LASVMClassifier
 
     model = LASVMClassifier(C=data.C, gamma=data.gamma, **settings)
-    model.fit(data.X_train[few], data.y_train[few]).predict(data.X_test[:300])
+    clock.warm_up(model, data.X_train, data.y_train)
 
 
 def say(text: str) -> None:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.clock import Clock, best_in_turn
 from benchmarks.datasets import load
 from benchmarks.runs import RESULTS, Runs
 
@@ -88,14 +88,8 @@ def errors(make: Maker, parts: list[Fold], sigmas: tuple[float, ...]) -> list[fl
 
 def times(make: Maker, part: Fold, sigmas: tuple[float, ...], repeats: int) -> list[float]:
     """Seconds of the fastest of ``repeats`` fits in each cell, the cells taken in turn."""
-    best = [np.inf] * (len(COSTS) * len(sigmas))
-    for _ in range(repeats):
-        for cell, (C, gamma) in enumerate(grid(sigmas)):
-            model = make(C, gamma)
-            start = time.perf_counter()
-            model.fit(part[0], part[1])
-            best[cell] = min(best[cell], time.perf_counter() - start)
-    return best
+    models = [make(C, gamma) for C, gamma in grid(sigmas)]
+    return best_in_turn([lambda m=m: m.fit(part[0], part[1]) for m in models], repeats)
 
 
 def svc(C: float, gamma: float) -> Any:
@@ -135,9 +129,9 @@ def svc_run(name: str, fold: int, C: float, gamma: float, part: Fold) -> dict[st
 
     def run() -> dict[str, float]:
         A, a, B, b = part
-        start = time.perf_counter()
-        error = 100 * (1 - float(svc(C, gamma).fit(A, a).score(B, b)))
-        return {"error": error, "seconds": time.perf_counter() - start}
+        with Clock() as clock:
+            error = 100 * (1 - float(svc(C, gamma).fit(A, a).score(B, b)))
+        return {"error": error, "seconds": clock.seconds}
 
     return RUNS.kept(f"{name} fold {fold} C {C:g} gamma {gamma:g}", run)
 

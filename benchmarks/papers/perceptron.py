@@ -8,11 +8,11 @@ budget perceptrons on Banana with 10 % of the labels flipped, next to the plain 
 from __future__ import annotations
 
 import argparse
-import time
 from typing import Any
 
 import numpy as np
 
+from benchmarks.clock import timed_fit
 from benchmarks.datasets import load
 
 BUDGETS = (
@@ -43,9 +43,7 @@ def mnist(rows: int | None) -> dict[str, np.ndarray]:
     print(f"{'':26}" + "".join(f"{c:7d}" for c in range(10)) + "   mean  ten classes  seconds")
     found = {}
     for name, model in models.items():
-        start = time.perf_counter()
-        model.fit(d.X_train, d.y_train)
-        took = time.perf_counter() - start
+        took = timed_fit(model, d.X_train, d.y_train).seconds
         found[name] = digit_errors(model, d.X_test, d.y_test)
         cells = "".join(f"{v:7.2f}" for v in found[name])
         whole = 100 * (1 - model.score(d.X_test, d.y_test))

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import os
-import time
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.compare.worker import convert
-from benchmarks.datasets import Dataset, load
+from benchmarks.clock import BUSY_LOAD, load_per_core, timed_fit
+from benchmarks.datasets import Dataset, convert, load
 from benchmarks.runs import RESULTS
 
 FILE = RESULTS / "references.json"
 
-BUSY = hasattr(os, "getloadavg") and os.getloadavg()[0] > 0.25 * (os.cpu_count() or 1)
+BUSY = load_per_core() > BUSY_LOAD
 """Whether the machine was at work when the program started: times would be too long."""
 
 DRAWN = ("uci_waveform", "banana")
@@ -53,9 +51,7 @@ def _solve(name: str, data: Dataset) -> dict[str, Any]:
     solver, svc, form = _solver(name)
     X, X_test = convert(data.X_train, form), convert(data.X_test, form)
     model = svc(C=data.C, gamma=data.gamma)
-    start = time.perf_counter()
-    model.fit(X, data.y_train.astype(np.int64))
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(model, X, data.y_train.astype(np.int64)).seconds
     error = float(np.mean(model.predict(X_test) != data.y_test))
     support = {
         "n_support": int(np.sum(model.n_support_)),

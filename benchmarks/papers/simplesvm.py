@@ -15,15 +15,15 @@ ratios of such times are what counts. The data are read from the folder named by
 from __future__ import annotations
 
 import argparse
-import time
 import tracemalloc
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from benchmarks.clock import Clock, best_of, seconds_of
 from benchmarks.datasets import load
-from benchmarks.papers.simplesvm_data import TITLES, best_time, classifier, data, verdict
+from benchmarks.papers.simplesvm_data import TITLES, classifier, data, verdict
 from benchmarks.papers.simplesvm_figures import figures
 
 # --- exactness -------------------------------------------------------------------------------
@@ -153,8 +153,8 @@ def speed(full: bool) -> None:
     for name, repeat in (("spiral", 20), ("wbc", 20), ("a1a", 5), ("a7a", 2)):
         X, y, gamma = data(name)
         classifier(gamma=gamma).fit(X[:100], y[:100])
-        ours = best_time(lambda: classifier(gamma=gamma).fit(X, y), repeat)  # noqa: B023
-        theirs = best_time(lambda: SVC(gamma=gamma, tol=1e-5).fit(X, y), repeat)  # noqa: B023
+        ours = best_of(lambda: classifier(gamma=gamma).fit(X, y), repeat)  # noqa: B023
+        theirs = best_of(lambda: SVC(gamma=gamma, tol=1e-5).fit(X, y), repeat)  # noqa: B023
         print(
             f"{TITLES[name]:8} C=1  SimpleSVM {ours:8.4f} s   SVC {theirs:8.4f} s   ratio "
             f"{ours / theirs:.2f} (bar 1: {verdict(ours <= theirs)})",
@@ -172,14 +172,14 @@ def loo(full: bool) -> None:
         X, y = X[:rows], y[:rows]
         model = classifier(gamma=gamma, tol=1e-9).fit(X, y)
         found = model.leave_one_out_decision()
-        quick = best_time(model.leave_one_out_decision, 5)
+        quick = best_of(model.leave_one_out_decision, 5)
         anew = np.empty(rows)
-        start = time.perf_counter()
-        for i in range(rows):
-            rest = np.arange(rows) != i
-            fresh = classifier(gamma=gamma, tol=1e-9).fit(X[rest], y[rest])
-            anew[i] = fresh.decision_function(X[i : i + 1])[0]
-        slow = time.perf_counter() - start
+        with Clock() as clock:
+            for i in range(rows):
+                rest = np.arange(rows) != i
+                fresh = classifier(gamma=gamma, tol=1e-9).fit(X[rest], y[rest])
+                anew[i] = fresh.decision_function(X[i : i + 1])[0]
+        slow = clock.seconds
         away, same = np.abs(found - anew).max(), bool(((found > 0) == (anew > 0)).all())
         print(
             f"{TITLES[name]:8} {rows} examples: largest difference {away:.1e} (bar 1e-6: "
@@ -195,9 +195,7 @@ def forget(full: bool) -> None:
     order = np.random.default_rng(0).permutation(len(y))
     for k in (1, 2, 5, 10, 30, 100, 200, len(y) // 2):
         model = classifier(gamma=gamma, tol=1e-9).fit(X, y)
-        start = time.perf_counter()
-        model.forget(order[:k])
-        took = time.perf_counter() - start
+        took = seconds_of(lambda m=model, k=k: m.forget(order[:k]))
         fresh = classifier(gamma=gamma, tol=1e-9).fit(X[order[k:]], y[order[k:]])
         away = abs(model.dual_objective_[0] / fresh.dual_objective_[0] - 1)
         print(
@@ -227,7 +225,7 @@ def lowrank(full: bool) -> None:
     times, errors = {}, {}
     for rank in (None, 50):
         model = classifier(gamma=0.05, low_rank=rank)
-        times[rank] = best_time(lambda: model.fit(X, y), 2)  # noqa: B023
+        times[rank] = best_of(lambda: model.fit(X, y), 2)  # noqa: B023
         errors[rank] = 1 - model.score(found.X_test.astype(np.float64), found.y_test)
     ratio, worse = times[None] / times[50], errors[50] - errors[None]
     print(

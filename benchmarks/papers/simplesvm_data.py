@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,16 +30,6 @@ def classifier(**options: Any) -> Any:
     from onlinesvm import SimpleSVMClassifier
 
     return SimpleSVMClassifier(random_state=0, **options)
-
-
-def best_time(task: Callable[[], Any], repeat: int) -> float:
-    """Seconds of the quickest of several runs."""
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def verdict(met: bool) -> str:

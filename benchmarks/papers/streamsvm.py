@@ -14,7 +14,6 @@ that.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from typing import Any
 import click
 import numpy as np
 
+from benchmarks.clock import Clock
 from benchmarks.datasets import Arrays, load
 from benchmarks.runs import RESULTS
 from benchmarks.stream.throughput import stream_throughput
@@ -108,18 +108,19 @@ def state_size() -> None:
 
     rng = np.random.default_rng(0)
     model, seen = StreamSVMClassifier(n_balls=8), 0
-    start = time.perf_counter()
+    clock = Clock()
     for _ in range(100):
         y = rng.integers(2, size=10_000)
         X = rng.standard_normal((10_000, 20)) + 0.5 * (2 * y[:, None] - 1)
-        model.partial_fit(X, y)
+        with clock:
+            model.partial_fit(X, y)
         seen += len(y)
         if seen in (10_000, 1_000_000):
             print(
                 f"after {seen:9,} examples of 20 features, 8 balls: {model._learner.state_size:,} "
                 f"bytes of state, {model.n_support_.sum()} examples entered a ball"
             )
-    print(f"{seen / (time.perf_counter() - start):,.0f} examples a second, drawing them included")
+    print(f"{seen / clock.seconds:,.0f} examples a second")
 
 
 def radii(problems: int = 20) -> dict[int, list[float]]:

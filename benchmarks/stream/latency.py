@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from time import perf_counter
 
 import numpy as np
 
+from benchmarks.clock import Clock
 from onlinesvm import LASVMClassifier
 
 DIMENSIONS, FEWEST, MOST = 20, 400, 500
@@ -50,9 +50,9 @@ def median_microseconds(learn: Learn, first: int, last: int) -> float:
     model, examples = start()
     times = []
     for x, label in examples[:last]:
-        begin = perf_counter()
-        learn(model, x, label)
-        times.append(perf_counter() - begin)
+        with Clock() as clock:
+            learn(model, x, label)
+        times.append(clock.seconds)
     return 1e6 * float(np.median(times[first:]))
 
 

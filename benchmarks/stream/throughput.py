@@ -19,7 +19,6 @@ that is needed at least; the other figures are medians.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,8 +27,11 @@ from unittest.mock import patch
 
 import numpy as np
 
+from benchmarks.clock import Clock, best_of, seconds_of
+
 BLOCK = 1_000
 DIMENSIONS = 54
+REPEATS = 5
 
 
 def _stream(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -40,27 +42,22 @@ def _stream(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @contextmanager
-def kernel_clock() -> Iterator[list[float]]:
-    """Sums up the seconds spent in kernel calls, in the first entry of what it yields."""
+def kernel_clock() -> Iterator[Clock]:
+    """A clock that runs during kernel calls."""
     from onlinesvm.core.kernel.kernel import Kernel
 
-    spent, depth = [0.0], [0]
+    clock = Clock()
 
     def clocked(call: Any) -> Any:
         def wrapper(*args: Any, **more: Any) -> Any:
-            depth[0] += 1
-            start = time.perf_counter()
-            try:
+            with clock:
                 return call(*args, **more)
-            finally:
-                depth[0] -= 1
-                spent[0] += 0.0 if depth[0] else time.perf_counter() - start
 
         return wrapper
 
     verbs = {name: clocked(getattr(Kernel, name)) for name in ("block", "meet", "product")}
     with patch.multiple(Kernel, **verbs):
-        yield spent
+        yield clock
 
 
 class Floor:
@@ -79,7 +76,7 @@ class Floor:
     def tiles(self) -> float:
         """Seconds of our own kernel."""
         out = np.empty((len(self.rows), len(self.held)), np.float32)
-        return _best(lambda: self.kernel.block(self.rows, self.held, out))
+        return best_of(lambda: self.kernel.block(self.rows, self.held, out), REPEATS)
 
     def numpy(self) -> float:
         """Seconds of one GEMM, of rows two entries longer that give -gamma |x - z|^2, and exp."""
@@ -92,7 +89,7 @@ class Floor:
             np.matmul(left, right.T, out=out)
             np.exp(out, out=out)
 
-        return _best(block)
+        return best_of(block, REPEATS)
 
 
 def stream_throughput(model: Any, blocks: int = 20) -> dict[str, float]:
@@ -104,11 +101,11 @@ def stream_throughput(model: Any, blocks: int = 20) -> dict[str, float]:
         known = model.n_kernel_evaluations_ if start else 0
         floor = Floor(model, X[part]) if start else None
         with kernel_clock() as clock:
-            seconds = _timed(lambda p=part: model.partial_fit(X[p], y[p]))
+            seconds = seconds_of(lambda p=part: model.partial_fit(X[p], y[p]))
         if floor is not None and start >= blocks // 2 * BLOCK:
             floors.append(floor)
             spent.append(seconds)
-            inside.append(clock[0])
+            inside.append(clock.seconds)
             values.append(model.n_kernel_evaluations_ - known)
     needed = np.array([floor.values for floor in floors])
 
@@ -138,16 +135,6 @@ def _line(name: str, found: dict[str, float], rows: int) -> str:
         f"tiles {found['tiles']:5.2f}, loop {found['loop']:6.2f} µs, "
         f"total {found['ratio']:5.2f}; {rows:,} rows held"
     )
-
-
-def _timed(task: Any) -> float:
-    start = time.perf_counter()
-    task()
-    return time.perf_counter() - start
-
-
-def _best(task: Any) -> float:
-    return min(_timed(task) for _ in range(5))
 
 
 def online_classifiers() -> dict[str, Any]:
