@@ -19,6 +19,7 @@ from benchmarks.tables import markdown, millions, number, percent
 
 Measured = dict[str, Any]
 Result = dict[str, Any]
+Bar = dict[str, Any]
 Quantity = Callable[[Result], "float | None"]
 
 HOUSE = "onlinesvm"
@@ -106,10 +107,32 @@ def ratio(other: Result | None, own: Result | None, quantity: Quantity) -> Ratio
     below = quantity(own)
     if not below:
         return None
-    if other["status"] == "timeout" and quantity is fit_time:
+    if other["status"] == "timeout" and quantity in (fit_time, _seconds):
         return Ratio(other["limit"] / below, bound=True)
     above = quantity(other)
     return Ratio(above / below) if above is not None and above > 0 else None
+
+
+def bars(measured: Measured) -> list[Bar]:
+    """Time, time over ours and error of each model that was measured, or stopped, on each set."""
+    out = []
+    for name, found in by_dataset(measured).items():
+        for peer, result in found.items():
+            stopped = result["status"] == "timeout"
+            took = result["limit"] if stopped else _seconds(result)
+            over = None if peer.startswith(HOUSE) else ratio(result, ours(found), _seconds)
+            if took is None or not (stopped or result["status"] == "ok"):
+                continue
+            out.append({
+                "data": name, "model": peer, "seconds": took, "bound": stopped,
+                "error": error(result), "ratio": over.value if over else None,
+            })  # fmt: skip
+    return out
+
+
+def _seconds(result: Result) -> float | None:
+    """Seconds of a fit, or microseconds of an example of a stream."""
+    return fit_time(result) or result.get("us_per_example")
 
 
 # --- Markdown -------------------------------------------------------------------------------------
