@@ -8,14 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).resolve().parent / "results"
+from benchmarks.quick import results
 
 
 class Runs:
     """A file of named runs. A long benchmark that was stopped goes on where it was."""
 
-    def __init__(self, file: Path):
-        self.file = file
+    def __init__(self, name: str | Path):
+        self.name = name
+
+    @property
+    def file(self) -> Path:
+        """In the folder of results, or of the quick form's."""
+        return results() / self.name
 
     def known(self) -> dict[str, Any]:
         """All runs made so far."""

@@ -73,18 +73,6 @@ def test_copies_of_a_row_and_label_count_once(form):
     assert references.distinct(X, y, np.array([0, 1])) == 1
 
 
-def test_a_missing_data_folder_is_one_sentence(monkeypatch, capsys):
-    monkeypatch.delenv("ONLINESVM_DATA", raising=False)
-    assert lasvm.main(["--only", "one-pass"]) == 2
-    assert "ONLINESVM_DATA" in capsys.readouterr().err
-
-
-def test_an_unknown_part_is_wrong_usage(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        lasvm.main(["--only", "nonsense"])
-    assert "one-pass" in capsys.readouterr().err
-
-
 def test_import_time_is_asked_of_a_new_process():
     assert startup.import_time("json") > 0
     assert startup.imports_numba() is False

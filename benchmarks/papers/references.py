@@ -9,7 +9,7 @@ the machine busy has no time, and is computed again when it is quiet.
 from __future__ import annotations
 
 import importlib.metadata
-import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,10 @@ import scipy.sparse as sp
 
 from benchmarks.clock import BUSY_LOAD, load_per_core, timed_fit
 from benchmarks.datasets import Dataset, convert, load
-from benchmarks.runs import RESULTS
+from benchmarks.runs import Runs
 
-FILE = RESULTS / "references.json"
+FILE = Path("references.json")
+"""In the folder of results."""
 
 BUSY = load_per_core() > BUSY_LOAD
 """Whether the machine was at work when the program started: times would be too long."""
@@ -75,9 +76,9 @@ def distinct(X: Any, y: np.ndarray, which: np.ndarray) -> int:
 def reference(name: str, seed: int) -> dict[str, Any]:
     """Solver, test error, support vectors (all, distinct) and, if known, seconds."""
     key = f"{name}, seed {seed}" if name in DRAWN else name
-    known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
+    runs = Runs(FILE)
+    known = runs.known()
     if key not in known or (known[key]["seconds"] is None and not BUSY):
         known[key] = _solve(name, load(name, seed))
-        FILE.parent.mkdir(parents=True, exist_ok=True)
-        FILE.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+        runs.write(known)
     return known[key]

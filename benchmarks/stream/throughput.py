@@ -1,4 +1,4 @@
-"""What a stream costs: ``python -m benchmarks.stream.throughput [--blocks 20] [--only NAMES]``.
+"""What a stream costs: ``python -m benchmarks.stream --only throughput``.
 
 The stream is Gaussian, two overlapping classes in 54 dimensions, and comes in blocks of 1,000
 through ``partial_fit``. For every online estimator of the package, or one that is passed to
@@ -18,7 +18,6 @@ that is needed at least; the other figures are medians.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,10 +27,20 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.clock import Clock, best_of, seconds_of
+from benchmarks.papers.page import Section
+from benchmarks.quick import few
+from benchmarks.tables import markdown
 
 BLOCK = 1_000
 DIMENSIONS = 54
 REPEATS = 5
+RUNS = 3
+PAGE = (
+    "LASVMClassifier", "HullerClassifier", "StreamSVMClassifier", "OLSVMClassifier",
+    "NORMAClassifier", "PegazClassifier", "KernelPerceptronClassifier",
+    "AveragedPerceptronClassifier", "BudgetPerceptronClassifier",
+)  # fmt: skip
+"""The classes in the table, in its order."""
 
 
 def _stream(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -122,18 +131,18 @@ def stream_throughput(model: Any, blocks: int = 20) -> dict[str, float]:
         "tiles": least(inside) / tiles,
         "loop": float(np.median(1e6 * np.subtract(spent, inside) / BLOCK)),
         "ratio": least(spent) / numpy,
+        "rows": len(model.support_vectors_),
     }
-    rows = len(model.support_vectors_)
-    print(_line(type(model).__name__, found, rows), flush=True)
+    print(_line(type(model).__name__, found), flush=True)
     return found
 
 
-def _line(name: str, found: dict[str, float], rows: int) -> str:
+def _line(name: str, found: dict[str, float]) -> str:
     return (
         f"{name:30} {found['examples_per_second']:9,.0f} examples/s "
         f"{found['ns_per_value']:7.2f} ns a value; kernel {found['kernel']:5.2f}, "
         f"tiles {found['tiles']:5.2f}, loop {found['loop']:6.2f} µs, "
-        f"total {found['ratio']:5.2f}; {rows:,} rows held"
+        f"total {found['ratio']:5.2f}; {found['rows']:,} rows held"
     )
 
 
@@ -152,19 +161,23 @@ def online_classifiers() -> dict[str, Any]:
     return found
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print a line for each."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.stream.throughput", description=__doc__)
-    p.add_argument("--blocks", type=int, default=20)
-    p.add_argument("--only", default="", help="names of estimators, with commas")
-    options = p.parse_args(arguments)
-    for name, model in online_classifiers().items():
-        if not options.only or name in options.only.split(","):
-            try:
-                stream_throughput(model, options.blocks)
-            except (AttributeError, ValueError, MemoryError) as error:
-                print(f"{name:30} not measured: {str(error).splitlines()[0]}", flush=True)
+def part() -> Section:
+    """Examples a second, kernel calls over NumPy's kernel block, and the loop, by class."""
+    blocks, rows, said = len(few(range(20), 4)), [], []
+    for name in few(PAGE):
+        try:
+            runs = [stream_throughput(online_classifiers()[name], blocks) for _ in few(range(RUNS))]
+        except (AttributeError, ValueError, MemoryError) as error:
+            said.append(f"{name}: not measured: {str(error).splitlines()[0]}")
+            continue
+        most = max(run["examples_per_second"] for run in runs)
+        ranges = [_range([run[key] for run in runs], key == "kernel") for key in ("kernel", "loop")]
+        rows.append([f"`{name}`", f"{most:,.0f}", *ranges, f"{runs[0]['rows']:,.0f}"])
+    header = ("class", "examples a second", "kernel", "loop, µs", "rows held")
+    return {"report": "\n".join([markdown(header, rows), *said]), "rows": rows}
 
 
-if __name__ == "__main__":
-    main()
+def _range(values: list[float], tenths: bool) -> str:
+    """The least and the largest, or one number where they are written alike."""
+    ends = [f"{v:.1f}" if tenths or v < 10 else f"{v:.0f}" for v in (min(values), max(values))]
+    return " to ".join(dict.fromkeys(ends))
