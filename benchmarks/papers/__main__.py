@@ -24,7 +24,7 @@ from benchmarks.papers import (
     streamsvm,
 )
 from benchmarks.parts import Parts, chosen, run
-from benchmarks.quick import quick_form
+from benchmarks.quick import quick_form, results
 from benchmarks.runs import Runs
 
 PAPERS = {
@@ -71,7 +71,9 @@ def main(only: str | None, quick: bool, again: bool, listed: bool) -> None:
             forget(wanted)
         missing = run(PARTS, wanted, RUNS)
         if not quick:
-            page.write(RUNS.known() | STREAM_RUNS.known())
+            measured = RUNS.known() | STREAM_RUNS.known()
+            page.write(measured)
+            page.copy_figures(measured, results())
     sys.exit(2 if missing else 0)
 
 

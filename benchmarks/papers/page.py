@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,14 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 TEMPLATE, PUBLISHED = HERE / "page.md", HERE / "published.json"
 PAGE = HERE.parent.parent / "docs" / "papers.md"
+IMAGES = PAGE.parent / "images"
+
+FIGURES = {
+    "active.adult": ("active-adult-support.png", "active-adult.png"),
+    "active.mnist": ("active-mnist-support.png", "active-mnist.png"),
+    "olsvm.figures": ("olsvm-figures.png", "olsvm-figures.png"),
+}
+"""Parts whose figure is in the documentation: its name among the results, its name there."""
 
 Section = Mapping[str, Any]
 """The numbers of one part as text, by name; ``rows`` is a list of the rows of its table."""
@@ -78,3 +87,11 @@ def write(measured: Mapping[str, Section], page: Path = PAGE, numbers: Path = PU
     text = fill(TEMPLATE.read_text(encoding="utf-8"), merged)
     numbers.write_text(as_json(merged), encoding="utf-8")
     page.write_text(text, encoding="utf-8")
+
+
+def copy_figures(measured: Iterable[str], results: Path, images: Path = IMAGES) -> None:
+    """The figures of measured parts into the documentation."""
+    for part in FIGURES.keys() & set(measured):
+        drawn, shown = FIGURES[part]
+        if (results / drawn).is_file():
+            shutil.copyfile(results / drawn, images / shown)
