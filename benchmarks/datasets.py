@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.quick import generated_rows, stand_in
+
 Arrays = tuple[Any, np.ndarray, Any, np.ndarray]
 
 
@@ -87,7 +89,10 @@ def _libsvm(name: str, n_features: int) -> tuple[sp.csr_matrix, np.ndarray]:
     return X, y.astype(np.int8)
 
 
-def _npz(name: str) -> dict[str, np.ndarray]:
+def arrays(name: str) -> dict[str, np.ndarray]:
+    """The arrays of a file; generated ones in the quick form."""
+    if generated_rows() is not None:
+        return stand_in(name, 0)
     with np.load(data_file(f"{name}.npz")) as z:
         return {key: z[key] for key in z.files}
 
@@ -138,7 +143,7 @@ def _thin(parts: Arrays, rows: int | None, seed: int) -> Arrays:
 
 
 def _mnist_parts(rows: int | None, seed: int) -> Arrays:
-    z = _npz("mnist")
+    z = arrays("mnist")
     X, y, X_test, y_test = _thin((z["X_train"], z["y_train"], z["X_test"], z["y_test"]), rows, seed)
     return X / np.float32(255), y.astype(np.int64), X_test / np.float32(255), y_test.astype(int)
 
@@ -154,7 +159,7 @@ def mnist8(rows: int | None, seed: int) -> Dataset:
 
 
 def _usps_parts(rows: int | None, seed: int) -> Arrays:
-    z = _npz("usps")
+    z = arrays("usps")
     parts = (z["X_train"], z["y_train"].astype(int), z["X_test"], z["y_test"].astype(int))
     X, y, Xt, yt = _thin(parts, rows, seed)
     return _unit_norm(X), y, _unit_norm(Xt), yt
@@ -175,7 +180,7 @@ def reuters(rows: int | None, seed: int) -> Dataset:
     """Topic money-fx against the rest, on the training documents that have a topic."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    z = _npz("reuters_moneyfx_counts")
+    z = arrays("reuters_moneyfx_counts")
     words = len(str(z["vocab"]).split("\n"))
 
     def counts(part: str) -> sp.csr_matrix:
@@ -196,7 +201,7 @@ def reuters(rows: int | None, seed: int) -> Dataset:
 
 def forest(rows: int | None, seed: int) -> Dataset:
     """Covertype, class 2 against the rest; 50,000 test rows."""
-    z = _npz("covtype")
+    z = arrays("covtype")
     y = _against(z["y"], 2)
     order = np.random.default_rng(seed).permutation(len(y))
     test, train = order[:50_000], order[50_000 : 50_000 + (rows or 500_000)]
@@ -217,7 +222,7 @@ this is the one at which oneDAL's exact SVM, trained on 20,000 rows, errs least.
 
 def _joined(name: str, train: int, C: float, gamma: float, note: str) -> Callable[..., Dataset]:
     def load(rows: int | None, seed: int) -> Dataset:
-        z = _npz(name)
+        z = arrays(name)
         X = np.r_[z["X_train"], z["X_test"]].astype(np.float32)
         y = np.r_[z["y_train"], z["y_test"]]
         return Dataset(name, *_split(X, y, rows or train, seed), C, gamma, note)
@@ -227,7 +232,7 @@ def _joined(name: str, train: int, C: float, gamma: float, note: str) -> Callabl
 
 def _small(name: str, C: float, gamma: float, note: str) -> Callable[..., Dataset]:
     def load(rows: int | None, seed: int) -> Dataset:
-        z = _npz(name)
+        z = arrays(name)
         complete = ~np.isnan(z["X"].astype(float)).any(axis=1)
         X, y = z["X"][complete], z["y"][complete]
         parts = _standardised_split(X, y, rows or round(0.7 * len(y)), seed)
@@ -237,7 +242,7 @@ def _small(name: str, C: float, gamma: float, note: str) -> Callable[..., Datase
 
 
 def two_spirals(rows: int | None, seed: int) -> Dataset:
-    z = _npz("two_spirals")
+    z = arrays("two_spirals")
     X, y = z["X"].astype(np.float32), z["y"].astype(np.int8)
     parts = _split(X, y, rows or len(y), seed)
     parts = parts if len(parts[1]) < len(y) else (X, y, X, y)
@@ -248,7 +253,7 @@ def _stream(name: str, drop: tuple[int, ...], note: str) -> Callable[..., Datase
     """A table in time order: all rows are the training part, for test-then-train."""
 
     def load(rows: int | None, seed: int) -> Dataset:
-        z = _npz(name)
+        z = arrays(name)
         X = np.delete(z["X"], drop, axis=1)[:rows].astype(float)
         X, y = _standardised(X, X[:1000]), z["y"][:rows]
         return Dataset(name, X, y, X[:0], y[:0], 1.0, 1.0 / X.shape[1], note)
@@ -355,5 +360,29 @@ def load(name: str, seed: int = 0) -> Dataset:
     base, _, rows = name.partition(":")
     if base not in DATASETS:
         raise ValueError(f"no data set {base!r}; there are {', '.join(sorted(DATASETS))}")
+    most = generated_rows()
+    if most is not None:
+        return replace(_generated(base, min(int(rows or most), most), seed), name=name)
     found = DATASETS[base](int(rows) if rows else None, seed)
     return replace(found, name=name)
+
+
+def _generated(name: str, rows: int, seed: int) -> Dataset:
+    """What stands in the place of a set in the quick form."""
+    if name in GENERATED:
+        return GENERATED[name](rows, seed).cut(rows)
+    z = stand_in(name, seed)
+    parts = [z["X_train"][:rows], z["y_train"][:rows], z["X_test"], z["y_test"]]
+    if name in SPARSE:
+        parts[0], parts[2] = (sp.csr_matrix(part) for part in parts[::2])
+    return Dataset(name, *parts, C=1.0, gamma=0.02, note="generated, for the quick form")
+
+
+def convert(X: Any, form: str) -> Any:
+    """The features in the form asked for: ``dense``, ``csr`` or ``native``, then the bits of a float."""
+    kind, bits = form[:-2], form[-2:]
+    if kind == "dense" and sp.issparse(X):
+        X = X.toarray()
+    elif kind == "csr":
+        X = sp.csr_matrix(X)
+    return X.astype(np.float64 if bits == "64" else np.float32)

@@ -6,7 +6,6 @@ measured to ``benchmarks/results/NAME.json``, and makes tables (Markdown) and pl
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
@@ -19,10 +18,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import readme, report
-from benchmarks.peers import PEERS
-from benchmarks.runs import RESULTS
-from benchmarks.suites import SUITES, Job, Suite
+import click
+
+from benchmarks.clock import warn_of_load
+from benchmarks.compare import readme, report
+from benchmarks.compare.peers import PEERS
+from benchmarks.compare.suites import SUITES, Job, Suite
+from benchmarks.quick import results
 
 ROOT = Path(__file__).resolve().parent.parent
 OVERHEAD = 600.0
@@ -33,7 +35,7 @@ def ask_worker(spec: dict[str, Any]) -> dict[str, Any]:
     """One measurement in a new process; what went wrong is in its ``status``."""
     spec = spec | {"started": time.monotonic()}
     limit = spec["limit"] * max(spec.get("repeats", 1), 1) + OVERHEAD
-    command = [sys.executable, "-m", "benchmarks.worker", json.dumps(spec)]
+    command = [sys.executable, "-m", "benchmarks.compare.worker", json.dumps(spec)]
     try:
         done = subprocess.run(
             command, cwd=ROOT, capture_output=True, text=True, timeout=limit, check=False
@@ -90,13 +92,6 @@ def machine() -> dict[str, Any]:
     }
 
 
-def warn_of_load() -> None:
-    """Say so when other processes are at work: threads that wait for each other suffer most."""
-    load, cores = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0, os.cpu_count() or 1
-    if load > 0.25 * cores:
-        print(f"the load is {load:.1f} on {cores} cores: times will be too long, some ten-fold")
-
-
 def describe(entry: dict[str, Any]) -> str:
     """One line on a finished job, for whoever watches."""
     found = entry["result"]
@@ -116,9 +111,10 @@ def chosen(suite: Suite, peers: Iterable[str] | None, sets: Iterable[str] | None
     return [j for j in jobs if sets is None or j.dataset in sets]
 
 
-def run_suite(name: str, suite: Suite, jobs: list[Job], done: dict[Job, dict[str, Any]]) -> None:
-    """Measure, then write JSON, table and plots. Jobs measured in this run are not run again."""
-    print(f"\n# {name}: {suite.title}", flush=True)
+def measure(
+    name: str, suite: Suite, jobs: list[Job], done: dict[Job, dict[str, Any]]
+) -> dict[str, Any]:
+    """All jobs, one after another; jobs measured in this run are not run again."""
     entries = []
     for job in jobs:
         print(f"  {job.dataset:16} {job.peer:26} ", end="", flush=True)
@@ -126,48 +122,47 @@ def run_suite(name: str, suite: Suite, jobs: list[Job], done: dict[Job, dict[str
             done[job] = run_job(job)
         entries.append(done[job])
         print(describe(done[job]), flush=True)
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    measured = {"suite": name, "title": suite.title, "shape": suite.shape}
-    measured |= {"machine": machine(), "entries": entries}
-    (RESULTS / f"{name}.json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
-    print("\n" + report.write(measured, RESULTS), flush=True)
+    about = {"suite": name, "title": suite.title, "shape": suite.shape}
+    return about | {"machine": machine(), "entries": entries}
 
 
-def _names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
+def run_suite(name: str, suite: Suite, jobs: list[Job], done: dict[Job, dict[str, Any]]) -> None:
+    """Measure, then write JSON, table and plots."""
+    print(f"\n# {name}: {suite.title}", flush=True)
+    measured = measure(name, suite, jobs, done)
+    folder = results()
+    (folder / f"{name}.json").write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
+    print("\n" + report.write(measured, folder), flush=True)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The command line."""
-    out = argparse.ArgumentParser(prog="python -m benchmarks.run", description=__doc__)
-    out.add_argument("--quick", action="store_true", help="little data, one repetition, minutes")
-    out.add_argument("--only", type=_names, metavar="NAME", help=f"of {', '.join(SUITES)}")
-    out.add_argument("--peers", type=_names, metavar="NAMES", help=f"of {', '.join(PEERS)}")
-    out.add_argument("--readme", action="store_true", help="put the speed table into README.md")
-    out.add_argument("--sets", type=_names, metavar="NAMES", help="data sets of the suite")
-    return out
+def _names(text: str | None) -> list[str] | None:
+    return [part.strip() for part in text.split(",")] if text else None
 
 
-def main(arguments: list[str] | None = None) -> int:
+@click.command(help=(__doc__ or "").split("\n\n", maxsplit=1)[0])
+@click.option("--quick", is_flag=True, help="Little data, one repetition, minutes.")
+@click.option("--only", metavar="NAMES", help=f"Of {', '.join(SUITES)}.")
+@click.option("--peers", metavar="NAMES", help=f"Of {', '.join(PEERS)}.")
+@click.option("--sets", metavar="NAMES", help="Data sets of the suite.")
+@click.option("--readme", "into_readme", is_flag=True, help="Speed table and plot into README.md.")
+def main(
+    quick: bool, only: str | None, peers: str | None, sets: str | None, into_readme: bool
+) -> None:
     """Run the suites asked for: with --quick alone the quick one, else all of them."""
-    options = parser().parse_args(arguments)
-    everything = ["quick"] if options.quick else [name for name in SUITES if name != "quick"]
+    everything = ["quick"] if quick else [name for name in SUITES if name != "quick"]
     done: dict[Job, dict[str, Any]] = {}
     warn_of_load()
-    for name in options.only or everything:
+    for name in _names(only) or everything:
         if name not in SUITES:
-            print(f"no suite {name!r}; there are {', '.join(SUITES)}", file=sys.stderr)
-            return 2
-        suite = SUITES[name].quick() if options.quick and name != "quick" else SUITES[name]
-        jobs = chosen(suite, options.peers, options.sets)
+            raise click.BadParameter(f"no suite {name!r}; there are {', '.join(SUITES)}")
+        suite = SUITES[name].quick() if quick and name != "quick" else SUITES[name]
+        jobs = chosen(suite, _names(peers), _names(sets))
         if not jobs:
-            print(f"{name}: no job of these peers and sets", file=sys.stderr)
-            return 2
+            raise click.BadParameter(f"{name}: no job of these peers and sets")
         run_suite(name, suite, jobs, done)
-        if options.readme and name == "speed":
-            readme.update(RESULTS)
-    return 0
+        if into_readme and name == "speed":
+            readme.update(results())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

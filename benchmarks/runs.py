@@ -8,14 +8,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).resolve().parent / "results"
+from benchmarks.quick import results
 
 
 class Runs:
     """A file of named runs. A long benchmark that was stopped goes on where it was."""
 
-    def __init__(self, file: Path):
-        self.file = file
+    def __init__(self, name: str | Path):
+        self.name = name
+
+    @property
+    def file(self) -> Path:
+        """In the folder of results, or of the quick form's."""
+        return results() / self.name
 
     def known(self) -> dict[str, Any]:
         """All runs made so far."""
@@ -41,8 +46,3 @@ class Runs:
     def forget(self, parts: list[str]) -> None:
         """Drop the runs whose key begins with one of these words."""
         self.write({k: v for k, v in self.known().items() if k.split()[0] not in parts})
-
-
-def bar(words: str, met: bool) -> str:
-    """A claim with its verdict, as a list item."""
-    return f"- {words}: **{'met' if met else 'missed'}**"

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import datasets, report, run, worker
-from benchmarks.peers import PEERS
-from benchmarks.suites import SUITES, Job
+from benchmarks import clock, datasets, run
+from benchmarks.compare import plots, readme, report, worker
+from benchmarks.compare.peers import PEERS
+from benchmarks.compare.suites import SUITES, Job
+from benchmarks.tables import number
 
 
 def entry(peer, dataset, limit=600.0, **result):
@@ -123,9 +125,49 @@ def test_comparison_plots_are_drawn(two_sets, tmp_path):
     report.write(two_sets, tmp_path)
     assert {p.name for p in tmp_path.iterdir()} == {
         "test.md",
-        "test-error.png",
+        "test.png",
         "test-memory.png",
     }
+
+
+def test_bars_have_the_best_time_its_ratio_and_the_error(two_sets):
+    found = {(bar["data"], bar["model"]): bar for bar in report.bars(two_sets)}
+    assert len(found) == 5  # a library that is not installed has no bar
+    own = found["one", "onlinesvm"]
+    assert (own["seconds"], own["ratio"], own["error"]) == (1.0, None, pytest.approx(15.0))
+    assert (found["one", "sklearnex SVC"]["ratio"], own["bound"]) == (4.0, False)
+    stopped = found["two", "sklearn SVC"]
+    assert (stopped["seconds"], stopped["ratio"], stopped["bound"]) == (600.0, 300.0, True)
+
+
+def test_the_plot_has_bars_on_log_axes_and_errors_as_text(two_sets, tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(plots, "_save", lambda figure, path: figures.append(figure))
+    plots.times_and_ratios(report.bars(two_sets), tmp_path / "none.png")
+    left, right = figures[0].axes
+    assert left.get_xscale() == right.get_xscale() == "log"
+    texts = [text.get_text().strip() for text in left.texts]
+    assert texts == ["1 s, 15.00 %", "4 s, 12.50 %", "2 s, 30.00 %", "18 s, 30.00 %", "> 600 s"]
+    assert [text.get_text().strip() for text in right.texts] == ["4", "9", "> 300"]
+    assert {patch.get_x() for patch in right.patches} == {1.0}
+
+
+def test_the_numbers_of_the_plot_are_those_of_the_readme():
+    text = (readme.ROOT / "README.md").read_text(encoding="utf-8")
+    table = text.split(readme.BEGIN)[1].split(readme.END)[0].replace("*", "")
+    lines = [[cell.strip() for cell in line.split("|")] for line in table.splitlines()]
+    rows = {cells[1]: cells[2:] for cells in lines if len(cells) > 9}
+    shown = json.loads(readme.PUBLISHED.read_text(encoding="utf-8"))
+    assert len(shown) == 3 * 7
+    for bar in shown:
+        row, place = rows[bar["data"]], 2 * readme.SHOWN.index(bar["model"])
+        place += place == 4  # the ratio to oneDAL stands before SVC
+        sign = "> " if bar["bound"] else ""
+        assert row[place] == f"{sign}{number(bar['seconds'])} s"
+        if bar["error"] is not None:
+            assert row[place + 1] == f"{bar['error']:.2f} %"
+        if bar["ratio"] is not None:
+            assert row[4 if place == 2 else 6] == f"{sign}{bar['ratio']:.3g}"
 
 
 def test_jobs_name_peers_and_sets_that_exist():
@@ -179,7 +221,8 @@ def test_a_missing_peer_is_named(monkeypatch):
 
 
 def test_unknown_suite_is_refused(capsys):
-    assert run.main(["--only", "nonsense"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        run.main(["--only", "nonsense"])
     assert "speed" in capsys.readouterr().err
 
 
@@ -238,7 +281,7 @@ def test_sets_from_files_have_the_stated_counts(data_dir, name, rows, features, 
 def test_convert_keeps_values(form):
     X = np.array([[0.0, 1.5], [2.0, 0.0]], np.float32)
     for given in (X, sp.csr_matrix(X)):
-        out = worker.convert(given, form)
+        out = datasets.convert(given, form)
         assert sp.issparse(out) == form.startswith("csr")
         assert out.dtype == (np.float64 if form.endswith("64") else np.float32)
         assert np.array_equal(out.toarray() if sp.issparse(out) else out, X)
@@ -246,7 +289,7 @@ def test_convert_keeps_values(form):
 
 def test_warm_up_sees_every_class():
     y = np.r_[np.zeros(5000), np.ones(3)]
-    assert set(y[worker.warm_up_rows(y)]) == {0, 1}
+    assert set(y[clock.warm_up_rows(y)]) == {0, 1}
 
 
 def test_worker_measures_a_fit():

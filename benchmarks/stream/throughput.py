@@ -1,8 +1,7 @@
-"""What a stream costs: ``python -m benchmarks.throughput [--blocks 20] [--only NAMES]``.
+"""What a stream costs: ``python -m benchmarks.stream --only throughput``.
 
 The stream is Gaussian, two overlapping classes in 54 dimensions, and comes in blocks of 1,000
-through ``partial_fit``. For every online estimator of the package, or one that is passed to
-:func:`stream_throughput`, it prints examples a second, nanoseconds a kernel value, and
+through ``partial_fit``. For every class of :data:`PAGE` it prints examples a second, nanoseconds a kernel value, and
 
     kernel   time inside the model's kernel calls over that of the kernel block it needs at least:
              the block's examples against the rows held when it came, made by NumPy in one piece,
@@ -18,8 +17,6 @@ that is needed at least; the other figures are medians.
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -28,8 +25,21 @@ from unittest.mock import patch
 
 import numpy as np
 
+from benchmarks.clock import Clock, best_of, seconds_of
+from benchmarks.papers.page import Section
+from benchmarks.quick import few
+from benchmarks.tables import markdown
+
 BLOCK = 1_000
 DIMENSIONS = 54
+REPEATS = 5
+RUNS = 3
+PAGE = (
+    "LASVMClassifier", "HullerClassifier", "StreamSVMClassifier", "OLSVMClassifier",
+    "NORMAClassifier", "PegazClassifier", "KernelPerceptronClassifier",
+    "AveragedPerceptronClassifier", "BudgetPerceptronClassifier",
+)  # fmt: skip
+"""The classes in the table, in its order."""
 
 
 def _stream(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -40,27 +50,22 @@ def _stream(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @contextmanager
-def kernel_clock() -> Iterator[list[float]]:
-    """Sums up the seconds spent in kernel calls, in the first entry of what it yields."""
+def kernel_clock() -> Iterator[Clock]:
+    """A clock that runs during kernel calls."""
     from onlinesvm.core.kernel.kernel import Kernel
 
-    spent, depth = [0.0], [0]
+    clock = Clock()
 
     def clocked(call: Any) -> Any:
         def wrapper(*args: Any, **more: Any) -> Any:
-            depth[0] += 1
-            start = time.perf_counter()
-            try:
+            with clock:
                 return call(*args, **more)
-            finally:
-                depth[0] -= 1
-                spent[0] += 0.0 if depth[0] else time.perf_counter() - start
 
         return wrapper
 
     verbs = {name: clocked(getattr(Kernel, name)) for name in ("block", "meet", "product")}
     with patch.multiple(Kernel, **verbs):
-        yield spent
+        yield clock
 
 
 class Floor:
@@ -79,7 +84,7 @@ class Floor:
     def tiles(self) -> float:
         """Seconds of our own kernel."""
         out = np.empty((len(self.rows), len(self.held)), np.float32)
-        return _best(lambda: self.kernel.block(self.rows, self.held, out))
+        return best_of(lambda: self.kernel.block(self.rows, self.held, out), REPEATS)
 
     def numpy(self) -> float:
         """Seconds of one GEMM, of rows two entries longer that give -gamma |x - z|^2, and exp."""
@@ -92,7 +97,7 @@ class Floor:
             np.matmul(left, right.T, out=out)
             np.exp(out, out=out)
 
-        return _best(block)
+        return best_of(block, REPEATS)
 
 
 def stream_throughput(model: Any, blocks: int = 20) -> dict[str, float]:
@@ -104,11 +109,11 @@ def stream_throughput(model: Any, blocks: int = 20) -> dict[str, float]:
         known = model.n_kernel_evaluations_ if start else 0
         floor = Floor(model, X[part]) if start else None
         with kernel_clock() as clock:
-            seconds = _timed(lambda p=part: model.partial_fit(X[p], y[p]))
+            seconds = seconds_of(lambda p=part: model.partial_fit(X[p], y[p]))
         if floor is not None and start >= blocks // 2 * BLOCK:
             floors.append(floor)
             spent.append(seconds)
-            inside.append(clock[0])
+            inside.append(clock.seconds)
             values.append(model.n_kernel_evaluations_ - known)
     needed = np.array([floor.values for floor in floors])
 
@@ -125,59 +130,43 @@ def stream_throughput(model: Any, blocks: int = 20) -> dict[str, float]:
         "tiles": least(inside) / tiles,
         "loop": float(np.median(1e6 * np.subtract(spent, inside) / BLOCK)),
         "ratio": least(spent) / numpy,
+        "rows": len(model.support_vectors_),
     }
-    rows = len(model.support_vectors_)
-    print(_line(type(model).__name__, found, rows), flush=True)
+    print(_line(type(model).__name__, found), flush=True)
     return found
 
 
-def _line(name: str, found: dict[str, float], rows: int) -> str:
+def _line(name: str, found: dict[str, float]) -> str:
     return (
         f"{name:30} {found['examples_per_second']:9,.0f} examples/s "
         f"{found['ns_per_value']:7.2f} ns a value; kernel {found['kernel']:5.2f}, "
         f"tiles {found['tiles']:5.2f}, loop {found['loop']:6.2f} µs, "
-        f"total {found['ratio']:5.2f}; {rows:,} rows held"
+        f"total {found['ratio']:5.2f}; {found['rows']:,} rows held"
     )
 
 
-def _timed(task: Any) -> float:
-    start = time.perf_counter()
-    task()
-    return time.perf_counter() - start
-
-
-def _best(task: Any) -> float:
-    return min(_timed(task) for _ in range(5))
-
-
-def online_classifiers() -> dict[str, Any]:
-    """Every public estimator that learns from a stream and has a kernel, with γ = 1/54."""
+def online_classifier(name: str) -> Any:
+    """An estimator of the package with the RBF kernel and γ = 1/54."""
     import onlinesvm
 
-    found = {}
-    for name in onlinesvm.__all__:
-        made = getattr(onlinesvm, name)
-        if isinstance(made, type) and hasattr(made, "partial_fit"):
-            model = made()
-            known = model.get_params()
-            settings = {"kernel": "rbf", "gamma": 1 / DIMENSIONS, "random_state": 0}
-            found[name] = model.set_params(**{k: v for k, v in settings.items() if k in known})
-    return found
+    model = getattr(onlinesvm, name)()
+    settings = {"kernel": "rbf", "gamma": 1 / DIMENSIONS, "random_state": 0}
+    return model.set_params(**{k: v for k, v in settings.items() if k in model.get_params()})
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Print a line for each."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.throughput", description=__doc__)
-    p.add_argument("--blocks", type=int, default=20)
-    p.add_argument("--only", default="", help="names of estimators, with commas")
-    options = p.parse_args(arguments)
-    for name, model in online_classifiers().items():
-        if not options.only or name in options.only.split(","):
-            try:
-                stream_throughput(model, options.blocks)
-            except (AttributeError, ValueError, MemoryError) as error:
-                print(f"{name:30} not measured: {str(error).splitlines()[0]}", flush=True)
+def part() -> Section:
+    """Examples a second, kernel calls over NumPy's kernel block, and the loop, by class."""
+    blocks, rows = len(few(range(20), 4)), []
+    for name in few(PAGE):
+        runs = [stream_throughput(online_classifier(name), blocks) for _ in few(range(RUNS))]
+        most = max(run["examples_per_second"] for run in runs)
+        ranges = [_range([run[key] for run in runs], key == "kernel") for key in ("kernel", "loop")]
+        rows.append([f"`{name}`", f"{most:,.0f}", *ranges, f"{runs[0]['rows']:,.0f}"])
+    header = ("class", "examples a second", "kernel", "loop, µs", "rows held")
+    return {"report": markdown(header, rows), "rows": rows}
 
 
-if __name__ == "__main__":
-    main()
+def _range(values: list[float], tenths: bool) -> str:
+    """The least and the largest, or one number where they are written alike."""
+    ends = [f"{v:.1f}" if tenths or v < 10 else f"{v:.0f}" for v in (min(values), max(values))]
+    return " to ".join(dict.fromkeys(ends))

@@ -1,4 +1,4 @@
-"""One measurement in a process of its own: ``python -m benchmarks.worker SPECIFICATION``.
+"""One measurement in a process of its own: ``python -m benchmarks.compare.worker SPECIFICATION``.
 
 Given a specification (JSON: peer, dataset, format, measure, repeats, ...), prints one line of JSON.
 
@@ -15,7 +15,7 @@ stream
     Test-then-train: each row is predicted, then learned; the first 1,000 only learned. Another
     model has learned a few rows before the clock starts.
 floor
-    A fit, and what its kernel values alone would take (see :mod:`benchmarks.floor`).
+    A fit, and what its kernel values alone would take (see :mod:`benchmarks.compare.floor`).
 
 A fit that outlasts `limit` seconds ends the process by SIGALRM, which the parent reports as such:
 code that is busy outside Python would not notice anything gentler.
@@ -32,43 +32,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-WARM_UP = 400
+from benchmarks.clock import WARM_UP, Clock, timed_fit, warm_up
+from benchmarks.memory import peak_memory
+
 STREAM_START = 1000
 ENOUGH_SECONDS = 45.0
 """Fits are repeated until they have taken this long together."""
-
-
-def resident_mb(field: str = "VmRSS") -> float | None:
-    """Resident memory of this process in MB (``VmHWM``: its largest so far), where known."""
-    try:
-        with open("/proc/self/status", encoding="ascii") as f:
-            for line in f:
-                if line.startswith(field):
-                    return int(line.split()[1]) / 1024
-    except OSError:
-        pass
-    return None
-
-
-def forget_peak() -> bool:
-    """Set the largest resident memory back to the present one; whether that was possible."""
-    try:
-        with open("/proc/self/clear_refs", "w", encoding="ascii") as f:
-            f.write("5")
-    except OSError:
-        return False
-    return True
-
-
-@contextmanager
-def peak_memory(into: dict[str, Any]) -> Iterator[None]:
-    """Write the peak above the starting level, and that level, into a result."""
-    known = forget_peak()
-    base = resident_mb()
-    yield
-    peak = resident_mb("VmHWM")
-    into["base_mb"] = base
-    into["peak_mb"] = peak - base if known and peak is not None and base is not None else None
 
 
 @contextmanager
@@ -85,22 +54,9 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def convert(X: Any, form: str) -> Any:
-    """The features in the form that a peer asks for."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    kind, bits = form[:-2], form[-2:]
-    if kind == "dense" and sp.issparse(X):
-        X = X.toarray()
-    elif kind == "csr":
-        X = sp.csr_matrix(X)
-    return X.astype(np.float64 if bits == "64" else np.float32)
-
-
 def read(spec: dict[str, Any]) -> tuple[Any, Any, Any]:
     """The data set, and its features in the form asked for."""
-    from benchmarks.datasets import load
+    from benchmarks.datasets import convert, load
 
     data = load(spec["dataset"], seed=spec.get("seed", 0)).cut(spec.get("rows"))
     form = spec["format"]
@@ -120,21 +76,12 @@ def support_count(model: Any) -> int | None:
     return None
 
 
-def warm_up_rows(y: Any) -> Any:
-    """A few rows in which every class occurs."""
-    import numpy as np
-
-    first = [np.flatnonzero(y == label)[:20] for label in np.unique(y)]
-    return np.unique(np.concatenate([*first, np.arange(min(WARM_UP, len(y)))]))
-
-
 def measure_fit(spec: dict[str, Any], peer: Any) -> dict[str, Any]:
     import numpy as np
 
     data, X, X_test = read(spec)
     y = data.y_train.astype(np.int64)
-    few = warm_up_rows(y)
-    peer.build(data, 0).fit(X[few], y[few]).predict(X_test[:WARM_UP])
+    warm_up(peer.build(data, 0), X, y)
     out: dict[str, Any] = {"n_train": len(y), "n_features": X.shape[1], "note": data.note}
     times: list[float] = []
     cpu_times: list[float] = []
@@ -143,14 +90,13 @@ def measure_fit(spec: dict[str, Any], peer: Any) -> dict[str, Any]:
     for seed in range(spec.get("repeats", 3)):
         model = peer.build(data, seed)
         with time_limit(spec.get("limit")), peak_memory({} if times else out):
-            start, cpu = time.perf_counter(), time.process_time()
-            model.fit(X, y)
-            times.append(time.perf_counter() - start)
-            cpu_times.append(time.process_time() - cpu)
-        start = time.perf_counter()
-        errors.append(float(np.mean(model.predict(X_test) != data.y_test)))
-        predict_s = time.perf_counter() - start
-        out["predict_s"] = min(predict_s, out.get("predict_s", predict_s))
+            clock = timed_fit(model, X, y)
+        times.append(clock.seconds)
+        cpu_times.append(clock.cpu_seconds)
+        with Clock() as clock:
+            predicted = model.predict(X_test)
+        errors.append(float(np.mean(predicted != data.y_test)))
+        out["predict_s"] = min(clock.seconds, out.get("predict_s", clock.seconds))
         counts.append(support_count(model))
         evaluations = getattr(model, "n_kernel_evaluations_", None)
         out["kernel_evaluations"] = None if evaluations is None else int(evaluations)
@@ -196,20 +142,19 @@ def measure_stream(spec: dict[str, Any], peer: Any) -> dict[str, Any]:
     with time_limit(spec.get("limit")), peak_memory(out):
         for row, label in zip(rows[:STREAM_START], labels):
             model.learn(row, label)
-        start = time.perf_counter()
-        for row, label in zip(rows[STREAM_START:], labels[STREAM_START:]):
-            wrong += model.answer(row) != label
-            model.learn(row, label)
-        seconds = time.perf_counter() - start
+        with Clock() as clock:
+            for row, label in zip(rows[STREAM_START:], labels[STREAM_START:]):
+                wrong += model.answer(row) != label
+                model.learn(row, label)
     n = len(labels) - STREAM_START
     out["errors"] = [wrong / n]
-    out["us_per_example"] = 1e6 * seconds / n
+    out["us_per_example"] = 1e6 * clock.seconds / n
     out["n_support"] = support_count(model.model)
     return out
 
 
 def measure_floor(spec: dict[str, Any], peer: Any) -> dict[str, Any]:
-    from benchmarks.floor import seconds_per_value
+    from benchmarks.compare.floor import seconds_per_value
 
     out = measure_fit(spec, peer)
     data, X, _ = read(spec)
@@ -227,8 +172,8 @@ MEASURES = {
 
 def run(spec: dict[str, Any]) -> dict[str, Any]:
     """The result of one measurement; what could not be measured is said in its ``status``."""
+    from benchmarks.compare.peers import PEERS
     from benchmarks.datasets import DataFolderError
-    from benchmarks.peers import PEERS
 
     peer = PEERS[spec["peer"]]
     try:

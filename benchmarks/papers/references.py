@@ -9,21 +9,20 @@ the machine busy has no time, and is computed again when it is quiet.
 from __future__ import annotations
 
 import importlib.metadata
-import json
-import os
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.datasets import Dataset, load
-from benchmarks.worker import convert
+from benchmarks.clock import BUSY_LOAD, load_per_core, timed_fit
+from benchmarks.datasets import Dataset, convert, load
+from benchmarks.runs import Runs
 
-FILE = Path(__file__).resolve().parent / "results" / "references.json"
+FILE = Path("references.json")
+"""In the folder of results."""
 
-BUSY = hasattr(os, "getloadavg") and os.getloadavg()[0] > 0.25 * (os.cpu_count() or 1)
+BUSY = load_per_core() > BUSY_LOAD
 """Whether the machine was at work when the program started: times would be too long."""
 
 DRAWN = ("uci_waveform", "banana")
@@ -53,9 +52,7 @@ def _solve(name: str, data: Dataset) -> dict[str, Any]:
     solver, svc, form = _solver(name)
     X, X_test = convert(data.X_train, form), convert(data.X_test, form)
     model = svc(C=data.C, gamma=data.gamma)
-    start = time.perf_counter()
-    model.fit(X, data.y_train.astype(np.int64))
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(model, X, data.y_train.astype(np.int64)).seconds
     error = float(np.mean(model.predict(X_test) != data.y_test))
     support = {
         "n_support": int(np.sum(model.n_support_)),
@@ -79,9 +76,9 @@ def distinct(X: Any, y: np.ndarray, which: np.ndarray) -> int:
 def reference(name: str, seed: int) -> dict[str, Any]:
     """Solver, test error, support vectors (all, distinct) and, if known, seconds."""
     key = f"{name}, seed {seed}" if name in DRAWN else name
-    known = json.loads(FILE.read_text(encoding="utf-8")) if FILE.is_file() else {}
+    runs = Runs(FILE)
+    known = runs.known()
     if key not in known or (known[key]["seconds"] is None and not BUSY):
         known[key] = _solve(name, load(name, seed))
-        FILE.parent.mkdir(parents=True, exist_ok=True)
-        FILE.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
+        runs.write(known)
     return known[key]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.datasets import data_file, load
+from benchmarks.datasets import arrays, load
 
 SIGMA_SQUARED = {"spiral": 0.5, "wbc": 4.0, "a1a": 10.0, "a4a": 10.0, "a7a": 10.0}
 FILES = {"spiral": "two_spirals", "wbc": "wbc", "sonar": "sonar", "vote": "vote"}
@@ -24,8 +22,8 @@ def data(name: str) -> tuple[Any, np.ndarray, float]:
     if name not in FILES:
         found = load(name)
         return found.X_train.astype(np.float64), found.y_train, gamma
-    with np.load(data_file(f"{FILES[name]}.npz")) as z:
-        return z["X"].astype(np.float64), z["y"], gamma
+    z = arrays(FILES[name])
+    return z["X"].astype(np.float64), z["y"], gamma
 
 
 def classifier(**options: Any) -> Any:
@@ -34,15 +32,11 @@ def classifier(**options: Any) -> Any:
     return SimpleSVMClassifier(random_state=0, **options)
 
 
-def best_time(task: Callable[[], Any], repeat: int) -> float:
-    """Seconds of the quickest of several runs."""
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        task()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def verdict(met: bool) -> str:
     return "met" if met else "MISSED"
+
+
+def scientific(value: float, digits: int = 0) -> str:
+    """As in 6.2e-8: without the zeros of the exponent."""
+    mantissa, _, exponent = f"{value:.{digits}e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"

@@ -1,9 +1,8 @@
-"""StreamSVM against its paper: ``python -m benchmarks.streamsvm``.
+"""StreamSVM against its paper: ``python -m benchmarks.papers --only streamsvm``.
 
 Prints the accuracy of one pass next to Table 1 of streamsvm-2008, for one ball and for look-ahead
 with several numbers of balls (means over seeds of the order); the state's size after 10,000 and
-1,000,000 examples; the radius over the exact one; the throughput of ``partial_fit`` in blocks of
-1,000. The figure goes to ``benchmarks/results/streamsvm-balls.png``.
+1,000,000 examples; the radius over the exact one. The figure goes to ``benchmarks/results/streamsvm-balls.png``.
 
 Rows are scaled to unit norm by the classifier. Rows of zeros, which w3a has, have no direction:
 they are left out of its training part; in its test part they count, as negatives (w·0 = 0).
@@ -14,19 +13,22 @@ that.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
-from benchmarks.datasets import Arrays, load
-from benchmarks.runs import RESULTS
-from benchmarks.throughput import stream_throughput
+from benchmarks.clock import Clock
+from benchmarks.datasets import Arrays, arrays, load
+from benchmarks.papers.page import Section
+from benchmarks.quick import few, results
 
 BALLS = (1, 8, 32, 100)
+TITLES = {
+    "mnist 0/1": "MNIST 0/1", "mnist 8/9": "MNIST 8/9", "waveform": "Waveform", "ijcnn1": "IJCNN",
+    "w3a": "w3a",
+}  # fmt: skip
 TABLE_1 = {
     "mnist 0/1": 99.71,
     "mnist 8/9": 94.7,
@@ -46,13 +48,11 @@ def _digits(first: int, second: int) -> Callable[[int], Arrays]:
 
 
 def _waveform(seed: int) -> Arrays:
-    from benchmarks.datasets import data_file
-
-    with np.load(data_file("waveform.npz")) as z:
-        X = np.r_[z["X_train"], z["X_test"]] * z["uci_std"] + z["uci_mean"]
-        y = np.r_[z["y_train"], z["y_test"]]
+    z = arrays("waveform")
+    X = np.r_[z["X_train"], z["X_test"]] * z["uci_std"] + z["uci_mean"]
+    y = np.r_[z["y_train"], z["y_test"]]
     order = np.random.default_rng(seed).permutation(len(y))
-    train, test = order[:4000], order[4000:]
+    train, test = np.split(order, [len(order) * 4 // 5])  # 4,000 and 1,000
     return X[train], y[train], X[test], y[test]
 
 
@@ -102,27 +102,29 @@ def table(C: float, seeds: int) -> dict[str, list[list[float]]]:
     return found
 
 
-def state_size() -> None:
+def state_size() -> Section:
     """Bytes after 10,000 and after 1,000,000 examples of a synthetic stream."""
     from onlinesvm.estimators.streamsvm import StreamSVMClassifier
 
     rng = np.random.default_rng(0)
     model, seen = StreamSVMClassifier(n_balls=8), 0
-    start = time.perf_counter()
-    for _ in range(100):
+    clock = Clock()
+    for _ in few(range(100), 2):
         y = rng.integers(2, size=10_000)
         X = rng.standard_normal((10_000, 20)) + 0.5 * (2 * y[:, None] - 1)
-        model.partial_fit(X, y)
+        with clock:
+            model.partial_fit(X, y)
         seen += len(y)
-        if seen in (10_000, 1_000_000):
+        if seen in (10_000, 20_000, 1_000_000):
             print(
                 f"after {seen:9,} examples of 20 features, 8 balls: {model._learner.state_size:,} "
                 f"bytes of state, {model.n_support_.sum()} examples entered a ball"
             )
-    print(f"{seen / (time.perf_counter() - start):,.0f} examples a second, drawing them included")
+    print(f"{seen / clock.seconds:,.0f} examples a second")
+    return {"bytes": f"{model._learner.state_size:,}"}
 
 
-def radii(problems: int = 20) -> dict[int, list[float]]:
+def radii(problems: int) -> dict[int, list[float]]:
     """Radius over the exact one, on problems small enough to solve exactly."""
     from sklearn.preprocessing import normalize
     from sklearn.svm import LinearSVC
@@ -165,18 +167,24 @@ def draw(accuracies: dict[str, Any], ratios: dict[int, list[float]], path: Path)
     figure.savefig(path, dpi=120)
 
 
-@click.command(help=(__doc__ or "").split("\n", maxsplit=1)[0])
-@click.option("--seeds", default=5, help="Orders to average over.")
-@click.option("-C", "cost", default=1.0, help="C of all models.")
-def main(seeds: int, cost: float) -> None:
-    from onlinesvm.estimators.streamsvm import StreamSVMClassifier
+def balls() -> Section:
+    """Table 1, and the figure of accuracies and radii."""
+    found = table(C=1.0, seeds=len(few(range(5))))
+    ratios = radii(len(few(range(20))))
+    draw(found, ratios, results() / "streamsvm-balls.png")
+    rows = [
+        [TITLES[name], f"{TABLE_1[name]:.2f}"]
+        + [f"{np.mean(run):.2f} ({np.std(run):.1f})" for run in runs]
+        for name, runs in found.items()
+    ]
+    return {"rows": rows}
 
-    ratios = radii()
-    state_size()
-    stream_throughput(StreamSVMClassifier())
-    stream_throughput(StreamSVMClassifier(kernel="rbf", gamma=1 / 54))
-    draw(table(cost, seeds), ratios, RESULTS / "streamsvm-balls.png")
+
+def radius() -> Section:
+    """The largest radius over the exact one."""
+    ratios = radii(len(few(range(20))))
+    names = {"one": 1, "eight": 8, "many": 64}
+    return {name: f"{max(ratios[k]):.2f}" for name, k in names.items()}
 
 
-if __name__ == "__main__":
-    main()
+PARTS = {"table": balls, "state": state_size, "radius": radius}

@@ -1,4 +1,4 @@
-"""Figures 10 to 16 of LASVM (2005), from the runs of ``benchmarks.active``."""
+"""Figures 10 to 16 of LASVM (2005), from the runs of ``benchmarks.papers.active``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Tables from what was measured.
 
 Given the measurements of a suite (the JSON that :mod:`benchmarks.run` writes), :func:`write` makes
-a Markdown page of it and, through :mod:`benchmarks.plots`, pictures. ``python -m benchmarks.report
+a Markdown page of it and, through :mod:`benchmarks.compare.plots`, pictures. ``python -m benchmarks.compare.report
 FILE.json`` does it again for measurements made earlier. A ratio is another library's figure over
 ours: 6 means six times ours.
 """
@@ -15,8 +15,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.tables import markdown, millions, number, percent
+
 Measured = dict[str, Any]
 Result = dict[str, Any]
+Bar = dict[str, Any]
 Quantity = Callable[[Result], "float | None"]
 
 HOUSE = "onlinesvm"
@@ -104,36 +107,35 @@ def ratio(other: Result | None, own: Result | None, quantity: Quantity) -> Ratio
     below = quantity(own)
     if not below:
         return None
-    if other["status"] == "timeout" and quantity is fit_time:
+    if other["status"] == "timeout" and quantity in (fit_time, _seconds):
         return Ratio(other["limit"] / below, bound=True)
     above = quantity(other)
     return Ratio(above / below) if above is not None and above > 0 else None
 
 
+def bars(measured: Measured) -> list[Bar]:
+    """Time, time over ours and error of each model that was measured, or stopped, on each set."""
+    out = []
+    for name, found in by_dataset(measured).items():
+        for peer, result in found.items():
+            stopped = result["status"] == "timeout"
+            took = result["limit"] if stopped else _seconds(result)
+            over = None if peer.startswith(HOUSE) else ratio(result, ours(found), _seconds)
+            if took is None or not (stopped or result["status"] == "ok"):
+                continue
+            out.append({
+                "data": name, "model": peer, "seconds": took, "bound": stopped,
+                "error": error(result), "ratio": over.value if over else None,
+            })  # fmt: skip
+    return out
+
+
+def _seconds(result: Result) -> float | None:
+    """Seconds of a fit, or microseconds of an example of a stream."""
+    return fit_time(result) or result.get("us_per_example")
+
+
 # --- Markdown -------------------------------------------------------------------------------------
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; all columns but the first two are numbers."""
-    rule = ["---" if i < 2 else "---:" for i in range(len(header))]
-    return "\n".join("| " + " | ".join(row) + " |" for row in [header, rule, *rows])
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Three digits that matter; a dash where nothing was measured."""
-    if value is None:
-        return "–"
-    if value == 0 or abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.{digits}g}"
-
-
-def percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f} %"
-
-
-def millions(value: float | None) -> str:
-    return "–" if value is None else f"{value / 1e6:,.3g} M"
 
 
 def not_measured(result: Result) -> str:
@@ -320,7 +322,7 @@ def page(measured: Measured) -> str:
 
 def write(measured: Measured, folder: Path) -> str:
     """Write page and pictures into a folder; returns the page."""
-    from benchmarks import plots
+    from benchmarks.compare import plots
 
     text = page(measured)
     (folder / f"{measured['suite']}.md").write_text(text, encoding="utf-8")

@@ -1,6 +1,6 @@
 """Active learning on a pool: Figure 16 of LASVM (2005), and the time of one question.
 
-The parts ``pool`` and ``latency`` of ``python -m benchmarks.active``. Retraining takes so long that
+The parts ``pool`` and ``latency`` of ``python -m benchmarks.papers.active``. Retraining takes so long that
 its questions are found with kernel values kept from step to step, which changes nothing but the
 time; the time itself is that of ``SVC`` as a user has it, taken at every 25th label, times 25.
 """
@@ -8,7 +8,6 @@ time; the time itself is that of ``SVC`` as a user has it, taken at every 25th l
 from __future__ import annotations
 
 import copy
-import time
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -16,12 +15,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import active_plots
+from benchmarks.clock import Clock, seconds_of
 from benchmarks.datasets import Dataset, load
-from benchmarks.report import markdown
-from benchmarks.runs import RESULTS, Runs, bar
+from benchmarks.papers import active_plots
+from benchmarks.papers.page import Section
+from benchmarks.quick import few, results
+from benchmarks.runs import Runs
+from benchmarks.tables import bar, markdown
 
-RUNS = Runs(RESULTS / "active.json")
+RUNS = Runs("active.json")
 
 # --- a pool ---------------------------------------------------------------------------------------
 
@@ -45,11 +47,16 @@ def _random_split(name: str, seed: int) -> Dataset:
     return replace(data, **parts)
 
 
-def _ask(data: Dataset, method: str, seed: int, limit: int = N_LABELS) -> dict[str, Any]:
+def _labels() -> int:
+    """How many labels are asked for."""
+    return len(few(range(N_LABELS), 2 * EVERY))
+
+
+def _ask(data: Dataset, method: str, seed: int, limit: int | None = None) -> dict[str, Any]:
     """Error after every 25 labels and at the end, the seconds spent on asking and learning."""
     learner = Retrained(data, method, seed) if "retrain" in method else Online(data, method, seed)
     errors = []
-    for done in range(1, limit + 1):
+    for done in range(1, (limit or _labels()) + 1):
         learner.step()
         if done % EVERY == 0:
             wrong = learner.predict(data.X_test) != data.y_test
@@ -68,24 +75,26 @@ class Online:
         size = None if method.endswith("all") else 50
         strategy = "random" if method.endswith("random") else "active"
         model = LASVMClassifier(C=data.C, gamma=data.gamma)
-        start = time.perf_counter()
-        self.learner = ActiveLearner(model, data.X_train, strategy, size, seed)
-        self.seconds = time.perf_counter() - start
+        self.clock = Clock()
+        with self.clock:
+            self.learner = ActiveLearner(model, data.X_train, strategy, size, seed)
 
     def step(self) -> None:
-        start = time.perf_counter()
-        question = self.learner.query()
-        self.learner.teach(question, self.y[question])
-        self.seconds += time.perf_counter() - start
+        with self.clock:
+            question = self.learner.query()
+            self.learner.teach(question, self.y[question])
+
+    @property
+    def seconds(self) -> float:
+        return self.clock.seconds
 
     def predict(self, X: Any) -> np.ndarray:
         return self.learner.estimator.predict(X)
 
     def finished(self, X: Any) -> np.ndarray:
         """Predictions after the finishing step of section 3.2, whose time counts."""
-        start = time.perf_counter()
-        model = copy.deepcopy(self.learner.estimator).finish()
-        self.seconds += time.perf_counter() - start
+        with self.clock:
+            model = copy.deepcopy(self.learner.estimator).finish()
         return model.predict(X)
 
 
@@ -131,10 +140,10 @@ class Retrained:
         """Seconds of one step without what is kept here: train, then look at the candidates."""
         if self.svc is None:
             return 0.0
-        start = time.perf_counter()
-        np.setdiff1d(np.arange(len(self.y)), self.known)
-        np.abs(self._plain().decision_function(self.X[sample])).argmin()
-        return time.perf_counter() - start
+        with Clock() as clock:
+            np.setdiff1d(np.arange(len(self.y)), self.known)
+            np.abs(self._plain().decision_function(self.X[sample])).argmin()
+        return clock.seconds
 
     def _plain(self) -> Any:
         from sklearn.svm import SVC
@@ -151,20 +160,20 @@ class Retrained:
         return self.predict(X)
 
 
-def pool() -> str:
+def pool() -> Section:
     """Figure 16."""
     rows, bars, curves = [], [], {}
     for name in SETS:
         for method in METHODS:
             curves[name, method] = [
                 RUNS.kept(_key(name, seed, method), lambda n=name, m=method, s=seed: _run(n, m, s))
-                for seed in range(SPLITS)
+                for seed in few(range(SPLITS), 2)
             ]
         for method in METHODS:
             row, said = _pool_row(name, method, curves)
             rows.append(row)
             bars += said
-    active_plots.pool(curves, EVERY, N_LABELS, RESULTS)
+    active_plots.pool(curves, EVERY, _labels(), results())
     header = (
         "data", "method", "error at 500 labels, %", "finished", "less that of retraining likewise", "time, s",
         "retraining 50 takes times as long", "retraining all takes times as long",
@@ -173,7 +182,29 @@ def pool() -> str:
         f"Means over {SPLITS} random splits ± one standard error; differences are paired by split. "
         "Times are best of the splits; those of retraining are taken at every 25th label, times 25."
     )
-    return f"{markdown(header, rows)}\n\n{note}\n\n" + "\n".join(bars)
+    shown = [
+        _page_row(curves, name, method)
+        for name in SETS
+        for method in ("LASVM active 50", "LASVM active all")
+    ]
+    quickest = min(run["seconds"] for run in curves["usps0", "LASVM active 50"])
+    return {
+        "report": f"{markdown(header, rows)}\n\n{note}\n\n" + "\n".join(bars),
+        "rows": shown,
+        "label_ms": f"{1e3 * quickest / _labels():.2f}",
+    }
+
+
+def _page_row(curves: dict[Any, Any], name: str, method: str) -> list[str]:
+    """A row of the page."""
+    row, _ = _pool_row(name, method, curves)
+    error, gap = row[3].split(" ± ")[0], [float(part) for part in row[4].split(" ± ")]
+    size = method.split()[-1]
+    loss = f"{gap[0]:+.2f}" if f"{abs(gap[0]):.2f}" != "0.00" else "0.00"
+    times = " / ".join(f"{float(part):,.0f}" for part in row[6:])
+    seconds = f"{float(row[5]):.2f}"
+    title = {"usps0": "USPS", "reuters": "Reuters"}[name]
+    return [title, f"LASVM active ({size})", error, f"{loss} ± {gap[1]:.2f}", seconds, times]
 
 
 def _key(name: str, seed: int, method: str) -> str:
@@ -200,7 +231,7 @@ def _pool_row(name: str, method: str, curves: dict[Any, Any]) -> tuple[list[str]
     times = {size: took[f"retrain active {size}"] / took[method] for size in ("50", "all")}
     row = [
         name, method, f"{unfinished:.2f}", f"{error:.2f} ± {last.std(ddof=1) / root:.2f}", f"{loss:+.3f} ± {spread:.3f}",
-        f"{took[method]:.3g}", *(f"{times[size]:.3g}" for size in ("50", "all")),
+        f"{took[method]:.3g}", *(f"{times[size]:.4g}" for size in ("50", "all")),
     ]  # fmt: skip
     if not method.startswith("LASVM active"):
         return row, []
@@ -222,11 +253,10 @@ def _pool_row(name: str, method: str, curves: dict[Any, Any]) -> tuple[list[str]
 def _latency_ours(data: Dataset) -> dict[str, float]:
     learner = Online(data, "LASVM active 50", 0)
     times = []
-    for done in range(560):
-        start = time.perf_counter()
-        learner.step()
-        if done >= 440:
-            times.append(time.perf_counter() - start)
+    for done in few(range(560), 40):
+        took = seconds_of(learner.step)
+        if done >= len(few(range(440), 20)):
+            times.append(took)
     quartiles = np.percentile(times, (25, 50, 75)) * 1e3
     return dict(zip(("lower", "median", "upper"), quartiles.tolist()))
 
@@ -239,7 +269,7 @@ def _latency_activeml(data: Dataset, size: int | None, tries: int) -> dict[str, 
 
     rng = np.random.default_rng(0)
     y = np.full(len(data.y_train), np.nan)
-    first = rng.choice(len(y), 500, replace=False)
+    first = rng.choice(len(y), len(few(range(500), 50)), replace=False)
     y[first] = data.y_train[first]
     svc = SVC(C=data.C, gamma=data.gamma, probability=True)
     wrapped = SklearnClassifier(svc, classes=[-1, 1], random_state=0)
@@ -250,15 +280,15 @@ def _latency_activeml(data: Dataset, size: int | None, tries: int) -> dict[str, 
         for _ in range(tries):
             left = np.flatnonzero(np.isnan(y))
             sample = left if size is None else rng.choice(left, size, replace=False)
-            start = time.perf_counter()
-            place = strategy.query(data.X_train, y, wrapped, candidates=sample)
-            y[place] = data.y_train[place]
-            times.append(time.perf_counter() - start)
+            with Clock() as clock:
+                place = strategy.query(data.X_train, y, wrapped, candidates=sample)
+                y[place] = data.y_train[place]
+            times.append(clock.seconds)
     lower, median, upper = np.percentile(times, (25, 50, 75)) * 1e3
     return {"lower": lower, "median": median, "upper": upper}
 
 
-def latency() -> str:
+def latency() -> Section:
     """A query and a label on MNIST's 60,000 rows, with about 500 labels known."""
     data = load("mnist8")
     rows = []
@@ -272,4 +302,10 @@ def latency() -> str:
         rows.append([name, "60,000 × 784", f"**{found['median']:,.2f}**", spread])
     ours = RUNS.kept("latency ActiveLearner(LASVMClassifier), sample_size=50", dict)["median"]
     claim = bar(f"query and teach in {ours:.2f} ms, at most 3", ours <= 3)
-    return markdown(("query and teach", "pool", "median, ms", "quartiles"), rows) + f"\n\n{claim}"
+    table = markdown(("query and teach", "pool", "median, ms", "quartiles"), rows)
+    fifty = RUNS.kept("latency scikit-activeml, SVC, 50 candidates", dict)["median"]
+    return {
+        "report": f"{table}\n\n{claim}",
+        "ours_ms": f"{ours:.1f}",
+        "activeml_ms": f"{float(f'{fifty:.2g}'):,.0f}",
+    }

@@ -1,20 +1,21 @@
 """The README's benchmark table and plot, from what was measured.
 
 ``python -m benchmarks.run --only speed --readme`` measures and fills in; ``python -m
-benchmarks.readme`` fills in what ``benchmarks/results/speed.json`` has from an earlier run. The
+benchmarks.compare.readme`` fills in what ``benchmarks/results/speed.json`` has from an earlier run. The
 table stands between two comments in ``README.md``, the plot in ``docs/images``.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
-from benchmarks.report import (
+from benchmarks.compare.plots import times_and_ratios
+from benchmarks.compare.report import (
     Measured,
     Ratio,
     Result,
+    bars,
     by_dataset,
     error,
     figure,
@@ -27,9 +28,13 @@ from benchmarks.report import (
     percent,
     ratio,
 )
-from benchmarks.suites import EX, SVC
+from benchmarks.compare.suites import EX, OURS, SVC
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
+PUBLISHED = Path(__file__).resolve().parent / "published.json"
+"""The times, ratios and errors in the README, from which its plot is drawn."""
+
+SHOWN = (OURS, EX, SVC)
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 
 
@@ -108,7 +113,15 @@ def update(results: Path, root: Path = ROOT) -> None:
     measured = json.loads((results / "speed.json").read_text(encoding="utf-8"))
     page = root / "README.md"
     page.write_text(fill(page.read_text(encoding="utf-8"), section(measured)), encoding="utf-8")
-    shutil.copyfile(results / "speed-error.png", root / "docs" / "images" / "speed-error.png")
+    shown = [bar for bar in bars(measured) if bar["model"] in SHOWN]
+    PUBLISHED.write_text(json.dumps(shown, indent=1) + "\n", encoding="utf-8")
+    draw(root)
+
+
+def draw(root: Path = ROOT) -> None:
+    """The plot of the numbers in the README."""
+    shown = json.loads(PUBLISHED.read_text(encoding="utf-8"))
+    times_and_ratios(shown, root / "docs" / "images" / "speed.png")
 
 
 if __name__ == "__main__":

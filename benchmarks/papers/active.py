@@ -1,6 +1,6 @@
 """Example selection and active learning (LASVM 2005, sections 3.5 and 4), its figures redone.
 
-``python -m benchmarks.active [--only NAME]`` prints one Markdown table a part and draws a picture:
+``python -m benchmarks.papers --only active`` prints one Markdown table a part and draws a picture:
 
 adult    Figures 11 and 12: four criteria on Adult, its own split and ten random ones
 mnist    Figures 13 to 15: digit 8 against the rest, clean and with 10 % label noise
@@ -14,8 +14,6 @@ Data is read from the folder named by ``ONLINESVM_DATA``.
 
 from __future__ import annotations
 
-import argparse
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,13 +21,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks import active_plots, active_pool
-from benchmarks.active_pool import RUNS
+from benchmarks import clock
+from benchmarks.clock import timed_fit
 from benchmarks.datasets import Dataset, load
-from benchmarks.references import reference
-from benchmarks.report import markdown
-from benchmarks.run import warn_of_load
-from benchmarks.runs import RESULTS, bar
+from benchmarks.papers import active_plots, active_pool
+from benchmarks.papers.active_pool import RUNS
+from benchmarks.papers.page import Section
+from benchmarks.papers.references import reference
+from benchmarks.quick import few, results
+from benchmarks.tables import bar, markdown
 
 CRITERIA = ("random", "gradient", "active", "autoactive")
 ORIGINAL_SECONDS = 34.0
@@ -41,20 +41,19 @@ def measure(data: Dataset, **settings: Any) -> dict[str, float]:
     from onlinesvm import LASVMClassifier
 
     model = LASVMClassifier(C=data.C, gamma=data.gamma, **settings)
-    start = time.perf_counter()
-    model.fit(data.X_train, data.y_train)
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(model, data.X_train, data.y_train).seconds
     error = 100 * float(np.mean(model.predict(data.X_test) != data.y_test))
     support = int(model.n_support_.sum())
     return {"error": error, "support": support, "iterations": model.n_iter_, "seconds": seconds}
 
 
 def warm_up(data: Dataset) -> None:
-    """Have the loops compiled."""
-    few = np.r_[np.flatnonzero(data.y_train == data.y_train.max())[:100], 0:300]
+    """Have the loops of both ways to select compiled."""
+    from onlinesvm import LASVMClassifier
+
     for selection in ("random", "active"):
-        small = replace(data, X_train=data.X_train[few], y_train=data.y_train[few])
-        measure(small, selection=selection, random_state=0)
+        model = LASVMClassifier(C=data.C, gamma=data.gamma, selection=selection, random_state=0)
+        clock.warm_up(model, data.X_train, data.y_train)
 
 
 def means(runs: list[list[dict[str, float]]], name: str) -> np.ndarray:
@@ -67,6 +66,9 @@ def means(runs: list[list[dict[str, float]]], name: str) -> np.ndarray:
 ADULT_POINTS = (500, 1000, 1500, 2000, 2400, 2700, 3500, 5000)
 ADULT_RANDOM = (1000, 2000, 4000, 8000, 16000, 32561)
 SPLITS = range(-1, 10)
+ADULT_SHOWN = (("active", 4), ("active", 5), ("active", 6), ("autoactive", 5), ("random", -1),
+               ("gradient", -1))  # fmt: skip
+"""Criterion and point of its curve: the rows of the page."""
 
 
 def adult_split(seed: int) -> Dataset:
@@ -92,12 +94,12 @@ def _adult_run(seed: int, criterion: str) -> Any:
     return [measure(data, max_iter=p, selection=criterion, random_state=0) for p in points]
 
 
-def adult() -> str:
+def adult() -> Section:
     """Figures 11 and 12."""
     found = [
         {c: RUNS.kept(f"adult split {s} {c}", lambda s=s, c=c: _adult_run(s, c))
          for c in ("exact", *CRITERIA)}
-        for s in SPLITS
+        for s in few(SPLITS, 2)
     ]  # fmt: skip
     exact = np.mean([run["exact"]["error"] for run in found])
     rows = []
@@ -113,8 +115,8 @@ def adult() -> str:
                 f"{means(runs, 'error')[i]:.2f}", f"{np.mean(gap, axis=0)[i]:+.2f} ± {spread:.2f}",
                 f"{runs[0][i]['error']:.2f}", f"{best:.2f}", f"{ORIGINAL_SECONDS / best:.0f}",
             ])  # fmt: skip
-    active_plots.adult(found, RESULTS)
-    active_plots.adult_support(found, RESULTS)
+    active_plots.adult(found, results())
+    active_plots.adult_support(found, results())
     header = (
         "criterion", "iterations", "SVs, mean", "SVs, most", "error, %", "above the exact SVM",
         "a9a's split", "time, s (best)", "faster than 34 s",
@@ -126,7 +128,27 @@ def adult() -> str:
         f"'converge') errs on {exact:.2f} % with {support:,.0f} support vectors, copies merged; "
         f"SVC on a9a's split: {100 * svc['error']:.2f} % and {svc['n_support']:,}."
     )
-    return f"{markdown(header, rows)}\n\n{note} {_equal_at(found)}\n\n{_adult_bars(found)}"
+    table = markdown(header, rows)
+    return {
+        "report": f"{table}\n\n{note} {_equal_at(found)}\n\n{_adult_bars(found)}",
+        "exact_error": f"{exact:.2f}",
+        "exact_support": f"{support:,.0f}",
+        "rows": [_adult_row(found, *point) for point in ADULT_SHOWN],
+    }
+
+
+def _adult_row(found: list[dict[str, Any]], criterion: str, i: int) -> list[str]:
+    """A row of the page: one point of one curve."""
+    runs = [run[criterion] for run in found]
+    gap = [run[criterion][i]["error"] - run["exact"]["error"] for run in found]
+    spread = np.std(gap, ddof=1) / np.sqrt(len(gap))
+    return [
+        f"{criterion}, all examples" if criterion == "random" else criterion,
+        f"{runs[0][i]['iterations']:,.0f}",
+        f"{means(runs, 'support')[i]:,.0f}",
+        f"{np.mean(gap):+.2f} ± {spread:.2f}",
+        f"{min(run[i]['seconds'] for run in runs):.2f}",
+    ]
 
 
 MOST_SUPPORT, MOST_GAP, FEWEST_TIMES = 2500, 0.25, 50
@@ -177,6 +199,9 @@ def _equal_at(found: list[dict[str, Any]]) -> str:
 
 MNIST_POINTS = (1000, 2000, 4000, 6000, 9000, 15000)
 MNIST_RANDOM = (1000, 4000, 16000, 60000)
+MNIST_SHOWN = {"clean": (9000,), "digits replaced": (6000, 15000), "signs flipped": (6000, 9000)}
+"""Iterations of active selection that are on the page."""
+
 MNIST_SEEDS = range(2)
 SETTINGS = {"clean": 1000.0, "digits replaced": 10.0, "signs flipped": 10.0}
 """C for each kind of labels. "Ten percent label noise on the MNIST training data" may mean that a
@@ -214,7 +239,7 @@ def _mnist_exact(C: float) -> dict[str, float]:
     return RUNS.kept(f"mnist exact {C:g}", lambda: measure(data, epochs="converge", random_state=0))
 
 
-def mnist() -> str:
+def mnist() -> Section:
     """Figures 13 to 15."""
     exact = {setting: _mnist_exact(C) for setting, C in SETTINGS.items()}
     curves, rows = {}, []
@@ -223,14 +248,14 @@ def mnist() -> str:
             runs = [
                 RUNS.kept(f"mnist {setting}, {criterion}, seed {s}",
                      lambda t=setting, c=criterion, s=s: _mnist_run(t, c, s))
-                for s in MNIST_SEEDS
+                for s in few(MNIST_SEEDS)
             ]  # fmt: skip
             curves[setting, criterion] = runs
             for i, point in enumerate(runs[0]):
                 row = [setting, criterion, f"{point['iterations']:,}"]
                 row += [f"{means(runs, k)[i]:,.{d}f}" for k, d in (("support", 0), ("error", 2))]
                 rows.append([*row, f"{min(run[i]['seconds'] for run in runs):.2f}"])
-    active_plots.mnist(curves, exact, RESULTS)
+    active_plots.mnist(curves, exact, results())
     header = ("labels", "criterion", "iterations", "SVs", "error, %", "time, s (best)")
     known = [
         f"{run['error']:.2f} % with {run['support']:,} support vectors and C = {C:g}"
@@ -241,7 +266,27 @@ def mnist() -> str:
         f"Means over {len(MNIST_SEEDS)} seeds; C = 1000, but 10 with wrong labels. The exact SVM "
         f"on clean labels: {', '.join(known)}."
     )
-    return f"{markdown(header, rows)}\n\n{note}\n\n{_mnist_bars(curves, exact)}"
+    gradient = means(curves["signs flipped", "gradient"], "error")
+    return {
+        "report": f"{markdown(header, rows)}\n\n{note}\n\n{_mnist_bars(curves, exact)}",
+        "rows": [_mnist_row(setting, curves, exact[setting]) for setting in SETTINGS],
+        "gradient_first": f"{gradient[0]:.0f}",
+        "gradient_last": f"{gradient[-1]:.1f}",
+    }
+
+
+def _mnist_row(setting: str, curves: dict[Any, Any], exact: dict[str, float]) -> list[str]:
+    """A row of the page: exact SVM, random selection at its end, some points of active selection."""
+
+    def point(criterion: str, i: int) -> str:
+        runs = curves[setting, criterion]
+        return f"{means(runs, 'error')[i]:.2f} %, {means(runs, 'support')[i]:,.0f}"
+
+    chosen = [MNIST_POINTS.index(n) for n in MNIST_SHOWN[setting]]
+    active = "; ".join(f"{point('active', i)} after {MNIST_POINTS[i]:,}" for i in chosen)
+    unit = " iterations" if setting == "clean" else ""
+    known = f"{exact['error']:.2f} %, {exact['support']:,}"
+    return [f"{setting}, {SETTINGS[setting]:g}", known, point("random", -1), active + unit]
 
 
 def _mnist_bars(curves: dict[Any, Any], exacts: dict[str, dict[str, float]]) -> str:
@@ -286,24 +331,22 @@ def _banana(delta: float, form: str, seed: int) -> dict[str, float]:
     epochs = 2 if form.startswith("two") else 1
     settings = {"C": data.C, "gamma": data.gamma, "block_size": 1, "delta_max": delta}
     model = kind(epochs=epochs, random_state=seed, **settings)
-    start = time.perf_counter()
-    model.fit(data.X_train, data.y_train)
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(model, data.X_train, data.y_train).seconds
     error = 100 * float(np.mean(model.predict(data.X_test) != data.y_test))
     return {"error": error, "support": int(model.n_support_.sum()), "seconds": seconds}
 
 
-def banana() -> str:
+def banana() -> Section:
     """Figure 10."""
     _banana(1.0, FORMS[0], 0)
     _banana(1.0, FORMS[-1], 0)
-    exact = [reference("banana", seed) for seed in range(5)]
+    exact = [reference("banana", seed) for seed in few(range(5), 2)]
     curves, rows = {}, []
     for form in FORMS:
         runs = [
             [RUNS.kept(f"banana {form} {delta:g} {seed}",
                   lambda d=delta, f=form, s=seed: _banana(d, f, s)) for delta in DELTAS]
-            for seed in range(5)
+            for seed in few(range(5), 2)
         ]  # fmt: skip
         curves[form] = runs
         for i, delta in enumerate(DELTAS):
@@ -311,7 +354,7 @@ def banana() -> str:
             rows.append(
                 [*row, f"{means(runs, 'support')[i]:,.0f}", f"{means(runs, 'seconds')[i]:.3f}"]
             )
-    active_plots.banana(curves, DELTAS, exact, RESULTS)
+    active_plots.banana(curves, DELTAS, exact, results())
     error, support = (np.mean([e[k] for e in exact]) for k in ("error", "n_support"))
     note = f"Means over 5 random splits. SVC: {100 * error:.2f} %, {support:,.0f} support vectors."
     header = ("form", "δ_max", "error, %", "SVs", "time, s")
@@ -324,33 +367,13 @@ def banana() -> str:
         f"two epochs and finishing replicate SVC's error for every δ_max: at most {worst:+.2f} ± "
         f"{spread:.2f} points (one standard error), 0.1 allowed", bool(worst <= 0.1)
     )  # fmt: skip
-    return f"{markdown(header, rows)}\n\n{note}\n\n{claim}"
+    return {"report": f"{markdown(header, rows)}\n\n{note}\n\n{claim}"}
 
 
-PARTS: dict[str, Callable[[], str]] = {
+PARTS: dict[str, Callable[[], Section]] = {
     "adult": adult,
     "mnist": mnist,
     "pool": active_pool.pool,
     "banana": banana,
     "latency": active_pool.latency,
 }
-
-
-def main() -> None:
-    """Run the parts that are asked for."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
-    )
-    parser.add_argument("--only", choices=PARTS)
-    parser.add_argument("--again", action="store_true", help="forget what was measured before")
-    options = parser.parse_args()
-    warn_of_load()
-    wanted = [options.only] if options.only else list(PARTS)
-    if options.again:
-        RUNS.forget(wanted)
-    for name in wanted:
-        print(f"## {name}\n\n{PARTS[name]()}\n", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,22 +1,22 @@
-"""Pictures of what was measured: error against time, time against rows, memory.
+"""Pictures of what was measured: times and ratios, time against rows, memory.
 
 Given the measurements of a suite, :func:`draw` writes PNG files beside its table.
 """
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import (
+from benchmarks.compare.report import (
+    Bar,
     Measured,
+    bars,
     by_dataset,
-    error,
-    fit_time,
     fitted_exponent,
     growth_curves,
 )
+from benchmarks.tables import number
 
 COLOURS = {
     "onlinesvm": "#c1272d",
@@ -57,34 +57,63 @@ def _plain_log(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def error_against_time(measured: Measured, path: Path) -> None:
-    """A panel for each data set, a point for each model."""
-    from matplotlib.figure import Figure
+def _cells(bar: Bar, unit: str) -> tuple[str, str]:
+    """What stands beside a bar in the panel of times and in that of ratios."""
+    sign = "> " if bar["bound"] else ""
+    error = "" if bar["error"] is None else f", {bar['error']:.2f} %"
+    time = f"{sign}{number(bar['seconds'])} {unit}{error}"
+    return time, "" if bar["ratio"] is None else f"{sign}{bar['ratio']:.3g}"
 
-    results, peers = by_dataset(measured), _peers(measured)
-    columns = min(4, len(results))
-    lines = math.ceil(len(results) / columns)
-    figure = Figure(figsize=(3.6 * columns, 3.0 * lines), layout="constrained")
-    axes = figure.subplots(lines, columns, squeeze=False).ravel()
-    seen: dict[str, Any] = {}
-    for axis, (name, found) in zip(axes, results.items()):
-        for peer, result in found.items():
-            took = fit_time(result) or 1e-6 * (result.get("us_per_example") or 0)
-            if result["status"] == "ok" and took:
-                seen[peer] = axis.scatter(took, error(result), s=45, **_style(peer, peers))
-        axis.set(xscale="log", title=name)
-        _plain_log(axis.xaxis)
-        axis.grid(alpha=0.3)
-    for axis in axes[len(results) :]:
-        axis.axis("off")
-    stream = measured["shape"] == "stream"
-    for axis in axes[: len(results)]:
-        axis.set_xlabel("seconds an example" if stream else "seconds of a warm fit")
-    figure.supylabel("error, %" if stream else "test error, %")
-    columns = min(len(seen), 2 * columns)
-    figure.legend(
-        seen.values(), seen.keys(), loc="outside lower center", ncols=columns, frameon=False
-    )
+
+def _panel(axis: Any, bars: list[Bar], name: str, places: list[float], texts: list[str]) -> None:
+    """Horizontal bars on a logarithmic axis, each with its text at the end.
+
+    Ratios begin at 1, so that a bar of no length means equal times.
+    """
+    values = [bar[name] for bar in bars]
+    known = [value for value in values if value]
+    begin = 1.0 if name == "ratio" else min(known, default=1.0) / 3
+    colours = [_style(bar["model"], [bar["model"]])["color"] for bar in bars]
+    widths = [value - begin if value else 0.0 for value in values]
+    for patch, bar in zip(axis.barh(places, widths, 0.8, begin, color=colours), bars):
+        patch.set_hatch("//" if bar["bound"] else None)
+    room_for_texts = 8 * max(known, default=1.0)
+    axis.set(xscale="log", xlim=(min([begin, *known]), room_for_texts))
+    for place, value, text in zip(places, values, texts):
+        if value:
+            axis.annotate(f" {text}", (max(value, begin), place), va="center", fontsize=7)
+    _plain_log(axis.xaxis)
+    axis.xaxis.set_tick_params(labelsize=7)
+    axis.grid(alpha=0.3, axis="x")
+    axis.set_axisbelow(True)
+
+
+def times_and_ratios(bars: list[Bar], path: Path, stream: bool = False) -> None:
+    """Times (left) and times over ours (right) as bars on log axes, errors as numbers beside."""
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    names = list(dict.fromkeys(bar["data"] for bar in bars))
+    models = list(dict.fromkeys(bar["model"] for bar in bars))
+    places, ticks, at = [], [], 0.0
+    for name in names:
+        count = sum(bar["data"] == name for bar in bars)
+        places += [at + k for k in range(count)]
+        ticks.append(at + (count - 1) / 2)
+        at += count + 0.7
+    figure = Figure(figsize=(10, 0.8 + 0.19 * at), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    written = [_cells(bar, "µs" if stream else "s") for bar in bars]
+    _panel(left, bars, "seconds", places, [cells[0] for cells in written])
+    _panel(right, bars, "ratio", places, [cells[1] for cells in written])
+    right.axvline(1.0, color="black", lw=0.8)
+    left.set_yticks(ticks, names, fontsize=8)
+    left.set_ylim(at - 0.9, -0.8)  # the first data set on top
+    what = "µs an example, error" if stream else "seconds of a warm fit, test error"
+    left.set_title(what, fontsize=9, loc="left")
+    right.set_title("time over onlinesvm's", fontsize=9, loc="left")
+    handles = [Patch(color=_style(m, [m])["color"], label=m) for m in models]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
     _save(figure, path)
 
 
@@ -141,6 +170,6 @@ def draw(measured: Measured, folder: Path) -> None:
     if shape == "growth":
         time_against_rows(measured, folder / f"{name}-growth.png")
     if shape in ("comparison", "stream"):
-        error_against_time(measured, folder / f"{name}-error.png")
+        times_and_ratios(bars(measured), folder / f"{name}.png", shape == "stream")
     if shape in ("comparison", "growth"):
         memory(measured, folder / f"{name}-memory.png")

@@ -1,9 +1,8 @@
-"""The Huller against the exact hard-margin SVM: ``python -m benchmarks.huller``.
+"""The Huller against the exact hard-margin SVM: ``python -m benchmarks.papers --only huller``.
 
 Prints, for MNIST and γ = 0.005 on pixels / 255, the test error of each digit against the rest after
 1, 2 and 5 epochs and that of the exact solution (huller-2005, Figure 5), with the number of support
-vectors, kernel values and seconds; then the throughput of ``partial_fit`` in blocks of 1,000 on a
-stream of 54 dimensions. The figure goes to ``benchmarks/results/huller-mnist.png``.
+vectors, kernel values and seconds. The figure goes to ``benchmarks/results/huller-mnist.png``.
 
 All ten digits are learned at once, one against the rest on the same kernel values; the machines
 are those of ten separate fits. The exact solution is the SVM with C = 10⁶, which no coefficient
@@ -12,16 +11,15 @@ reaches: LASVM run until no example violates the conditions by more than 10⁻³
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
-import click
 import numpy as np
 
+from benchmarks.clock import timed_fit
 from benchmarks.datasets import Dataset, load
-from benchmarks.runs import RESULTS
-from benchmarks.throughput import stream_throughput
+from benchmarks.papers.page import Section
+from benchmarks.quick import results
 
 EPOCHS = (1, 2, 5)
 BARS = {1: 0.2, 2: 0.08, 5: 0.03}
@@ -35,39 +33,31 @@ def digit_errors(model: Any, data: Dataset) -> np.ndarray:
 
 
 def measured(model: Any, data: Dataset) -> dict[str, Any]:
-    start = time.perf_counter()
-    model.fit(data.X_train, data.y_train)
-    seconds = time.perf_counter() - start
+    clock = timed_fit(model, data.X_train, data.y_train)
     return {
         "error": digit_errors(model, data),
         "vectors": (model.dual_coef_ != 0).sum(axis=1),
-        "seconds": seconds,
+        "seconds": clock.seconds,
         "values": model.n_kernel_evaluations_,
     }
 
 
-def mnist(rows: int | None, seeds: int, sweeps: int) -> dict[str, dict[str, Any]]:
-    """Figure 5: Huller ×1, ×2, ×5 (means over the seeds) and the exact solution."""
+def mnist() -> dict[str, dict[str, Any]]:
+    """Figure 5: Huller ×1, ×2, ×5 and the exact solution."""
     from onlinesvm import LASVMClassifier
     from onlinesvm.estimators.huller import HullerClassifier
 
-    data = load("mnist" if rows is None else f"mnist:{rows}", seed=0)
+    data = load("mnist")
     options: dict[str, Any] = {"gamma": data.gamma, "cache_size": 500}
     exact = LASVMClassifier(C=1e6, epochs="converge", random_state=0, **options)
     found = {"exact": measured(exact, data)}
     show("exact", found["exact"])
     for epochs in EPOCHS:
-        runs = [
-            measured(
-                HullerClassifier(epochs=epochs, sweeps=sweeps, random_state=s, **options), data
-            )
-            for s in range(seeds)
-        ]
         name = f"Huller ×{epochs}"
-        found[name] = {key: np.mean([run[key] for run in runs], axis=0) for key in runs[0]}
+        found[name] = measured(HullerClassifier(epochs=epochs, random_state=0, **options), data)
         show(name, found[name])
         excess = found[name]["error"].mean() - found["exact"]["error"].mean()
-        bar = f", the paper's claim: at most {BARS[epochs]}" if rows is None else ""
+        bar = f", the paper's claim: at most {BARS[epochs]}"
         print(f"{'':12} above the exact solution by {excess:+.3f} points{bar}", flush=True)
     return found
 
@@ -102,19 +92,19 @@ def draw(found: dict[str, dict[str, Any]], path: Path) -> None:
     figure.savefig(path, dpi=120)
 
 
-@click.command(help=(__doc__ or "").split("\n", maxsplit=1)[0])
-@click.option("--rows", type=int, default=None, help="Training rows of MNIST; all by default.")
-@click.option("--seeds", default=1, help="Runs to average over.")
-@click.option("--sweeps", default=10, help="Of the finishing step; 0: the paper's algorithm.")
-@click.option("--throughput/--no-throughput", default=True)
-def main(rows: int | None, seeds: int, sweeps: int, throughput: bool) -> None:
-    found = mnist(rows, seeds, sweeps)
-    draw(found, RESULTS / "huller-mnist.png")
-    if throughput:
-        from onlinesvm.estimators.huller import HullerClassifier
+def part() -> Section:
+    """Figure 5."""
+    found = mnist()
+    draw(found, results() / "huller-mnist.png")
+    exact = float(found["exact"]["error"].mean())
+    rows = []
+    for epochs, claim in BARS.items():
+        run = found[f"Huller ×{epochs}"]
+        error = float(run["error"].mean())
+        excess = f"{error - exact:+.3f}"
+        support = f"{run['vectors'].mean():,.0f}"
+        rows.append([str(epochs), f"{error:.3f}", excess, f"{claim:g}", support])
+    return {"exact_error": f"{exact:.3f}", "rows": rows}
 
-        stream_throughput(HullerClassifier(C=1.0, gamma=1 / 54, random_state=0))
 
-
-if __name__ == "__main__":
-    main()
+PARTS = {"mnist": part}

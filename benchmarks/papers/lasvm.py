@@ -1,4 +1,4 @@
-"""LASVM against its paper and against SVC: ``python -m benchmarks.lasvm_paper [--only NAME]``.
+"""LASVM against its paper and against SVC: ``python -m benchmarks.papers --only lasvm``.
 
 Prints one Markdown table a part, with the bar that each figure is held to:
 
@@ -14,21 +14,21 @@ of warm fits, the best over the seeds; errors, support vectors and counts are me
 
 from __future__ import annotations
 
-import argparse
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from benchmarks import startup
-from benchmarks.datasets import DataFolderError, Dataset, load
-from benchmarks.references import distinct, reference
-from benchmarks.report import markdown, number
-from benchmarks.run import warn_of_load
-from benchmarks.worker import peak_memory
+from benchmarks import clock, startup
+from benchmarks.clock import timed_fit
+from benchmarks.datasets import Dataset, load
+from benchmarks.memory import peak_memory
+from benchmarks.papers.page import Section
+from benchmarks.papers.references import distinct, reference
+from benchmarks.quick import few
+from benchmarks.tables import markdown, number
 
 SEEDS = range(5)
 SETS = ("uci_waveform", "banana", "usps0", "a9a", "reuters", "mnist8")
@@ -58,9 +58,7 @@ def fit(data: Dataset, seed: int, **settings: Any) -> Fit:
     from onlinesvm import LASVMClassifier
 
     model = LASVMClassifier(C=data.C, gamma=data.gamma, random_state=seed, **settings)
-    start = time.perf_counter()
-    model.fit(data.X_train, data.y_train)
-    seconds = time.perf_counter() - start
+    seconds = timed_fit(model, data.X_train, data.y_train).seconds
     error = 100 * float(np.mean(model.predict(data.X_test) != data.y_test))
     values = model.decision_function(data.X_test)
     say(f"  {data.name}, seed {seed}, {settings}: {error:.2f} %, {seconds:.2f} s")
@@ -71,11 +69,10 @@ def fit(data: Dataset, seed: int, **settings: Any) -> Fit:
 
 def warm_up(data: Dataset, **settings: Any) -> None:
     """Have the loops compiled."""
-    few = np.r_[np.flatnonzero(data.y_train == data.y_train.max())[:100], 0:300]
     from onlinesvm import LASVMClassifier
 
     model = LASVMClassifier(C=data.C, gamma=data.gamma, **settings)
-    model.fit(data.X_train[few], data.y_train[few]).predict(data.X_test[:300])
+    clock.warm_up(model, data.X_train, data.y_train)
 
 
 def say(text: str) -> None:
@@ -102,10 +99,10 @@ def verdict(value: float, bar: float) -> str:
 def one_pass() -> str:
     """Test error and support vectors after one pass."""
     rows, gaps, ratios, solvers = [], [], [], set()
-    for name in SETS:
+    for name in few(SETS):
         fits, exact = [], []
         warm_up(load(name))
-        for seed in SEEDS:
+        for seed in few(SEEDS):
             fits.append(fit(load(name, seed), seed))
             exact.append(reference(name, seed))
         error = 100 * float(np.mean([e["error"] for e in exact]))
@@ -159,10 +156,10 @@ def _average_row(gaps: list[float], ratios: list[float]) -> list[str]:
 def evaluations() -> str:
     """Kernel values over (rows × support vectors), example by example and in blocks."""
     rows = []
-    for name, paper in FIGURE_8.items():
+    for name, paper in few(list(FIGURE_8.items())):
         warm_up(load(name), block_size=1)
         warm_up(load(name))
-        seeds = range(1) if name == "a9a" else SEEDS  # minutes, for the one
+        seeds = range(1) if name == "a9a" else few(SEEDS)  # minutes, for the one
         sets = [load(name, seed) for seed in seeds]
         single = [fit(d, s, block_size=1, cache_size=4000) for d, s in zip(sets, seeds)]
         block = [fit(d, s) for d, s in zip(sets, seeds)]
@@ -192,7 +189,7 @@ def multiclass() -> str:
     """MNIST, ten classes, one epoch."""
     data = load("mnist")
     warm_up(load("mnist:2000"))
-    fits = [fit(data, seed) for seed in range(3)]
+    fits = [fit(data, seed) for seed in few(range(3))]
     error = mean(fits, "error")
     row = [
         f"**{error:.2f}**",
@@ -248,9 +245,9 @@ def _cache_row(form: str, data: Dataset, tries: int, **settings: Any) -> list[st
 
 def start_up() -> str:
     """Imports and first fits in new processes."""
-    ours, theirs = startup.import_times(7)
+    ours, theirs = startup.import_times(len(few(range(7))))
     ratio = ours / theirs
-    (cold, cold_cpu), (warm, warm_cpu) = startup.first_fits(3)
+    (cold, cold_cpu), (warm, warm_cpu) = startup.first_fits(len(few(range(3))))
     numba, works = startup.imports_numba(), startup.read_only_cache()
     rows = [
         ["`import onlinesvm`, s", f"{ours:.3f}", "", ""],
@@ -267,29 +264,20 @@ def start_up() -> str:
     return markdown(("", "measured", "bar", "met"), rows)
 
 
-PARTS: dict[str, Callable[[], str]] = {
-    "one-pass": one_pass,
-    "evaluations": evaluations,
-    "multiclass": multiclass,
-    "cache": cache,
-    "start-up": start_up,
+def _report(table: Callable[[], str]) -> Callable[[], Section]:
+    """A part that is printed and not on the page."""
+
+    def part() -> Section:
+        return {"report": table()}
+
+    part.__doc__ = table.__doc__
+    return part
+
+
+PARTS: dict[str, Callable[[], Section]] = {
+    "one-pass": _report(one_pass),
+    "evaluations": _report(evaluations),
+    "multiclass": _report(multiclass),
+    "cache": _report(cache),
+    "start-up": _report(start_up),
 }
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Print the tables asked for."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.lasvm_paper")
-    parser.add_argument("--only", action="append", choices=PARTS, help="a part; may be repeated")
-    options = parser.parse_args(arguments)
-    warn_of_load()
-    for name in options.only or PARTS:
-        try:
-            print(f"## {name}: {PARTS[name].__doc__}\n\n{PARTS[name]()}\n", flush=True)
-        except DataFolderError as error:
-            print(f"{name}: {error}", file=sys.stderr)
-            return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

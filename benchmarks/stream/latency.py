@@ -1,4 +1,4 @@
-"""Microseconds to learn one example of a stream: ``python -m benchmarks.latency``.
+"""Microseconds to learn one example of a stream: ``python -m benchmarks.stream --only latency``.
 
 A model of about 500 support vectors in 20 dimensions takes one example after another through
 ``partial_fit`` and through ``learn_one``; medians, for models that hold between 400 and 500 rows.
@@ -6,12 +6,14 @@ A model of about 500 support vectors in 20 dimensions takes one example after an
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
-from time import perf_counter
 
 import numpy as np
 
+from benchmarks.clock import Clock
+from benchmarks.papers.page import Section
+from benchmarks.quick import few
+from benchmarks.tables import markdown
 from onlinesvm import LASVMClassifier
 
 DIMENSIONS, FEWEST, MOST = 20, 400, 500
@@ -50,9 +52,9 @@ def median_microseconds(learn: Learn, first: int, last: int) -> float:
     model, examples = start()
     times = []
     for x, label in examples[:last]:
-        begin = perf_counter()
-        learn(model, x, label)
-        times.append(perf_counter() - begin)
+        with Clock() as clock:
+            learn(model, x, label)
+        times.append(clock.seconds)
     return 1e6 * float(np.median(times[first:]))
 
 
@@ -66,14 +68,11 @@ def by_one(model: LASVMClassifier, x: np.ndarray, label: int) -> None:
     model.learn_one(x, label)
 
 
-def main() -> None:
-    """Print the table."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    print("| way | µs an example (median) |\n| --- | ---: |")
+def part() -> Section:
+    """Median microseconds to learn one example, model of 400 to 500 support vectors."""
+    rows = []
     for name, learn in (("partial_fit, one row", by_row), ("learn_one", by_one)):
-        part = span(learn)  # compiles, too
-        print(f"| {name} | {min(median_microseconds(learn, *part) for _ in range(3)):.1f} |")
-
-
-if __name__ == "__main__":
-    main()
+        during = span(learn)  # compiles, too
+        best = min(median_microseconds(learn, *during) for _ in few(range(3)))
+        rows.append([name, "20 features", f"{best:.1f}"])
+    return {"report": markdown(("way", "stream", "µs an example (median)"), rows)}

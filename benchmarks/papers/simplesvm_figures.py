@@ -9,13 +9,15 @@ strictly within their bounds are fewer than a tenth of the examples.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.runs import RESULTS
-from benchmarks.simplesvm_data import TITLES, classifier, data, verdict
+from benchmarks.papers.page import Section
+from benchmarks.papers.simplesvm_data import TITLES, classifier, data, verdict
+from benchmarks.quick import few, results
 
 COSTS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)
 FEW_COSTS = (0.1, 1.0, 10.0, 100.0)
@@ -86,7 +88,7 @@ def npa_evaluations(K: np.ndarray, y: np.ndarray, C: float, tol: float = 1e-3) -
 # --- figures 2, 3, 4 -------------------------------------------------------------------------
 
 
-def curve(name: str, margin: str, costs: tuple[float, ...]) -> list[dict[str, float]]:
+def curve(name: str, margin: str, costs: Sequence[float]) -> list[dict[str, float]]:
     """Kernel evaluations of SimpleSVM and of its rival for each C."""
     X, y, gamma = data(name)
     K = kernel_matrix(X, gamma)
@@ -130,14 +132,22 @@ def draw(curves: dict[str, list[dict[str, float]]], rival: str, path: Path) -> N
     print("wrote", path.name)
 
 
-def figures(full: bool) -> None:
-    small, adult = ("spiral", "wbc"), ("a1a", "a4a")
-    draw({n: curve(n, "quadratic", COSTS) for n in small}, "NPA", RESULTS / "simplesvm-figure2.png")
-    draw({n: curve(n, "linear", COSTS) for n in small}, "SMO", RESULTS / "simplesvm-figure4.png")
-    linear = {n: curve(n, "linear", FEW_COSTS) for n in adult}
-    linear["a7a"] = curve("a7a", "linear", FEW_COSTS[: 4 if full else 2])
-    draw(linear, "SMO", RESULTS / "simplesvm-adult-linear.png")
-    quadratic = {n: curve(n, "quadratic", FEW_COSTS) for n in adult}
-    if full:
-        quadratic["a7a"] = curve("a7a", "quadratic", FEW_COSTS[1:2])
-    draw(quadratic, "NPA", RESULTS / "simplesvm-figure3.png")
+def figures() -> Section:
+    """Kernel evaluations against C; how many times those of the rivals are."""
+    small, adult = few(("spiral", "wbc")), ("a1a", "a4a")
+    costs = few(COSTS, 2)
+    quick = few(FEW_COSTS, 2)
+    folder = results()
+    draw({n: curve(n, "quadratic", costs) for n in small}, "NPA", folder / "simplesvm-figure2.png")
+    draw({n: curve(n, "linear", costs) for n in small}, "SMO", folder / "simplesvm-figure4.png")
+    linear = {n: curve(n, "linear", quick) for n in adult}
+    linear["a7a"] = curve("a7a", "linear", FEW_COSTS[:2])
+    draw(linear, "SMO", folder / "simplesvm-adult-linear.png")
+    quadratic = {n: curve(n, "quadratic", quick) for n in adult}
+    draw(quadratic, "NPA", folder / "simplesvm-figure3.png")
+    low, one = (row["theirs"] / row["ours"] for row in linear["a7a"])
+    section = {"a7a_low": f"{low:.3g}", "a7a_one": f"{one:.2g}"}
+    for name, rows in quadratic.items():
+        times = [row["theirs"] / row["ours"] for row in rows]
+        section |= {f"{name}_least": f"{min(times):.0f}", f"{name}_most": f"{max(times):.0f}"}
+    return section

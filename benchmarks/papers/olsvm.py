@@ -1,14 +1,12 @@
-"""Table II and Figures 5 to 8 of the OL SVM paper: ``python -m benchmarks.olsvm``.
+"""Table II and Figures 5 to 8 of the OL SVM paper: ``python -m benchmarks.papers --only olsvm``.
 
 Errors of k-fold cross-validation are averaged over the whole grid of C and σ, as in the paper: the
 figure says how much a method suffers where nobody tuned it. ``SVC`` gets as many iterations as
 the paper's solver had by default, a million; its runs are kept and made once. Times are the best
 of several fits on one fold.
 
-    python -m benchmarks.olsvm                       # everything; SVC needs long on the large sets
-    python -m benchmarks.olsvm --sets sonar,vote     # some rows of Table II
-    python -m benchmarks.olsvm --folds 1 --sets two_normals:15000
-    python -m benchmarks.olsvm --sets none           # Figures 5 to 8 alone
+    python -m benchmarks.papers --only olsvm           # everything; SVC needs long on large sets
+    python -m benchmarks.papers --only olsvm.figures   # Figures 5 to 8 alone
 
 σ of exp(-|x - z|²/(2σ²)) is the paper's 0.1, 1, 10, 100 on standardised features. "σ is different
 for each dataset", it says without saying how: on the chess board, whose squares have side 0.5, it
@@ -17,9 +15,6 @@ is 0.03 to 0.24, since wider kernels cannot see the squares.
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,10 +22,13 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.clock import Clock, best_in_turn
 from benchmarks.datasets import load
-from benchmarks.runs import RESULTS, Runs
+from benchmarks.papers.page import Section
+from benchmarks.quick import few, results
+from benchmarks.runs import Runs
 
-RUNS = Runs(RESULTS / "olsvm-svc.json")
+RUNS = Runs("olsvm-svc.json")
 COSTS = tuple(10.0**k for k in range(-4, 5))
 TYPICAL = (0.1, 1.0, 10.0, 100.0)
 SQUARES = (0.03, 0.06, 0.12, 0.24)
@@ -43,6 +41,11 @@ TABLE_II: dict[str, tuple[tuple[float, ...], int, float, float]] = {
     "checkerboard:8000": (SQUARES, 2, 13.62, 4.27),
     "two_normals:15000": (TYPICAL, 2, 28.25, 7.82),
 }
+
+TITLES = {
+    "wpbc": "cancer (wpbc)", "sonar": "sonar", "vote": "vote",
+    "checkerboard:8000": "chess board, 8,000", "two_normals:15000": "two normals, 15,000",
+}  # fmt: skip
 
 Maker = Callable[[float, float], Any]
 Fold = tuple[Any, Any, Any, Any]
@@ -88,14 +91,8 @@ def errors(make: Maker, parts: list[Fold], sigmas: tuple[float, ...]) -> list[fl
 
 def times(make: Maker, part: Fold, sigmas: tuple[float, ...], repeats: int) -> list[float]:
     """Seconds of the fastest of ``repeats`` fits in each cell, the cells taken in turn."""
-    best = [np.inf] * (len(COSTS) * len(sigmas))
-    for _ in range(repeats):
-        for cell, (C, gamma) in enumerate(grid(sigmas)):
-            model = make(C, gamma)
-            start = time.perf_counter()
-            model.fit(part[0], part[1])
-            best[cell] = min(best[cell], time.perf_counter() - start)
-    return best
+    models = [make(C, gamma) for C, gamma in grid(sigmas)]
+    return best_in_turn([lambda m=m: m.fit(part[0], part[1]) for m in models], repeats)
 
 
 def svc(C: float, gamma: float) -> Any:
@@ -111,7 +108,7 @@ def online(name: str, **settings: Any) -> Maker:
     return lambda C, gamma: made(C, gamma=gamma, random_state=0, **settings)
 
 
-def table_row(name: str, count: int, repeats: int, with_svc: bool) -> dict[str, Any]:
+def table_row(name: str, count: int, repeats: int) -> dict[str, Any]:
     """One row of Table II: errors of both, times of both, spread of OL SVM's time."""
     sigmas, epochs, paper_smo, paper_ol = TABLE_II[name]
     parts, ours = folds(name, count), online("OLSVMClassifier", epochs=epochs)
@@ -120,13 +117,12 @@ def table_row(name: str, count: int, repeats: int, with_svc: bool) -> dict[str, 
         "paper_ol": paper_ol, "ol": errors(ours, parts, sigmas),
         "ol_seconds": times(ours, parts[0], sigmas, repeats),
     }  # fmt: skip
-    if with_svc:
-        cells = [
-            [svc_run(name, fold, C, gamma, part) for fold, part in enumerate(parts)]
-            for C, gamma in grid(sigmas)
-        ]
-        row["svc"] = [float(np.mean([run["error"] for run in cell])) for cell in cells]
-        row["svc_seconds_a_fit"] = float(np.mean([[r["seconds"] for r in cell] for cell in cells]))
+    cells = [
+        [svc_run(name, fold, C, gamma, part) for fold, part in enumerate(parts)]
+        for C, gamma in grid(sigmas)
+    ]
+    row["svc"] = [float(np.mean([run["error"] for run in cell])) for cell in cells]
+    row["svc_seconds_a_fit"] = float(np.mean([[r["seconds"] for r in cell] for cell in cells]))
     return row
 
 
@@ -135,17 +131,16 @@ def svc_run(name: str, fold: int, C: float, gamma: float, part: Fold) -> dict[st
 
     def run() -> dict[str, float]:
         A, a, B, b = part
-        start = time.perf_counter()
-        error = 100 * (1 - float(svc(C, gamma).fit(A, a).score(B, b)))
-        return {"error": error, "seconds": time.perf_counter() - start}
+        with Clock() as clock:
+            error = 100 * (1 - float(svc(C, gamma).fit(A, a).score(B, b)))
+        return {"error": error, "seconds": clock.seconds}
 
-    return RUNS.kept(f"{name} fold {fold} C {C:g} gamma {gamma:g}", run)
+    return RUNS.kept(f"table {name} fold {fold} C {C:g} gamma {gamma:g}", run)
 
 
 def row_text(row: dict[str, Any]) -> str:
     ol, seconds = float(np.mean(row["ol"])), row["ol_seconds"]
-    smo = float(np.mean(row["svc"])) if "svc" in row else float("nan")
-    slow = row.get("svc_seconds_a_fit", float("nan"))
+    smo, slow = float(np.mean(row["svc"])), row["svc_seconds_a_fit"]
     return (
         f"| {row['set']} | {row['folds']} | {row['epochs']} | {smo:.2f} | {ol:.2f} "
         f"| {row['paper_smo']:.2f} | {row['paper_ol']:.2f} | {1e3 * float(np.median(seconds)):.1f} "
@@ -207,37 +202,40 @@ def figure_text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run what was asked for; write JSON, table and plot."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.olsvm", description=__doc__)
-    p.add_argument("--sets", default=",".join(TABLE_II), help="rows of Table II, or 'none'")
-    p.add_argument("--folds", type=int, default=5, choices=range(1, 6))
-    p.add_argument("--repeats", type=int, default=5, help="fits timed in each cell")
-    p.add_argument("--again", action="store_true", help="forget the runs of SVC that were kept")
-    p.add_argument("--no-svc", action="store_true")
-    p.add_argument("--no-figures", action="store_true")
-    options = p.parse_args(arguments)
+def table() -> Section:
+    """Table II."""
     warnings.filterwarnings("ignore", message="Solver terminated early")
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / "olsvm.json"
-    if options.again:
-        RUNS.forget(options.sets.split(","))
-    measured = json.loads(path.read_text()) if path.exists() else {"rows": {}}
     print(HEADER, flush=True)
-    for name in [] if options.sets == "none" else options.sets.split(","):
-        row = table_row(name, options.folds, options.repeats, not options.no_svc)
-        measured["rows"][name] = row
+    rows = []
+    for name in TABLE_II:
+        row = table_row(name, len(few(range(5))), len(few(range(5))))
         print(row_text(row), flush=True)
-        path.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
-    if not options.no_figures:
-        measured["figures"] = figures(options.repeats, options.folds)
-        draw(measured["figures"], RESULTS / "olsvm-figures.png")
-        print(figure_text(measured["figures"]))
-    path.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
-    text = "\n".join([HEADER, *map(row_text, measured["rows"].values())])
-    text += figure_text(measured["figures"]) if "figures" in measured else ""
-    (RESULTS / "olsvm.md").write_text(text + "\n", encoding="utf-8")
+        rows.append(page_row(row))
+    return {"rows": rows}
 
 
-if __name__ == "__main__":
-    main()
+def page_row(row: dict[str, Any]) -> list[str]:
+    """A row of the table as it stands on the page."""
+    seconds = row["ol_seconds"]
+    errors = [f"{np.mean(row[key]):.2f}" for key in ("svc", "ol")]
+    errors += [f"{row[key]:.2f}" for key in ("paper_smo", "paper_ol")]
+    times = [_milliseconds(np.median(seconds)), _milliseconds(row["svc_seconds_a_fit"])]
+    return [TITLES[row["set"]], *errors, *times, f"{max(seconds) / min(seconds):.2f}"]
+
+
+def _milliseconds(seconds: Any) -> str:
+    """Three digits, at most one of them after the point."""
+    ms = 1e3 * float(seconds)
+    return f"{ms:.1f}" if ms < 10 else f"{float(f'{ms:.3g}'):,.0f}"
+
+
+def lists() -> Section:
+    """Figures 5 to 8."""
+    found = figures(len(few(range(5))), len(few(range(5))))
+    draw(found, results() / "olsvm-figures.png")
+    print(figure_text(found))
+    names = {"ol": "OLSVM", "pegaz": "Pegaz", "norma": "NORMA"}
+    return {key: f"{np.mean(found[f'{v}, cached']['error']):.1f}" for key, v in names.items()}
+
+
+PARTS = {"table": table, "figures": lists}

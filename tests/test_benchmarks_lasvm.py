@@ -1,4 +1,4 @@
-"""The tables of ``benchmarks.lasvm_paper``: their arithmetic, on a small set; nothing is timed."""
+"""The tables of ``benchmarks.papers.lasvm``: their arithmetic, on a small set; nothing is timed."""
 
 import json
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import lasvm_paper, references, startup
+from benchmarks import startup
 from benchmarks.datasets import load
+from benchmarks.papers import lasvm, references
 from onlinesvm import LASVMClassifier
 
 SMALL = "waveform:600"
@@ -21,20 +22,20 @@ def cells(text):
 
 @pytest.fixture
 def small(monkeypatch, tmp_path):
-    monkeypatch.setattr(lasvm_paper, "SETS", (SMALL,))
-    monkeypatch.setattr(lasvm_paper, "FIGURE_8", {SMALL: 1.0})
-    monkeypatch.setattr(lasvm_paper, "SEEDS", range(2))
+    monkeypatch.setattr(lasvm, "SETS", (SMALL,))
+    monkeypatch.setattr(lasvm, "FIGURE_8", {SMALL: 1.0})
+    monkeypatch.setattr(lasvm, "SEEDS", range(2))
     monkeypatch.setattr(references, "FILE", tmp_path / "references.json")
 
 
 def test_verdict():
-    assert lasvm_paper.verdict(1.0, 1.0) == "yes"
-    assert lasvm_paper.verdict(1.01, 1.0) == "**no**"
-    assert lasvm_paper.verdict(float("nan"), 1.0) == "**no**"
+    assert lasvm.verdict(1.0, 1.0) == "yes"
+    assert lasvm.verdict(1.01, 1.0) == "**no**"
+    assert lasvm.verdict(float("nan"), 1.0) == "**no**"
 
 
 def test_one_pass_stands_next_to_the_exact_solution(small):
-    head, row, average = cells(lasvm_paper.one_pass())
+    head, row, average = cells(lasvm.one_pass())
     assert len(head) == len(row) == len(average)
     found = references.reference(SMALL, 0)
     assert float(row[5]) == pytest.approx(100 * found["error"], abs=0.01)
@@ -44,7 +45,7 @@ def test_one_pass_stands_next_to_the_exact_solution(small):
 
 
 def test_evaluations_are_counted_over_rows_times_support_vectors(small):
-    head, row = cells(lasvm_paper.evaluations())
+    head, row = cells(lasvm.evaluations())
     assert len(head) == len(row)
     ratios = []
     for seed in range(2):
@@ -70,18 +71,6 @@ def test_copies_of_a_row_and_label_count_once(form):
     y = np.array([1, 1, -1, 1, 1])
     assert references.distinct(X, y, np.arange(5)) == 4
     assert references.distinct(X, y, np.array([0, 1])) == 1
-
-
-def test_a_missing_data_folder_is_one_sentence(monkeypatch, capsys):
-    monkeypatch.delenv("ONLINESVM_DATA", raising=False)
-    assert lasvm_paper.main(["--only", "one-pass"]) == 2
-    assert "ONLINESVM_DATA" in capsys.readouterr().err
-
-
-def test_an_unknown_part_is_wrong_usage(capsys):
-    with pytest.raises(SystemExit, match="2"):
-        lasvm_paper.main(["--only", "nonsense"])
-    assert "one-pass" in capsys.readouterr().err
 
 
 def test_import_time_is_asked_of_a_new_process():
