@@ -109,13 +109,14 @@ def state_size() -> Section:
     rng = np.random.default_rng(0)
     model, seen = StreamSVMClassifier(n_balls=8), 0
     clock = Clock()
-    for _ in few(range(100), 2):
+    batches = few(range(100), 2)
+    for batch in batches:
         y = rng.integers(2, size=10_000)
         X = rng.standard_normal((10_000, 20)) + 0.5 * (2 * y[:, None] - 1)
         with clock:
             model.partial_fit(X, y)
         seen += len(y)
-        if seen in (10_000, 20_000, 1_000_000):
+        if batch in (batches[0], batches[-1]):
             print(
                 f"after {seen:9,} examples of 20 features, 8 balls: {model._learner.state_size:,} "
                 f"bytes of state, {model.n_support_.sum()} examples entered a ball"
