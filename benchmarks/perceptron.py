@@ -35,7 +35,7 @@ def mnist(rows: int | None) -> dict[str, np.ndarray]:
     d = load(f"mnist:{rows}" if rows else "mnist")
     perceptron = onlinesvm.AveragedPerceptronClassifier
     models = {
-        "LASVM x 1": onlinesvm.LASVMClassifier(d.C, gamma=d.gamma, random_state=0),
+        "LASVM x 1": onlinesvm.LASVMClassifier(C=d.C, gamma=d.gamma, random_state=0),
         "averaged perceptron x 1": perceptron(gamma=d.gamma, random_state=0),
         "averaged perceptron x 10": perceptron(gamma=d.gamma, epochs=10, random_state=0),
     }
@@ -72,7 +72,7 @@ def banana(splits: int) -> dict[str, list[float]]:
             "averaged": onlinesvm.AveragedPerceptronClassifier(**same),
         }
         for budget, margin in BUDGETS:
-            made = onlinesvm.BudgetPerceptronClassifier(budget, margin, **same)
+            made = onlinesvm.BudgetPerceptronClassifier(budget=budget, margin=margin, **same)
             models[f"budget {budget:,}, margin {margin:g}"] = made
         for name, model in models.items():
             model.fit(d.X_train, y)

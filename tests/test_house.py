@@ -231,3 +231,12 @@ def test_docstring_examples_run(name):
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     result = doctest.testmod(importlib.import_module(name), optionflags=options)
     assert result.failed == 0, f"{result.failed} of {result.attempted} examples failed"
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in PUBLIC if n not in ("ActiveLearner", "learning_curve")]
+)
+def test_settings_are_named_as_in_svc_and_use_all_cores(name):
+    parameters = inspect.signature(getattr(onlinesvm, name)).parameters.values()
+    assert {p.kind for p in parameters} == {inspect.Parameter.KEYWORD_ONLY}
+    assert {p.name: p.default for p in parameters}["n_jobs"] == -1

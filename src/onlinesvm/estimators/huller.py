@@ -64,8 +64,8 @@ class HullerClassifier(OnlineKernelClassifier):
         Memory for kernel values among support vectors, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order and of the support vectors that are updated.
 
@@ -131,19 +131,19 @@ class HullerClassifier(OnlineKernelClassifier):
 
     def __init__(
         self,
+        *,
         C: float | None = None,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         tol: float = 1e-3,
         epochs: int | str = 1,
         sweeps: int = 10,
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C

@@ -89,8 +89,8 @@ class LASVMClassifier(OnlineKernelClassifier):
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order. Rows that are sorted are no harm
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -170,12 +170,12 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         tol: float = 1e-3,
         epochs: int | str = 1,
         block_size: int = 2048,
@@ -190,7 +190,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C

@@ -26,14 +26,14 @@ class PerceptronBase(OnlineKernelClassifier):
 
     def __init__(
         self,
+        *,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         epochs: int = 1,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.kernel = kernel
@@ -136,8 +136,8 @@ class KernelPerceptronClassifier(PerceptronBase):
         Passes over the data in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -213,8 +213,8 @@ class AveragedPerceptronClassifier(PerceptronBase):
         Passes over the data in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -298,8 +298,8 @@ class BudgetPerceptronClassifier(PerceptronBase):
         Passes over the data in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, another in every epoch.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
     cache_size : float, default=200
@@ -361,22 +361,22 @@ class BudgetPerceptronClassifier(PerceptronBase):
 
     def __init__(
         self,
+        *,
         budget: int = 500,
         margin: float = 0.0,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         epochs: int = 1,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         cache_size: float = 200,
     ):
         super().__init__(
-            kernel, gamma, degree, coef0, epochs=epochs, shuffle=shuffle, n_jobs=n_jobs,
-            random_state=random_state,
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, epochs=epochs,
+            shuffle=shuffle, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.budget = budget
         self.margin = margin

@@ -68,8 +68,8 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
     cache_size : float, default=200
         Memory in MB, half of it for the factor, half for kernel values.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the starting pair and of random selection.
 
@@ -137,12 +137,12 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         margin: str = "linear",
         nu: float | None = None,
         tol: float = 1e-5,
@@ -153,7 +153,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         max_sweeps: int | None = None,
         class_weight: Any = None,
         cache_size: float = 200,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C

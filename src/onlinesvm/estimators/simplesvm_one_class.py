@@ -45,8 +45,8 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         At most so many sweeps.
     cache_size : float, default=200
         Memory in MB, half of it for the factor, half for kernel values.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of random selection.
 
@@ -96,11 +96,11 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
 
     def __init__(
         self,
+        *,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         nu: float = 0.5,
         tol: float = 1e-5,
         low_rank: Any = None,
@@ -108,7 +108,7 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         block_size: int = 256,
         max_sweeps: int | None = None,
         cache_size: float = 200,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.kernel = kernel

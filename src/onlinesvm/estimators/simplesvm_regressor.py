@@ -47,8 +47,8 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         At most so many sweeps.
     cache_size : float, default=200
         Memory in MB, half of it for the factor, half for kernel values.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of random selection.
 
@@ -97,20 +97,20 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         epsilon: float = 0.1,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         tol: float = 1e-5,
         low_rank: Any = None,
         selection: str = "block",
         block_size: int = 256,
         max_sweeps: int | None = None,
         cache_size: float = 200,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C

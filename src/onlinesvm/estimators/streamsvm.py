@@ -53,8 +53,8 @@ class StreamSVMClassifier(OnlineKernelClassifier):
         the linear kernel: rows of unit norm. The RBF kernel has unit length by itself.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -125,17 +125,17 @@ class StreamSVMClassifier(OnlineKernelClassifier):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         n_balls: int = 32,
         kernel: Any = "linear",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         merge: str = "all",
         normalize: bool = True,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C
