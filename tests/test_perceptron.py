@@ -114,7 +114,7 @@ def test_budget_in_blocks_and_epochs_equals_the_listing(cache_size):
     X, y = problem(700, seed=4)
     twin = NaiveBudgetPerceptron(rbf_kernel(X, gamma=0.5), 2.0 * y - 1, 0.2, 40)
     model = BudgetPerceptronClassifier(
-        40, 0.2, gamma=0.5, epochs=2, shuffle=False, cache_size=cache_size
+        budget=40, margin=0.2, gamma=0.5, epochs=2, shuffle=False, cache_size=cache_size
     ).fit(X, y)
     for t in list(range(len(X))) * 2:
         twin.step(t)

@@ -18,6 +18,7 @@ from ..core.lasvm.criteria import SELECTIONS
 from ..core.state.published import published
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .stopping import RULES, EarlyStopping, hold_out
+from .weights import finite_cost
 
 _LONGEST = 1e19
 """Rows of less length have a square within single precision."""
@@ -40,7 +41,8 @@ class LASVMClassifier(OnlineKernelClassifier):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of a margin violation, as in ``SVC``.
+        Cost of a margin violation, as in ``SVC``. ``inf`` is the hard margin, for classes that
+        can be separated.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -101,9 +103,13 @@ class LASVMClassifier(OnlineKernelClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Biases.
     n_support_ : ndarray of shape (n_classes,)
@@ -151,7 +157,7 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="right")],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
         "block_size": [Interval(Integral, 1, None, closed="left")],
@@ -300,7 +306,7 @@ class LASVMClassifier(OnlineKernelClassifier):
             if not np.isfinite(diagonal):
                 return False
         state.version += 1
-        if not learner.learn_one(row, label, self.C * sample_weight, diagonal):
+        if not learner.learn_one(row, label, finite_cost(self.C) * sample_weight, diagonal):
             return False
         if state.waiting:
             state.serve(self._make_view)

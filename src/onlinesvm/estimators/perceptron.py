@@ -148,9 +148,13 @@ class KernelPerceptronClassifier(PerceptronBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the bias remains zero.
     n_support_ : ndarray of shape (n_classes,)
@@ -225,9 +229,13 @@ class AveragedPerceptronClassifier(PerceptronBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the bias remains zero.
     n_support_ : ndarray of shape (n_classes,)
@@ -313,9 +321,13 @@ class BudgetPerceptronClassifier(PerceptronBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the bias remains zero.
     n_support_ : ndarray of shape (n_classes,)

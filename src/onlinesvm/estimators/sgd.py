@@ -139,9 +139,13 @@ class NORMAClassifier(StochasticGradientClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the lists have no bias.
     n_support_ : ndarray of shape (n_classes,)
@@ -240,9 +244,13 @@ class PegazClassifier(StochasticGradientClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the lists have no bias.
     n_support_ : ndarray of shape (n_classes,)
@@ -342,9 +350,13 @@ class OLSVMClassifier(StochasticGradientClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Bias of each machine; zeros without ``fit_intercept``.
     n_support_ : ndarray of shape (n_classes,)

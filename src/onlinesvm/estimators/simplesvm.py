@@ -32,7 +32,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of a margin violation. The hard margin has none.
+        Cost of a margin violation. ``inf`` is ``margin="hard"``, which has none.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -80,9 +80,13 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers among the examples given.
+        Their numbers among the examples given, ascending.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Biases.
     n_support_ : ndarray of shape (n_classes,)
@@ -128,7 +132,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SIMPLESVM_CONSTRAINTS,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="right")],
         "margin": [StrOptions({"linear", "quadratic", "hard"})],
         "nu": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "init": [StrOptions({"closest", "pairs", "random"})],
@@ -280,21 +284,26 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
                 f"nu={self.nu} is infeasible for this balance of classes: at most {largest:.6g}."
             )
 
+    @property
+    def _margin(self) -> str:
+        """``margin`` with an infinite ``C`` seen as what it is."""
+        return "hard" if np.isinf(self.C) and self.nu is None else self.margin
+
     def _task(self, labels: Any) -> Any:
         from ..core.simplesvm.tasks import Classification
 
-        return Classification(self.margin, float(self.C), self.nu, len(labels))
+        return Classification(self._margin, float(self.C), self.nu, len(labels))
 
     def _explained(self, error: BaseException) -> BaseException:
         """The engine's errors in the user's words."""
         if type(error).__name__ != "NoSolutionError":
             return error
-        if self.margin == "quadratic":
+        if self._margin == "quadratic":
             return ValueError(
                 f"C={self.C} is too large for margin='quadratic' on these examples: 1/C vanishes "
                 "beside kernel values in double precision. Use a smaller C, or scale the features."
             )
-        if self.margin == "hard":
+        if self._margin == "hard":
             return ValueError(
                 "The classes cannot be separated, so the hard margin has no solution (examples "
                 "that are equal but labelled differently are enough). Use margin='quadratic' or "

@@ -55,13 +55,19 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers among the examples given.
+        Their numbers among the examples given, ascending.
     dual_coef_ : ndarray of shape (1, n_SV)
         Coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (1, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (1,)
         Bias.
     offset_ : float
         ``score_samples(X) - offset_`` is the decision function.
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_sweeps_ : int

@@ -70,9 +70,11 @@ class StreamSVMClassifier(OnlineKernelClassifier):
         Rows of the expansion. With the linear kernel examples are forgotten, and these are the
         weight vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Their coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: there is no bias.
     n_support_ : ndarray of shape (n_classes,)
@@ -171,14 +173,6 @@ class StreamSVMClassifier(OnlineKernelClassifier):
 
     def _more(self, learner: Any) -> dict[str, Any]:
         return {"radius": learner.final()[2].copy(), "entered": learner.entered.copy()}
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weight vectors of the linear kernel."""
-        view = self._seen("coef_")
-        if view.settings._kernel.name != "linear":
-            raise AttributeError("coef_ is only available with the linear kernel.")
-        return view.to_classes(np.asarray(view.model.rows.to_array()))
 
     @property
     def radius_(self) -> np.ndarray:
