@@ -59,7 +59,7 @@ def mnist(rows: int | None, seeds: int, sweeps: int) -> dict[str, dict[str, Any]
     for epochs in EPOCHS:
         runs = [
             measured(
-                HullerClassifier(epochs=epochs, sweeps=sweeps, random_state=s, **options), data
+                HullerClassifier(epochs=epochs, max_sweeps=sweeps, random_state=s, **options), data
             )
             for s in range(seeds)
         ]

@@ -21,8 +21,6 @@ _SEQUENTIAL = (
 )
 _SCALE = "gamma='scale' depends on the rows as given; with a gamma of its own it is tested below"
 _HARD = "the hard margin has no cost that a weight could scale: weights are refused without C"
-_NO_COST = "there is no cost that a weight could scale: weights are refused"
-_ZERO = "a row of zeros has no direction and cannot be scaled to unit norm: it is refused"
 
 _EQUIVALENCE = (
     "check_sample_weight_equivalence_on_dense_data",
@@ -38,13 +36,6 @@ _WEIGHTS = (
     "check_all_zero_sample_weights_error",
     "check_classifiers_one_label_sample_weights",
 )
-_SPARSE = (
-    "check_estimators_dtypes",
-    "check_estimator_sparse_tag",
-    "check_estimator_sparse_array",
-    "check_estimator_sparse_matrix",
-)
-
 # For each estimator, the checks it cannot pass, with the reason.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "LASVMClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
@@ -55,7 +46,6 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "SimpleSVMOneClass": dict.fromkeys(_EQUIVALENCE, _SCALE),
     "SimpleSVMRegressor": dict.fromkeys(_EQUIVALENCE, _SCALE),
     "HullerClassifier": dict.fromkeys((*_WEIGHTS, "check_class_weight_classifiers"), _HARD),
-    "StreamSVMClassifier": dict.fromkeys(_WEIGHTS, _NO_COST) | dict.fromkeys(_SPARSE, _ZERO),
 }
 
 

@@ -55,9 +55,9 @@ class HullerClassifier(OnlineKernelClassifier):
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example misses its
         margin by more than ``tol``.
-    sweeps : int, default=10
-        The finishing step updates every support vector at most so many times; 0 is the
-        paper's algorithm, which has none.
+    max_sweeps : int, default=10
+        Maximum number of times that the finishing step updates every support vector; 0 is the
+        paper's algorithm, which has no such step.
     class_weight : dict, "balanced" or None, default=None
         Weights that multiply ``C`` for each class; needs ``C``. ``"balanced"`` only in ``fit``.
     cache_size : float, default=200
@@ -127,7 +127,7 @@ class HullerClassifier(OnlineKernelClassifier):
         "C": [Interval(Real, 0.0, None, closed="right"), None],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
-        "sweeps": [Interval(Integral, 0, None, closed="left")],
+        "max_sweeps": [Interval(Integral, 0, None, closed="left")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "shuffle": ["boolean"],
@@ -143,7 +143,7 @@ class HullerClassifier(OnlineKernelClassifier):
         coef0: float = 0.0,
         tol: float = 1e-3,
         epochs: int | str = 1,
-        sweeps: int = 10,
+        max_sweeps: int = 10,
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
@@ -157,7 +157,7 @@ class HullerClassifier(OnlineKernelClassifier):
         self.coef0 = coef0
         self.tol = tol
         self.epochs = epochs
-        self.sweeps = sweeps
+        self.max_sweeps = max_sweeps
         self.class_weight = class_weight
         self.cache_size = cache_size
         self.shuffle = shuffle
@@ -173,8 +173,8 @@ class HullerClassifier(OnlineKernelClassifier):
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(
-            kernel, rows, n_labels, slack=not self._is_hard, tol=self.tol, sweeps=self.sweeps,
-            cache_size=self.cache_size, seed=seed,
+            kernel, rows, n_labels, slack=not self._is_hard, tol=self.tol,
+            sweeps=self.max_sweeps, cache_size=self.cache_size, seed=seed,
         )  # fmt: skip
 
     def _cost(self, y: np.ndarray, labels: Any, sample_weight: Any) -> np.ndarray:
@@ -218,7 +218,7 @@ class HullerClassifier(OnlineKernelClassifier):
 
     def _tell(self, learner: Any, done: bool) -> None:
         """Warn where the fit has no solution, or has not reached it."""
-        if learner.stuck or (self._is_hard and self.sweeps and not learner.separates()):
+        if learner.stuck or (self._is_hard and self.max_sweeps and not learner.separates()):
             self._warn_touching(stacklevel=8)
         elif not done:
             warnings.warn(

@@ -35,8 +35,11 @@ class LASVMClassifier(OnlineKernelClassifier):
     by online iterations: PROCESS brings a fresh example in, REPROCESS improves the support set
     and drops what it no longer needs (Bordes, Ertekin, Weston, Bottou 2005, section 3.2). One
     pass over the data gives about the accuracy of the exact SVM; ``epochs="converge"`` gives the
-    exact SVM. Several classes: one machine a class against the rest, all on the same kernel
-    values.
+    exact SVM.
+
+    Several classes are learned one-vs-rest: one machine per class, all on the same kernel values.
+    ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
+    predictions differ; those of two classes agree.
 
     Parameters
     ----------
@@ -71,8 +74,8 @@ class LASVMClassifier(OnlineKernelClassifier):
         ``partial_fit``, examples farther from the boundary than that are skipped.
     sample_size : int, default=50
         Random examples among which ``"gradient"`` and ``"active"`` choose.
-    max_iter : int or None, default=None
-        At most so many examples are learned in ``fit``, copies counting as one; None: all.
+    max_examples : int or None, default=None
+        Maximum number of examples learned in ``fit``, copies counting as one; None: all.
     early_stopping : {"margin", "support", "score"} or None, default=None
         When ``fit`` stops before: when no unseen example lies inside the margin, when the number
         of support vectors stalls, or when the accuracy on held-out examples does.
@@ -164,7 +167,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         "budget": [Interval(Integral, 2, None, closed="left"), None],
         "selection": [StrOptions(set(SELECTIONS))],
         "sample_size": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "max_examples": [Interval(Integral, 1, None, closed="left"), None],
         "early_stopping": [StrOptions(set(RULES)), None],
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
@@ -188,7 +191,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         budget: int | None = None,
         selection: str = "random",
         sample_size: int = 50,
-        max_iter: int | None = None,
+        max_examples: int | None = None,
         early_stopping: str | None = None,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -210,7 +213,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         self.budget = budget
         self.selection = selection
         self.sample_size = sample_size
-        self.max_iter = max_iter
+        self.max_examples = max_examples
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -367,7 +370,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         """Refuse settings that contradict each other."""
         if self.epochs != "converge":
             return
-        for name in ("budget", "max_iter", "early_stopping"):
+        for name in ("budget", "max_examples", "early_stopping"):
             if getattr(self, name) is not None:
                 raise ValueError(
                     "epochs='converge' goes on to the exact SVM; it cannot be combined with "
@@ -375,7 +378,7 @@ class LASVMClassifier(OnlineKernelClassifier):
                 )
 
     def _left(self) -> float:
-        return (self.max_iter or np.inf) - self.n_iter_
+        return (self.max_examples or np.inf) - self.n_iter_
 
     def _epoch(
         self,

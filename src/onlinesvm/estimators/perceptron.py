@@ -11,12 +11,12 @@ from sklearn.utils._param_validation import Interval
 
 from ..core.kernel.kernel import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+from .unweighted import UnweightedClassifier
 
 
-class PerceptronBase(OnlineKernelClassifier):
+class PerceptronBase(UnweightedClassifier):
     """What the perceptrons share: no cost to weight, epochs each in a new random order."""
 
-    _weighted = False
     _averages = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
@@ -44,51 +44,6 @@ class PerceptronBase(OnlineKernelClassifier):
         self.shuffle = shuffle
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    # No ``sample_weight`` in the signatures, so that tools which look there do not offer one;
-    # who passes it all the same is told why not.
-
-    def fit(self, X: Any, y: Any, **refused: Any) -> Any:
-        """Learn a data set at hand.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
-        y : array-like of shape (n_samples,)
-            Labels.
-        **refused : dict
-            A perceptron has no cost: ``sample_weight`` is refused.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier. After Ctrl-C it is what was learned so far.
-        """
-        return super().fit(X, y, **refused)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:
-        """Learn examples of a stream, one row or many, in the order given.
-
-        A call with bad input changes nothing. Labels never seen before are welcome.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,), default=None
-            Labels to expect; accepted for scikit-learn's sake, never required.
-        **refused : dict
-            A perceptron has no cost: ``sample_weight`` is refused.
-
-        Returns
-        -------
-        self : object
-            The classifier, which has learned the examples.
-        """
-        return super().partial_fit(X, y, classes, **refused)
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
         from ..core.sgd.learner import ExpansionLearner

@@ -63,7 +63,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
     block_size : int, default=256
         Violators at a time.
     max_sweeps : int or None, default=None
-        At most so many sweeps.
+        Maximum number of sweeps.
     class_weight : dict, "balanced" or None, default=None
         Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
     cache_size : float, default=200

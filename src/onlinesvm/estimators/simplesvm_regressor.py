@@ -44,7 +44,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
     block_size : int, default=256
         Violators at a time.
     max_sweeps : int or None, default=None
-        At most so many sweeps.
+        Maximum number of sweeps.
     cache_size : float, default=200
         Memory in MB, half of it for the factor, half for kernel values.
     n_jobs : int or None, default=-1

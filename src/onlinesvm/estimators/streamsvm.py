@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.kernel.kernel import Kernel
-from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+from .base import KERNEL_CONSTRAINTS
+from .unweighted import UnweightedClassifier
 
 
-class StreamSVMClassifier(OnlineKernelClassifier):
+class StreamSVMClassifier(UnweightedClassifier):
     """One-pass l2-SVM without bias, from enclosing balls of a stream (StreamSVM).
 
     Finds a small ball around the examples ::
@@ -50,7 +51,8 @@ class StreamSVMClassifier(OnlineKernelClassifier):
         two merge whose common ball is smallest.
     normalize : bool, default=True
         Whether phi(x) is divided by its length sqrt(k(x, x)), as the algorithm assumes. With
-        the linear kernel: rows of unit norm. The RBF kernel has unit length by itself.
+        the linear kernel: rows of unit norm. Where the length is zero, phi(x) stays zero, as
+        in ``Normalizer``. The RBF kernel has unit length by itself.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
     n_jobs : int or None, default=-1
@@ -115,7 +117,6 @@ class StreamSVMClassifier(OnlineKernelClassifier):
     True
     """
 
-    _weighted = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
         "C": [Interval(Real, 0.0, None, closed="neither")],
@@ -162,12 +163,11 @@ class StreamSVMClassifier(OnlineKernelClassifier):
 
     def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
         data = super()._fresh(X, y, cost)
-        if self.normalize and not (data.diagonal > 0).all():
-            row = int(np.argmin(data.diagonal > 0))
+        if self.normalize and not (data.diagonal >= 0).all():
+            row = int(np.argmin(data.diagonal >= 0))
             raise ValueError(
-                f"Row {row} has length zero under the {self._kernel.name} kernel and cannot be "
-                "scaled to unit norm; leave such rows out, add a constant feature, or set "
-                "normalize=False."
+                f"k(x, x) of row {row} is negative under the {self._kernel.name} kernel, so the "
+                "row has no length to divide by; use another kernel, or set normalize=False."
             )
         return data
 
