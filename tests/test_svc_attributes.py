@@ -123,3 +123,13 @@ def test_infinite_cost_of_classes_that_overlap_ends_with_finite_values():
     model = LASVMClassifier(C=np.inf, epochs="converge").fit(twice, labels, np.arange(60) % 3)
     assert np.isfinite(model.decision_function(twice)).all()
     assert np.isfinite(model.dual_coef_).all()
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_precomputed_values_may_come_sparse(name):
+    """``SVC`` refuses them with a clear error; here they are the values they are."""
+    K = np.where(np.abs(X @ X.T) > 1.0, X @ X.T, 0.0) + 60.0 * np.eye(len(X))
+    given = sparse.csr_matrix(K)
+    dense, same = fitted(name, K, kernel="precomputed"), fitted(name, given, kernel="precomputed")
+    np.testing.assert_array_equal(values(dense, K), values(same, given))

@@ -337,6 +337,8 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         from ..core.kernel.rows import Rows
 
         far = self._kernel.far
+        if self._kernel.name == "precomputed" and sparse.issparse(X):
+            X = X.toarray()
         if self._packs and not sparse.issparse(X):
             rows = Rows.packed(X, self._centre, key, far)
         else:
