@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 
 import onlinesvm
 
@@ -58,6 +59,14 @@ def expected_failures(estimator):
 )
 def test_sklearn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weights_are_in_the_signatures_of_those_that_take_them(estimator):
+    refuses = estimator.__name__.endswith("PerceptronClassifier") or "Stream" in estimator.__name__
+    assert has_fit_parameter(estimator(), "sample_weight") == (not refuses)
+    parameters = inspect.signature(estimator.partial_fit).parameters
+    assert ("sample_weight" in parameters) == (not refuses)
 
 
 @pytest.mark.parametrize("name", list(EXPECTED_FAILURES))

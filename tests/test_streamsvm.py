@@ -1,6 +1,5 @@
 """StreamSVM: each step against vectors written out, radii, the l2-SVM, constant state."""
 
-import inspect
 import pickle
 
 import numpy as np
@@ -13,7 +12,6 @@ from sklearn.datasets import load_digits, make_blobs
 from sklearn.preprocessing import Normalizer, normalize
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import has_fit_parameter
 
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
@@ -334,11 +332,6 @@ def test_rows_of_zeros_stay_zero_as_normalizer_leaves_them(form):
         ours.decision_function(form(X)), same.decision_function(form(unit)), atol=1e-5
     )
     assert (ours.decision_function(np.zeros((1, 4))) == 0).all()
-
-
-def test_no_weights_are_offered():
-    assert not has_fit_parameter(StreamSVMClassifier(), "sample_weight")
-    assert "sample_weight" not in inspect.signature(StreamSVMClassifier().partial_fit).parameters
 
 
 @parametrize_with_checks(
