@@ -38,7 +38,7 @@ its factors are rebuilt, and where it is ill-conditioned its tolerance leaves so
 
 REFUSALS = re.compile(
     r"number of classes has to be greater than one|All sample weights are zero|"
-    r"too large for kernel values|has no cost that|hard margin|length zero|is too small for|"
+    r"too large for kernel values|has no cost that|hard margin|no length to divide by|is too small for|"
     r"needs all examples at once|cannot be separated|has no solution"
 )
 """What a model may refuse to learn, in words; nothing may have changed then."""

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from onlinesvm import HullerClassifier, LASVMClassifier
-from onlinesvm.active.curve import learning_curve
+from onlinesvm.active.curve import labelling_curve
 from onlinesvm.active.learner import ActiveLearner
 
 FINAL = {"own": LASVMClassifier(C=10), "other": SGDClassifier(random_state=0)}
@@ -104,7 +104,7 @@ def test_a_corrected_label_in_a_pipeline():
 
 def test_learning_curves_of_a_pipeline():
     pipeline = make_pipeline(StandardScaler(), LASVMClassifier(C=10))
-    (curve,) = learning_curve(
+    (curve,) = labelling_curve(
         pipeline, X[:600], BINARY[:600], X[600:], BINARY[600:], ["active"], n_labels=60,
         n_points=2, random_state=0,
     )  # fmt: skip

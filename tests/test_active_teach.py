@@ -19,12 +19,12 @@ from onlinesvm import (
     SimpleSVMClassifier,
     StreamSVMClassifier,
 )
-from onlinesvm.active.curve import learning_curve
+from onlinesvm.active.curve import labelling_curve
 from onlinesvm.active.learner import ActiveLearner
 
 
 def test_active_questions_need_fewer_labels():
-    curves = learning_curve(
+    curves = labelling_curve(
         LASVMClassifier(C=10, gamma=0.001), X[:1200], BINARY[:1200], X[1200:], BINARY[1200:],
         n_labels=200, n_points=4, n_runs=3, random_state=0,
     )  # fmt: skip

@@ -236,7 +236,7 @@ def test_odd_input_just_works(what, kernel, block_size):
     A, b = ODD[what]
     C = COST.get(what, 1.0) if kernel == "linear" else 1.0
     for learn in ("fit", "partial_fit"):
-        model = LASVMClassifier(C, kernel, block_size=block_size, random_state=0)
+        model = LASVMClassifier(C=C, kernel=kernel, block_size=block_size, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             if kernel == "linear":  # values of 1e12 in single precision: it may say so

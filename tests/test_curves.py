@@ -6,13 +6,13 @@ from digits_pool import BINARY, X
 from sklearn.datasets import make_moons
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.active.curve import learning_curve
+from onlinesvm.active.curve import labelling_curve
 from onlinesvm.active.strategies import active
 
 
 def test_learning_curves_and_their_picture():
     A, b = make_moons(400, noise=0.2, random_state=0)
-    curves = learning_curve(
+    curves = labelling_curve(
         LASVMClassifier(C=10, gamma=1.0), A[:300], b[:300], A[300:], b[300:],
         ("active", "random", active), n_labels=50, n_points=5, n_runs=2, random_state=0,
     )  # fmt: skip
@@ -71,12 +71,12 @@ def test_inside_scikit_activeml():
 def test_what_makes_no_curve(changes, words):
     given = {"X_pool": X[:100], "y_pool": BINARY[:100], "X_test": X[:50], "y_test": BINARY[:50]}
     with pytest.raises(ValueError, match=words):
-        learning_curve(LASVMClassifier(), **(given | {"n_labels": 10} | changes))
+        labelling_curve(LASVMClassifier(), **(given | {"n_labels": 10} | changes))
 
 
 def test_one_class_is_a_flat_curve():
     labels = np.ones(100, int)
-    (curve,) = learning_curve(
+    (curve,) = labelling_curve(
         LASVMClassifier(), X[:100], labels, X[:50], BINARY[:50], ["active"], n_labels=10, n_points=2
     )
     assert (curve.error == np.mean(BINARY[:50] != 1)).all()

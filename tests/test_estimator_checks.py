@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
 
 import onlinesvm
 
@@ -21,8 +22,6 @@ _SEQUENTIAL = (
 )
 _SCALE = "gamma='scale' depends on the rows as given; with a gamma of its own it is tested below"
 _HARD = "the hard margin has no cost that a weight could scale: weights are refused without C"
-_NO_COST = "there is no cost that a weight could scale: weights are refused"
-_ZERO = "a row of zeros has no direction and cannot be scaled to unit norm: it is refused"
 
 _EQUIVALENCE = (
     "check_sample_weight_equivalence_on_dense_data",
@@ -38,13 +37,6 @@ _WEIGHTS = (
     "check_all_zero_sample_weights_error",
     "check_classifiers_one_label_sample_weights",
 )
-_SPARSE = (
-    "check_estimators_dtypes",
-    "check_estimator_sparse_tag",
-    "check_estimator_sparse_array",
-    "check_estimator_sparse_matrix",
-)
-
 # For each estimator, the checks it cannot pass, with the reason.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "LASVMClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
@@ -55,7 +47,6 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "SimpleSVMOneClass": dict.fromkeys(_EQUIVALENCE, _SCALE),
     "SimpleSVMRegressor": dict.fromkeys(_EQUIVALENCE, _SCALE),
     "HullerClassifier": dict.fromkeys((*_WEIGHTS, "check_class_weight_classifiers"), _HARD),
-    "StreamSVMClassifier": dict.fromkeys(_WEIGHTS, _NO_COST) | dict.fromkeys(_SPARSE, _ZERO),
 }
 
 
@@ -68,6 +59,14 @@ def expected_failures(estimator):
 )
 def test_sklearn(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_weights_are_in_the_signatures_of_those_that_take_them(estimator):
+    refuses = estimator.__name__.endswith("PerceptronClassifier") or "Stream" in estimator.__name__
+    assert has_fit_parameter(estimator(), "sample_weight") == (not refuses)
+    parameters = inspect.signature(estimator.partial_fit).parameters
+    assert ("sample_weight" in parameters) == (not refuses)
 
 
 @pytest.mark.parametrize("name", list(EXPECTED_FAILURES))

@@ -338,7 +338,7 @@ def test_fitted_attributes_are_copies(kind):
             value = getattr(model, name, None)
             parts = [value.data, value.indices, value.indptr] if sparse.issparse(value) else [value]
             for part in parts:
-                if part is not None:
+                if part is not None and part.flags.writeable:
                     part[...] = 0
             np.testing.assert_array_equal(model.decision_function(X), before, err_msg=name)
         assert model.classes_.tolist() == [0, 1]

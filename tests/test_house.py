@@ -28,7 +28,7 @@ PUBLIC = [
     "SimpleSVMOneClass",
     "SimpleSVMRegressor",
     "StreamSVMClassifier",
-    "learning_curve",
+    "labelling_curve",
 ]
 
 # For each room of the package, the rooms that it may import from; None is the package itself.
@@ -231,3 +231,46 @@ def test_docstring_examples_run(name):
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     result = doctest.testmod(importlib.import_module(name), optionflags=options)
     assert result.failed == 0, f"{result.failed} of {result.attempted} examples failed"
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in PUBLIC if n not in ("ActiveLearner", "labelling_curve")]
+)
+def test_settings_are_named_as_in_svc_and_use_all_cores(name):
+    parameters = inspect.signature(getattr(onlinesvm, name)).parameters.values()
+    assert {p.kind for p in parameters} == {inspect.Parameter.KEYWORD_ONLY}
+    assert {p.name: p.default for p in parameters}["n_jobs"] == -1
+
+
+# Private names of scikit-learn that the package uses, each with the reason.
+PRIVATE = {
+    "sklearn.base._fit_context": "checks the parameters in fit, as scikit-learn's own classes do",
+    "sklearn.utils._param_validation.Interval": "declares the range of a parameter",
+    "sklearn.utils._param_validation.StrOptions": "declares the words a parameter may be",
+    "sklearn.utils.validation._check_sample_weight": "the same errors for weights as SVC's",
+    "sklearn.utils.validation._num_samples": "counts the examples of any array-like",
+}
+
+
+def private_names(source):
+    """Names that `source` imports from scikit-learn and that scikit-learn calls private."""
+    names = (n for n in imports(source, "onlinesvm") if n.split(".")[0] == "sklearn")
+    return {n for n in names if any(part.startswith("_") for part in n.split("."))}
+
+
+def test_private_names_of_scikit_learn_are_listed_and_exist():
+    files = PACKAGE.rglob("*.py")
+    used = set().union(*(private_names(path.read_text(encoding="utf-8")) for path in files))
+    assert used == set(PRIVATE)
+    for name in used:
+        module, attribute = name.rsplit(".", 1)
+        assert hasattr(importlib.import_module(module), attribute), name
+
+
+def test_the_check_of_private_names_sees_them():
+    source = "import sklearn._x\nfrom sklearn.base import BaseEstimator, _y\nfrom numpy import _z"
+    assert private_names(source) == {"sklearn._x", "sklearn.base._y"}
+
+
+def test_types_are_offered_to_type_checkers():
+    assert (PACKAGE / "py.typed").is_file()

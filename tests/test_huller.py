@@ -147,7 +147,7 @@ def test_the_distance_never_grows():
 
 def test_scalars_do_not_drift():
     X, y = noisy(3000, 1)
-    model = HullerClassifier(C=3, gamma=0.5, random_state=0, sweeps=0).partial_fit(X, y)
+    model = HullerClassifier(C=3, gamma=0.5, random_state=0, max_sweeps=0).partial_fit(X, y)
     h = model._learner.hulls[0]
     kept = h.scalar[[PP, NP, NN]].copy()
     model._learner.refresh(0)

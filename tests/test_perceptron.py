@@ -52,7 +52,7 @@ def test_equals_the_listing_after_every_example(cls, kernel):
     X, y = problem()
     K = gram(kernel, X)
     twin = NaivePerceptron(K, 2.0 * y - 1)
-    model = cls(kernel, 0.5)
+    model = cls(kernel=kernel, gamma=0.5)
     for t in range(len(X)):
         model.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1])
         twin.step(t)
@@ -74,7 +74,7 @@ def test_equals_the_listing_after_several_epochs(cls, kernel, monkeypatch):
         twin = NaivePerceptron(K, 2.0 * y - 1)
         for t in list(range(len(X))) * epochs:
             twin.step(t)
-        model = cls(kernel, 0.5, epochs=epochs, shuffle=False).fit(X, y)
+        model = cls(kernel=kernel, gamma=0.5, epochs=epochs, shuffle=False).fit(X, y)
         alpha = twin.alpha if cls is KernelPerceptronClassifier else twin.average()
         found = np.zeros(len(X))
         found[model.support_] = model.dual_coef_[0]
@@ -97,7 +97,9 @@ def test_budget_equals_the_listing_after_every_example(
     Y = np.array([np.where(y == c, 1, -1) for c in range(labels)][-1:] if labels == 2 else
                  [np.where(y == c, 1, -1) for c in range(labels)])  # fmt: skip
     twin = NaiveBudgetPerceptron(K, Y, margin, budget)
-    model = BudgetPerceptronClassifier(budget, margin, kernel, 0.5, cache_size=cache_size)
+    model = BudgetPerceptronClassifier(
+        budget=budget, margin=margin, kernel=kernel, gamma=0.5, cache_size=cache_size
+    )
     for t in range(len(X)):
         model.partial_fit(X[t : t + 1], y[t : t + 1], classes=list(range(labels)))
         twin.step(t)
@@ -112,7 +114,7 @@ def test_budget_in_blocks_and_epochs_equals_the_listing(cache_size):
     X, y = problem(700, seed=4)
     twin = NaiveBudgetPerceptron(rbf_kernel(X, gamma=0.5), 2.0 * y - 1, 0.2, 40)
     model = BudgetPerceptronClassifier(
-        40, 0.2, gamma=0.5, epochs=2, shuffle=False, cache_size=cache_size
+        budget=40, margin=0.2, gamma=0.5, epochs=2, shuffle=False, cache_size=cache_size
     ).fit(X, y)
     for t in list(range(len(X))) * 2:
         twin.step(t)
@@ -123,7 +125,7 @@ def test_budget_in_blocks_and_epochs_equals_the_listing(cache_size):
 def test_the_budget_grows_beyond_a_block_with_and_without_kept_values():
     X, y = make_classification(1200, 4, flip_y=0.3, random_state=0)
     runs = [
-        BudgetPerceptronClassifier(300, gamma=0.2, cache_size=size, random_state=0).fit(X, y)
+        BudgetPerceptronClassifier(budget=300, gamma=0.2, cache_size=size, random_state=0).fit(X, y)
         for size in (200, 0.1)
     ]
     assert runs[0]._learner.a.gram.size > 0 == runs[1]._learner.a.gram.size
@@ -137,7 +139,7 @@ def test_budget_is_never_exceeded(labels):
     X, y = make_classification(
         2000, 6, n_informative=5, n_redundant=0, n_classes=labels, flip_y=0.3, random_state=0
     )
-    model = BudgetPerceptronClassifier(30, gamma=0.2)
+    model = BudgetPerceptronClassifier(budget=30, gamma=0.2)
     for first in range(0, 2000, 100):
         model.partial_fit(X[first : first + 100], y[first : first + 100])
         assert model.n_support_.sum() <= 30

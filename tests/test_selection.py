@@ -158,7 +158,7 @@ def test_look_ahead_chooses_within_the_noise_of_sampling():
     for block_size in (1, 2048):
         models = [
             LASVMClassifier(
-                C=10, gamma=0.1, selection="active", sample_size=50, max_iter=600,
+                C=10, gamma=0.1, selection="active", sample_size=50, max_examples=600,
                 block_size=block_size, random_state=seed,
             ).fit(X, y)
             for seed in range(6)
@@ -174,7 +174,7 @@ def test_look_ahead_chooses_within_the_noise_of_sampling():
 def test_a_choice_made_ahead_is_still_among_the_best_of_its_sample():
     """Judged again when all others of the same look are learned, the last chosen ranks high."""
     X, y, _, _ = noisy(6000)
-    model = LASVMClassifier(C=10, gamma=0.1, selection="active", max_iter=500, random_state=0)
+    model = LASVMClassifier(C=10, gamma=0.1, selection="active", max_examples=500, random_state=0)
     learner = model.fit(X, y)._learner
     data = model._fresh(X, y, np.ones(len(y)))
     urn, rng, ranks = Urn(data.bound), np.random.RandomState(1), []
@@ -198,7 +198,7 @@ def test_a_choice_made_ahead_is_still_among_the_best_of_its_sample():
 def test_active_selection_needs_a_fraction_of_labels_and_support_vectors():
     X, y, X_test, y_test = noisy(6000)
     exact = SVC(C=10, gamma=0.1).fit(X, y)
-    model = LASVMClassifier(C=10, gamma=0.1, selection="active", max_iter=700, random_state=0)
+    model = LASVMClassifier(C=10, gamma=0.1, selection="active", max_examples=700, random_state=0)
     model.fit(X, y)
     assert model.n_iter_ == 700
     assert model.n_support_.sum() < 0.5 * exact.n_support_.sum()
@@ -211,7 +211,7 @@ def test_gradient_selection_suffers_from_noisy_labels():
         selection: np.mean(
             [
                 LASVMClassifier(
-                    C=10, gamma=0.1, selection=selection, max_iter=600, random_state=seed
+                    C=10, gamma=0.1, selection=selection, max_examples=600, random_state=seed
                 )
                 .fit(X, y)
                 .score(X_test, y_test)
@@ -236,7 +236,7 @@ def test_without_a_limit_every_example_is_processed_once(selection, block_size):
 @pytest.mark.parametrize("selection", SELECTIVE)
 def test_several_classes(selection):
     X, y = load_digits(return_X_y=True)
-    model = LASVMClassifier(C=10, selection=selection, max_iter=500, random_state=0)
+    model = LASVMClassifier(C=10, selection=selection, max_examples=500, random_state=0)
     assert model.fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9
     assert model.n_iter_ == 500
 
@@ -257,17 +257,23 @@ def test_two_epochs_go_over_the_examples_again():
         assert len(np.unique(model.support_)) == len(model.support_)
 
 
+def test_the_name_of_svcs_iteration_limit_is_not_ours():
+    """A ported ``SVC(max_iter=1000)`` must not silently learn 1,000 examples."""
+    with pytest.raises(TypeError, match="max_iter"):
+        LASVMClassifier(max_iter=1000)
+
+
 @pytest.mark.parametrize("selection", ["random", "active"])
-def test_max_iter_limits_what_is_learned(selection):
+def test_max_examples_limits_what_is_learned(selection):
     X, y, _, _ = noisy()
-    model = LASVMClassifier(selection=selection, max_iter=150, random_state=0).fit(X, y)
+    model = LASVMClassifier(selection=selection, max_examples=150, random_state=0).fit(X, y)
     assert model.n_iter_ == 150
     assert model.n_support_.sum() <= 150
 
 
 def test_random_with_a_limit_is_the_plain_algorithm_on_fewer_examples():
     X, y, X_test, _ = noisy()
-    limited = LASVMClassifier(C=10, max_iter=500, shuffle=False).fit(X, y)
+    limited = LASVMClassifier(C=10, max_examples=500, shuffle=False).fit(X, y)
     fewer = LASVMClassifier(C=10, gamma=limited._kernel.gamma, shuffle=False).fit(X[:500], y[:500])
     np.testing.assert_allclose(
         limited.decision_function(X_test), fewer.decision_function(X_test), atol=5e-3
@@ -278,7 +284,7 @@ def test_heavier_examples_are_looked_at_more_often():
     """An example of weight three is drawn like three copies of it."""
     X, y, _, _ = noisy()
     weight = np.where(np.arange(len(y)) < 1000, 9.0, 1.0)
-    model = LASVMClassifier(C=0.1, selection="autoactive", max_iter=300, random_state=0)
+    model = LASVMClassifier(C=0.1, selection="autoactive", max_examples=300, random_state=0)
     support = model.fit(X, y, sample_weight=weight).support_
     assert np.mean(support < 1000) > 0.75
 
@@ -286,7 +292,7 @@ def test_heavier_examples_are_looked_at_more_often():
 def test_the_same_seed_gives_the_same_model():
     X, y, X_test, _ = noisy()
     first, second = (
-        LASVMClassifier(selection="active", max_iter=200, random_state=3).fit(X, y)
+        LASVMClassifier(selection="active", max_examples=200, random_state=3).fit(X, y)
         for _ in range(2)
     )
     np.testing.assert_array_equal(first.decision_function(X_test), second.decision_function(X_test))
@@ -313,7 +319,7 @@ def test_stops_when_no_unseen_example_lies_inside_the_margin(selection):
 def test_does_not_stop_while_the_margin_is_full():
     X, y, _, _ = noisy(1500)
     for limit in (100, 200):
-        settings = {"C": 0.1, "selection": "active", "max_iter": limit, "random_state": 0}
+        settings = {"C": 0.1, "selection": "active", "max_examples": limit, "random_state": 0}
         model = LASVMClassifier(early_stopping="margin", **settings).fit(X, y)
         assert model.n_iter_ == limit
 
@@ -357,7 +363,7 @@ def test_examples_held_out_are_never_learned():
 
 
 @pytest.mark.parametrize(
-    "setting", [{"max_iter": 10}, {"early_stopping": "support"}, {"budget": 50}]
+    "setting", [{"max_examples": 10}, {"early_stopping": "support"}, {"budget": 50}]
 )
 def test_convergence_allows_no_limit(setting):
     X, y = make_moons(100, random_state=0)
@@ -370,7 +376,7 @@ def test_convergence_allows_no_limit(setting):
     [
         {"selection": "best"},
         {"sample_size": 0},
-        {"max_iter": 0},
+        {"max_examples": 0},
         {"early_stopping": "loss"},
         {"delta_max": 0.0},
         {"validation_fraction": 1.0},

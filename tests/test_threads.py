@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.datasets import load_digits
 
 from onlinesvm import LASVMClassifier
@@ -95,3 +96,12 @@ def test_a_room_hands_out_the_same_memory_and_is_empty_in_a_copy():
     assert not np.shares_memory(block, small.block(100, 3))
     assert small.block(100, 3).base.size < 1000  # a small model stays small
     assert not np.shares_memory(first, copy.deepcopy(room).square(100))
+
+
+def test_n_jobs_means_what_it_means_in_scikit_learn(monkeypatch):
+    monkeypatch.setattr(threads, "available_cores", lambda: 4)
+    assert [threads.thread_count(n) for n in (None, 1, 2, 9, -1, -2, -9)] == [1, 1, 2, 4, 4, 3, 1]
+    for wanted in (1, 3, -1):
+        with parallel_config(n_jobs=wanted):
+            assert threads.thread_count(None) == {1: 1, 3: 3, -1: 4}[wanted]
+            assert threads.thread_count(2) == 2

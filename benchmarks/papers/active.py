@@ -91,7 +91,7 @@ def _adult_run(seed: int, criterion: str) -> Any:
     if criterion == "exact":
         return measure(data, epochs="converge", random_state=0)
     points = ADULT_RANDOM if criterion == "random" else ADULT_POINTS
-    return [measure(data, max_iter=p, selection=criterion, random_state=0) for p in points]
+    return [measure(data, max_examples=p, selection=criterion, random_state=0) for p in points]
 
 
 def adult() -> Section:
@@ -228,7 +228,7 @@ def _mnist_run(setting: str, criterion: str, seed: int) -> list[dict[str, float]
     warm_up(data)
     points = MNIST_RANDOM if criterion == "random" else MNIST_POINTS
     return [
-        measure(data, selection=criterion, max_iter=p, random_state=seed, cache_size=400)
+        measure(data, selection=criterion, max_examples=p, random_state=seed, cache_size=400)
         for p in points
     ]
 

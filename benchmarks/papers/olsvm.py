@@ -105,7 +105,7 @@ def online(name: str, **settings: Any) -> Maker:
     import onlinesvm
 
     made = getattr(onlinesvm, name)
-    return lambda C, gamma: made(C, gamma=gamma, random_state=0, **settings)
+    return lambda C, gamma: made(C=C, gamma=gamma, random_state=0, **settings)
 
 
 def table_row(name: str, count: int, repeats: int) -> dict[str, Any]:

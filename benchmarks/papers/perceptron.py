@@ -38,7 +38,7 @@ def mnist() -> Section:
     d = load("mnist")
     perceptron = onlinesvm.AveragedPerceptronClassifier
     models = {
-        "LASVM x 1": onlinesvm.LASVMClassifier(d.C, gamma=d.gamma, random_state=0),
+        "LASVM x 1": onlinesvm.LASVMClassifier(C=d.C, gamma=d.gamma, random_state=0),
         "averaged perceptron x 1": perceptron(gamma=d.gamma, random_state=0),
         "averaged perceptron x 10": perceptron(gamma=d.gamma, epochs=10, random_state=0),
     }
@@ -75,7 +75,7 @@ def banana() -> Section:
             "averaged": onlinesvm.AveragedPerceptronClassifier(**same),
         }
         for budget, margin in BUDGETS:
-            made = onlinesvm.BudgetPerceptronClassifier(budget, margin, **same)
+            made = onlinesvm.BudgetPerceptronClassifier(budget=budget, margin=margin, **same)
             models[f"budget {budget:,}, margin {margin:g}"] = made
         for name, model in models.items():
             model.fit(d.X_train, y)

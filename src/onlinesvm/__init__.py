@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .active.curve import learning_curve
+from .active.curve import labelling_curve
 from .active.learner import ActiveLearner
 from .estimators.huller import HullerClassifier
 from .estimators.lasvm import LASVMClassifier
@@ -32,7 +32,7 @@ __all__ = [
     "SimpleSVMRegressor",
     "StreamSVMClassifier",
     "__version__",
-    "learning_curve",
+    "labelling_curve",
 ]
 
 __version__ = "0.1.0"

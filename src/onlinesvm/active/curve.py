@@ -23,7 +23,7 @@ _USES = {"pool": "ask about", "test": "measure with"}
 
 
 @dataclass(frozen=True)
-class LearningCurve:
+class LabellingCurve:
     """One strategy. Arrays of shape (n_runs, n_points), except ``labels`` of shape (n_points,)."""
 
     strategy: str
@@ -33,7 +33,7 @@ class LearningCurve:
     seconds: np.ndarray
 
 
-class LearningCurves(list[LearningCurve]):
+class LabellingCurves(list[LabellingCurve]):
     """A list of curves that can be drawn."""
 
     def plot(self, axes: Any = None) -> Any:
@@ -71,7 +71,7 @@ def _draw(axis: Any, labels: np.ndarray, values: np.ndarray, name: str) -> None:
     axis.grid(alpha=0.3)
 
 
-def learning_curve(
+def labelling_curve(
     estimator: Any,
     X_pool: Any,
     y_pool: Any,
@@ -83,7 +83,7 @@ def learning_curve(
     n_points: int = 20,
     n_runs: int = 1,
     random_state: Any = None,
-) -> LearningCurves:
+) -> LabellingCurves:
     """Test error and support vectors against labels used, for several strategies.
 
     Parameters
@@ -113,16 +113,16 @@ def learning_curve(
 
     Returns
     -------
-    curves : LearningCurves
-        A list with one ``LearningCurve`` a strategy, and a method ``plot``.
+    curves : LabellingCurves
+        A list with one ``LabellingCurve`` a strategy, and a method ``plot``.
 
     Examples
     --------
     >>> from sklearn.datasets import load_digits
-    >>> from onlinesvm import LASVMClassifier, learning_curve
+    >>> from onlinesvm import LASVMClassifier, labelling_curve
     >>> X, y = load_digits(n_class=4, return_X_y=True)
     >>> model = LASVMClassifier(C=10)
-    >>> active, random = learning_curve(
+    >>> active, random = labelling_curve(
     ...     model, X[:500], y[:500], X[500:], y[500:], n_labels=60, n_points=3, random_state=0)
     >>> active.labels
     array([20, 40, 60])
@@ -138,7 +138,7 @@ def learning_curve(
     points = np.unique(np.linspace(0, n_labels, n_points + 1)[1:].astype(int))
     points = points[points > 0]
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs)
-    curves = LearningCurves()
+    curves = LabellingCurves()
     for strategy in strategies:
         runs = []
         for seed in seeds:
@@ -146,7 +146,7 @@ def learning_curve(
             runs.append(_run(learner, y_pool, X_test, y_test, points))
         error, support, seconds = np.array(runs).transpose(1, 0, 2)
         name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", "callable")
-        curves.append(LearningCurve(name, points, error, support, seconds))
+        curves.append(LabellingCurve(name, points, error, support, seconds))
     return curves
 
 

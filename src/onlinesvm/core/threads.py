@@ -30,12 +30,14 @@ def available_cores() -> int:
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Threads to use for ``n_jobs``: ``None`` or -1 all cores, -2 all but one, n at most n."""
-    backend, _ = parallel.get_active_backend()
+    """Threads to use for ``n_jobs``: -1 all cores, -2 all but one, n at most n.
+
+    ``None`` is 1, or what a ``joblib.parallel_config`` says, as in scikit-learn.
+    """
+    backend, of_context = parallel.get_active_backend()
     if getattr(backend, "nesting_level", 0):  # a joblib worker has its share already
         return 1
-    if n_jobs is None:
-        return available_cores()
+    n_jobs = n_jobs or of_context or 1
     if n_jobs < 0:
         return max(1, available_cores() + 1 + n_jobs)
     return min(n_jobs, max(available_cores(), 1))

@@ -36,7 +36,7 @@ from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedModel
 from .labels import LabelBook, unique_labels
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
-from .weights import check_sample_weight, check_two_classes, class_weighted
+from .weights import check_sample_weight, check_two_classes, class_weighted, finite_cost
 
 _ARRAYS = ("_original", "_centre")
 
@@ -337,6 +337,8 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         from ..core.kernel.rows import Rows
 
         far = self._kernel.far
+        if self._kernel.name == "precomputed" and sparse.issparse(X):
+            X = X.toarray()
         if self._packs and not sparse.issparse(X):
             rows = Rows.packed(X, self._centre, key, far)
         else:
@@ -357,8 +359,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         if self._kernel.is_compiled:
             check_size(self._kernel.bound(rows))
         label = np.zeros(n, np.int64) if y is None else self._book.encode(y)
-        bound = getattr(self, "C", None)
-        bound = cost * (1.0 if bound is None else float(bound))
+        bound = cost * finite_cost(getattr(self, "C", None))
         return Examples(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
 
     def __sklearn_tags__(self) -> Any:

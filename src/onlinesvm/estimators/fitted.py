@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +16,25 @@ from ..core.kernel.kernel import Kernel
 from ..core.state.published import published
 from .labels import LabelBook
 from .view import View, to_classes
+
+
+def check_linear(kernel: Kernel) -> None:
+    """Weight vectors are of the linear kernel."""
+    if kernel.name != "linear":
+        raise AttributeError("coef_ is only available when using a linear kernel.")
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    """Values that cannot be written to: writing would change no model."""
+    values.flags.writeable = False
+    return values
+
+
+def gamma_of(kernel: Kernel) -> float:
+    """The number that ``gamma`` stands for."""
+    if kernel.name not in ("rbf", "poly", "sigmoid"):
+        raise AttributeError(f"gamma_ is not available: the kernel {kernel.name!r} has no gamma.")
+    return float(kernel.gamma)
 
 
 class FittedModel:
@@ -107,21 +125,34 @@ class FittedModel:
         view = self._seen("support_vectors_")
         if view.settings._kernel.name == "precomputed":
             return np.empty((0, 0))
-        vectors = view.model.rows.to_array(view.settings._centre)
-        return vectors.copy() if sparse.issparse(vectors) else vectors
+        return view.model.rows.to_array(view.settings._centre)[view.ascending]
 
     @property
     def support_(self) -> np.ndarray:
-        """Numbers of the support vectors in the data given to ``fit``; -1 for a stream's."""
+        """Numbers of the support vectors in the data given to ``fit``, ascending.
+
+        -1 for those of a stream.
+        """
         view = self._seen("support_")
-        keys, original = view.model.key, view.settings._original
-        return np.where(keys >= 0, original[keys], -1) if len(original) else keys.copy()
+        return view.support[view.ascending]
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Signed coefficients, one row a machine over all support vectors."""
+        """Signed coefficients, one row per machine over all support vectors."""
         view = self._seen("dual_coef_")
-        return view.to_classes(view.model.coef)
+        return view.to_classes(view.model.coef)[:, view.ascending]
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``."""
+        view = self._seen("coef_")
+        check_linear(view.settings._kernel)
+        return read_only(view.to_classes(view.weights()))
+
+    @property
+    def gamma_(self) -> float:
+        """The gamma in use."""
+        return gamma_of(self._seen("gamma_").settings._kernel)
 
     @property
     def intercept_(self) -> np.ndarray:

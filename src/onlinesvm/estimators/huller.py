@@ -39,7 +39,7 @@ class HullerClassifier(OnlineKernelClassifier):
     Parameters
     ----------
     C : float or None, default=None
-        None: the hard margin, for classes that can be separated. A number: quadratic slack,
+        None or ``inf``: the hard margin, for classes that can be separated. A number: quadratic slack,
         ``1/2 |w|^2 + C/2 sum_i slack_i^2``, the hard margin under the kernel k + I/C (section 6).
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
@@ -55,17 +55,17 @@ class HullerClassifier(OnlineKernelClassifier):
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example misses its
         margin by more than ``tol``.
-    sweeps : int, default=10
-        The finishing step updates every support vector at most so many times; 0 is the
-        paper's algorithm, which has none.
+    max_sweeps : int, default=10
+        Maximum number of times that the finishing step updates every support vector; 0 is the
+        paper's algorithm, which has no such step.
     class_weight : dict, "balanced" or None, default=None
         Weights that multiply ``C`` for each class; needs ``C``. ``"balanced"`` only in ``fit``.
     cache_size : float, default=200
         Memory for kernel values among support vectors, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order and of the support vectors that are updated.
 
@@ -76,9 +76,13 @@ class HullerClassifier(OnlineKernelClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients, scaled so that the margins are at +1 and -1.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Biases.
     n_support_ : ndarray of shape (n_classes,)
@@ -120,10 +124,10 @@ class HullerClassifier(OnlineKernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
-        "C": [Interval(Real, 0.0, None, closed="neither"), None],
+        "C": [Interval(Real, 0.0, None, closed="right"), None],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
-        "sweeps": [Interval(Integral, 0, None, closed="left")],
+        "max_sweeps": [Interval(Integral, 0, None, closed="left")],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "shuffle": ["boolean"],
@@ -131,19 +135,19 @@ class HullerClassifier(OnlineKernelClassifier):
 
     def __init__(
         self,
+        *,
         C: float | None = None,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         tol: float = 1e-3,
         epochs: int | str = 1,
-        sweeps: int = 10,
+        max_sweeps: int = 10,
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C
@@ -153,26 +157,30 @@ class HullerClassifier(OnlineKernelClassifier):
         self.coef0 = coef0
         self.tol = tol
         self.epochs = epochs
-        self.sweeps = sweeps
+        self.max_sweeps = max_sweeps
         self.class_weight = class_weight
         self.cache_size = cache_size
         self.shuffle = shuffle
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @property
+    def _is_hard(self) -> bool:
+        return self.C is None or bool(np.isinf(self.C))
+
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
         from ..core.huller.learner import Huller
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(
-            kernel, rows, n_labels, slack=self.C is not None, tol=self.tol, sweeps=self.sweeps,
-            cache_size=self.cache_size, seed=seed,
+            kernel, rows, n_labels, slack=not self._is_hard, tol=self.tol,
+            sweeps=self.max_sweeps, cache_size=self.cache_size, seed=seed,
         )  # fmt: skip
 
     def _cost(self, y: np.ndarray, labels: Any, sample_weight: Any) -> np.ndarray:
-        if self.C is None and (sample_weight is not None or self.class_weight is not None):
+        if self._is_hard and (sample_weight is not None or self.class_weight is not None):
             raise ValueError(
-                "The hard margin (C=None) has no cost that sample_weight or class_weight could "
+                f"The hard margin (C={self.C}) has no cost that sample_weight or class_weight could "
                 "scale; set C for the quadratic slack."
             )
         return super()._cost(y, labels, sample_weight)
@@ -210,7 +218,7 @@ class HullerClassifier(OnlineKernelClassifier):
 
     def _tell(self, learner: Any, done: bool) -> None:
         """Warn where the fit has no solution, or has not reached it."""
-        if learner.stuck or (self.C is None and self.sweeps and not learner.separates()):
+        if learner.stuck or (self._is_hard and self.max_sweeps and not learner.separates()):
             self._warn_touching(stacklevel=8)
         elif not done:
             warnings.warn(
@@ -224,7 +232,7 @@ class HullerClassifier(OnlineKernelClassifier):
         advice = (
             "if more epochs do not help, the classes cannot be separated: set C for the "
             "quadratic slack"
-            if self.C is None
+            if self._is_hard
             else "use a smaller C, or scale the features"
         )
         warnings.warn(
@@ -236,5 +244,5 @@ class HullerClassifier(OnlineKernelClassifier):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = self.C is None  # on classes that overlap
+        tags.classifier_tags.poor_score = self._is_hard  # on classes that overlap
         return tags

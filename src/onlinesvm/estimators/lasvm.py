@@ -18,6 +18,7 @@ from ..core.lasvm.criteria import SELECTIONS
 from ..core.state.published import published
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .stopping import RULES, EarlyStopping, hold_out
+from .weights import finite_cost
 
 _LONGEST = 1e19
 """Rows of less length have a square within single precision."""
@@ -34,13 +35,17 @@ class LASVMClassifier(OnlineKernelClassifier):
     by online iterations: PROCESS brings a fresh example in, REPROCESS improves the support set
     and drops what it no longer needs (Bordes, Ertekin, Weston, Bottou 2005, section 3.2). One
     pass over the data gives about the accuracy of the exact SVM; ``epochs="converge"`` gives the
-    exact SVM. Several classes: one machine a class against the rest, all on the same kernel
-    values.
+    exact SVM.
+
+    Several classes are learned one-vs-rest: one machine per class, all on the same kernel values.
+    ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
+    predictions differ; those of two classes agree.
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of a margin violation, as in ``SVC``.
+        Cost of a margin violation, as in ``SVC``. ``inf`` is the hard margin, for classes that
+        can be separated.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -69,8 +74,8 @@ class LASVMClassifier(OnlineKernelClassifier):
         ``partial_fit``, examples farther from the boundary than that are skipped.
     sample_size : int, default=50
         Random examples among which ``"gradient"`` and ``"active"`` choose.
-    max_iter : int or None, default=None
-        At most so many examples are learned in ``fit``, copies counting as one; None: all.
+    max_examples : int or None, default=None
+        Maximum number of examples learned in ``fit``, copies counting as one; None: all.
     early_stopping : {"margin", "support", "score"} or None, default=None
         When ``fit`` stops before: when no unseen example lies inside the margin, when the number
         of support vectors stalls, or when the accuracy on held-out examples does.
@@ -89,8 +94,8 @@ class LASVMClassifier(OnlineKernelClassifier):
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order. Rows that are sorted are no harm
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -101,9 +106,13 @@ class LASVMClassifier(OnlineKernelClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Biases.
     n_support_ : ndarray of shape (n_classes,)
@@ -151,14 +160,14 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="right")],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
         "block_size": [Interval(Integral, 1, None, closed="left")],
         "budget": [Interval(Integral, 2, None, closed="left"), None],
         "selection": [StrOptions(set(SELECTIONS))],
         "sample_size": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
+        "max_examples": [Interval(Integral, 1, None, closed="left"), None],
         "early_stopping": [StrOptions(set(RULES)), None],
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
@@ -170,19 +179,19 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         tol: float = 1e-3,
         epochs: int | str = 1,
         block_size: int = 2048,
         budget: int | None = None,
         selection: str = "random",
         sample_size: int = 50,
-        max_iter: int | None = None,
+        max_examples: int | None = None,
         early_stopping: str | None = None,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 5,
@@ -190,7 +199,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C
@@ -204,7 +213,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         self.budget = budget
         self.selection = selection
         self.sample_size = sample_size
-        self.max_iter = max_iter
+        self.max_examples = max_examples
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
@@ -300,7 +309,7 @@ class LASVMClassifier(OnlineKernelClassifier):
             if not np.isfinite(diagonal):
                 return False
         state.version += 1
-        if not learner.learn_one(row, label, self.C * sample_weight, diagonal):
+        if not learner.learn_one(row, label, finite_cost(self.C) * sample_weight, diagonal):
             return False
         if state.waiting:
             state.serve(self._make_view)
@@ -361,7 +370,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         """Refuse settings that contradict each other."""
         if self.epochs != "converge":
             return
-        for name in ("budget", "max_iter", "early_stopping"):
+        for name in ("budget", "max_examples", "early_stopping"):
             if getattr(self, name) is not None:
                 raise ValueError(
                     "epochs='converge' goes on to the exact SVM; it cannot be combined with "
@@ -369,7 +378,7 @@ class LASVMClassifier(OnlineKernelClassifier):
                 )
 
     def _left(self) -> float:
-        return (self.max_iter or np.inf) - self.n_iter_
+        return (self.max_examples or np.inf) - self.n_iter_
 
     def _epoch(
         self,

@@ -11,12 +11,12 @@ from sklearn.utils._param_validation import Interval
 
 from ..core.kernel.kernel import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+from .unweighted import UnweightedClassifier
 
 
-class PerceptronBase(OnlineKernelClassifier):
+class PerceptronBase(UnweightedClassifier):
     """What the perceptrons share: no cost to weight, epochs each in a new random order."""
 
-    _weighted = False
     _averages = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
@@ -26,14 +26,14 @@ class PerceptronBase(OnlineKernelClassifier):
 
     def __init__(
         self,
+        *,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         epochs: int = 1,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.kernel = kernel
@@ -44,51 +44,6 @@ class PerceptronBase(OnlineKernelClassifier):
         self.shuffle = shuffle
         self.n_jobs = n_jobs
         self.random_state = random_state
-
-    # No ``sample_weight`` in the signatures, so that tools which look there do not offer one;
-    # who passes it all the same is told why not.
-
-    def fit(self, X: Any, y: Any, **refused: Any) -> Any:
-        """Learn a data set at hand.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
-        y : array-like of shape (n_samples,)
-            Labels.
-        **refused : dict
-            A perceptron has no cost: ``sample_weight`` is refused.
-
-        Returns
-        -------
-        self : object
-            The fitted classifier. After Ctrl-C it is what was learned so far.
-        """
-        return super().fit(X, y, **refused)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:
-        """Learn examples of a stream, one row or many, in the order given.
-
-        A call with bad input changes nothing. Labels never seen before are welcome.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,), default=None
-            Labels to expect; accepted for scikit-learn's sake, never required.
-        **refused : dict
-            A perceptron has no cost: ``sample_weight`` is refused.
-
-        Returns
-        -------
-        self : object
-            The classifier, which has learned the examples.
-        """
-        return super().partial_fit(X, y, classes, **refused)
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
         from ..core.sgd.learner import ExpansionLearner
@@ -136,8 +91,8 @@ class KernelPerceptronClassifier(PerceptronBase):
         Passes over the data in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -148,9 +103,13 @@ class KernelPerceptronClassifier(PerceptronBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the bias remains zero.
     n_support_ : ndarray of shape (n_classes,)
@@ -213,8 +172,8 @@ class AveragedPerceptronClassifier(PerceptronBase):
         Passes over the data in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -225,9 +184,13 @@ class AveragedPerceptronClassifier(PerceptronBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the bias remains zero.
     n_support_ : ndarray of shape (n_classes,)
@@ -298,8 +261,8 @@ class BudgetPerceptronClassifier(PerceptronBase):
         Passes over the data in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, another in every epoch.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
     cache_size : float, default=200
@@ -313,9 +276,13 @@ class BudgetPerceptronClassifier(PerceptronBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the bias remains zero.
     n_support_ : ndarray of shape (n_classes,)
@@ -361,22 +328,22 @@ class BudgetPerceptronClassifier(PerceptronBase):
 
     def __init__(
         self,
+        *,
         budget: int = 500,
         margin: float = 0.0,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         epochs: int = 1,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
         cache_size: float = 200,
     ):
         super().__init__(
-            kernel, gamma, degree, coef0, epochs=epochs, shuffle=shuffle, n_jobs=n_jobs,
-            random_state=random_state,
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, epochs=epochs,
+            shuffle=shuffle, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.budget = budget
         self.margin = margin

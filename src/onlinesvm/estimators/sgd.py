@@ -30,19 +30,19 @@ class StochasticGradientClassifier(OnlineKernelClassifier):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         epochs: int = 1,
         averaging: str = "last",
         outputs: str = "cached",
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C
@@ -127,8 +127,8 @@ class NORMAClassifier(StochasticGradientClassifier):
         Memory for kernel columns that a later epoch uses again, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -139,9 +139,13 @@ class NORMAClassifier(StochasticGradientClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the lists have no bias.
     n_support_ : ndarray of shape (n_classes,)
@@ -228,8 +232,8 @@ class PegazClassifier(StochasticGradientClassifier):
         Memory for kernel columns that a later epoch uses again, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -240,9 +244,13 @@ class PegazClassifier(StochasticGradientClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: the lists have no bias.
     n_support_ : ndarray of shape (n_classes,)
@@ -330,8 +338,8 @@ class OLSVMClassifier(StochasticGradientClassifier):
         Memory for kernel columns that a later epoch uses again, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -342,9 +350,13 @@ class OLSVMClassifier(StochasticGradientClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Bias of each machine; zeros without ``fit_intercept``.
     n_support_ : ndarray of shape (n_classes,)
@@ -385,12 +397,12 @@ class OLSVMClassifier(StochasticGradientClassifier):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         loss: str = "hinge",
         fit_intercept: bool = False,
         epochs: int = 1,
@@ -399,13 +411,13 @@ class OLSVMClassifier(StochasticGradientClassifier):
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         super().__init__(
-            C, kernel, gamma, degree, coef0, epochs=epochs, averaging=averaging, outputs=outputs,
-            class_weight=class_weight, cache_size=cache_size, shuffle=shuffle, n_jobs=n_jobs,
-            random_state=random_state,
+            C=C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, epochs=epochs,
+            averaging=averaging, outputs=outputs, class_weight=class_weight, cache_size=cache_size,
+            shuffle=shuffle, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.loss = loss
         self.fit_intercept = fit_intercept

@@ -32,7 +32,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of a margin violation. The hard margin has none.
+        Cost of a margin violation. ``inf`` is ``margin="hard"``, which has none.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -63,13 +63,13 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
     block_size : int, default=256
         Violators at a time.
     max_sweeps : int or None, default=None
-        At most so many sweeps.
+        Maximum number of sweeps.
     class_weight : dict, "balanced" or None, default=None
         Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
     cache_size : float, default=200
         Memory in MB, half of it for the factor, half for kernel values.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the starting pair and of random selection.
 
@@ -80,9 +80,13 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers among the examples given.
+        Their numbers among the examples given, ascending.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_machines, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Biases.
     n_support_ : ndarray of shape (n_classes,)
@@ -128,7 +132,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SIMPLESVM_CONSTRAINTS,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="right")],
         "margin": [StrOptions({"linear", "quadratic", "hard"})],
         "nu": [Interval(Real, 0.0, 1.0, closed="right"), None],
         "init": [StrOptions({"closest", "pairs", "random"})],
@@ -137,12 +141,12 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         margin: str = "linear",
         nu: float | None = None,
         tol: float = 1e-5,
@@ -153,7 +157,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         max_sweeps: int | None = None,
         class_weight: Any = None,
         cache_size: float = 200,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C
@@ -280,21 +284,26 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
                 f"nu={self.nu} is infeasible for this balance of classes: at most {largest:.6g}."
             )
 
+    @property
+    def _margin(self) -> str:
+        """``margin`` with an infinite ``C`` seen as what it is."""
+        return "hard" if np.isinf(self.C) and self.nu is None else self.margin
+
     def _task(self, labels: Any) -> Any:
         from ..core.simplesvm.tasks import Classification
 
-        return Classification(self.margin, float(self.C), self.nu, len(labels))
+        return Classification(self._margin, float(self.C), self.nu, len(labels))
 
     def _explained(self, error: BaseException) -> BaseException:
         """The engine's errors in the user's words."""
         if type(error).__name__ != "NoSolutionError":
             return error
-        if self.margin == "quadratic":
+        if self._margin == "quadratic":
             return ValueError(
                 f"C={self.C} is too large for margin='quadratic' on these examples: 1/C vanishes "
                 "beside kernel values in double precision. Use a smaller C, or scale the features."
             )
-        if self.margin == "hard":
+        if self._margin == "hard":
             return ValueError(
                 "The classes cannot be separated, so the hard margin has no solution (examples "
                 "that are equal but labelled differently are enough). Use margin='quadratic' or "

@@ -29,6 +29,7 @@ from ..core.kernel.csr import canonical_csr, check_structure
 from ..core.kernel.kernel import make_kernel
 from .base import KERNEL_CONSTRAINTS
 from .first_rows import FirstRows, is_estimated, joined
+from .fitted import check_linear, gamma_of, read_only
 from .interrupt import Interruptible
 from .progress import CallbackSupportMixin, FitProgress
 
@@ -337,13 +338,31 @@ class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Signed coefficients, one row a machine over all support vectors."""
+        """Signed coefficients, one row per machine over all support vectors."""
         return self._fitted("dual_coef_").expansion()[1]
 
     @property
     def intercept_(self) -> np.ndarray:
         """Bias of each machine."""
         return self._fitted("intercept_").readings()[0]
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``."""
+        check_linear(self._fitted("coef_").rows.kernel)
+        if self.low_rank not in (None, "linear"):
+            raise AttributeError("coef_ is not available with a kernel matrix of low rank.")
+        return read_only(np.asarray(self.dual_coef_ @ self.support_vectors_))
+
+    @property
+    def gamma_(self) -> float:
+        """The gamma in use."""
+        return gamma_of(self._fitted("gamma_").rows.kernel)
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Number of support vectors."""
+        return np.array([len(self._fitted("n_support_").expansion()[0])])
 
     @property
     def n_kernel_evaluations_(self) -> int:

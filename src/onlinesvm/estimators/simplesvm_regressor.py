@@ -44,11 +44,11 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
     block_size : int, default=256
         Violators at a time.
     max_sweeps : int or None, default=None
-        At most so many sweeps.
+        Maximum number of sweeps.
     cache_size : float, default=200
         Memory in MB, half of it for the factor, half for kernel values.
-    n_jobs : int or None, default=None
-        Threads for kernel values; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of random selection.
 
@@ -57,11 +57,17 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers among the examples given.
+        Their numbers among the examples given, ascending.
     dual_coef_ : ndarray of shape (1, n_SV)
         Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (1, n_features)
+        Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (1,)
         Bias.
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_sweeps_ : int
@@ -97,20 +103,20 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         epsilon: float = 0.1,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         tol: float = 1e-5,
         low_rank: Any = None,
         selection: str = "block",
         block_size: int = 256,
         max_sweeps: int | None = None,
         cache_size: float = 200,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C

@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.kernel.kernel import Kernel
-from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+from .base import KERNEL_CONSTRAINTS
+from .unweighted import UnweightedClassifier
 
 
-class StreamSVMClassifier(OnlineKernelClassifier):
+class StreamSVMClassifier(UnweightedClassifier):
     """One-pass l2-SVM without bias, from enclosing balls of a stream (StreamSVM).
 
     Finds a small ball around the examples ::
@@ -50,11 +51,12 @@ class StreamSVMClassifier(OnlineKernelClassifier):
         two merge whose common ball is smallest.
     normalize : bool, default=True
         Whether phi(x) is divided by its length sqrt(k(x, x)), as the algorithm assumes. With
-        the linear kernel: rows of unit norm. The RBF kernel has unit length by itself.
+        the linear kernel: rows of unit norm. Where the length is zero, phi(x) stays zero, as
+        in ``Normalizer``. The RBF kernel has unit length by itself.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
-    n_jobs : int or None, default=None
-        Threads; None is all cores.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
         Seed of the order.
 
@@ -70,9 +72,11 @@ class StreamSVMClassifier(OnlineKernelClassifier):
         Rows of the expansion. With the linear kernel examples are forgotten, and these are the
         weight vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``; -1 for those of a stream.
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Their coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: there is no bias.
     n_support_ : ndarray of shape (n_classes,)
@@ -113,7 +117,6 @@ class StreamSVMClassifier(OnlineKernelClassifier):
     True
     """
 
-    _weighted = False
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_CONSTRAINTS,
         "C": [Interval(Real, 0.0, None, closed="neither")],
@@ -125,17 +128,17 @@ class StreamSVMClassifier(OnlineKernelClassifier):
 
     def __init__(
         self,
+        *,
         C: float = 1.0,
         n_balls: int = 32,
         kernel: Any = "linear",
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        *,
         merge: str = "all",
         normalize: bool = True,
         shuffle: bool = True,
-        n_jobs: int | None = None,
+        n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         self.C = C
@@ -160,25 +163,16 @@ class StreamSVMClassifier(OnlineKernelClassifier):
 
     def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
         data = super()._fresh(X, y, cost)
-        if self.normalize and not (data.diagonal > 0).all():
-            row = int(np.argmin(data.diagonal > 0))
+        if self.normalize and not (data.diagonal >= 0).all():
+            row = int(np.argmin(data.diagonal >= 0))
             raise ValueError(
-                f"Row {row} has length zero under the {self._kernel.name} kernel and cannot be "
-                "scaled to unit norm; leave such rows out, add a constant feature, or set "
-                "normalize=False."
+                f"k(x, x) of row {row} is negative under the {self._kernel.name} kernel, so the "
+                "row has no length to divide by; use another kernel, or set normalize=False."
             )
         return data
 
     def _more(self, learner: Any) -> dict[str, Any]:
         return {"radius": learner.final()[2].copy(), "entered": learner.entered.copy()}
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weight vectors of the linear kernel."""
-        view = self._seen("coef_")
-        if view.settings._kernel.name != "linear":
-            raise AttributeError("coef_ is only available with the linear kernel.")
-        return view.to_classes(np.asarray(view.model.rows.to_array()))
 
     @property
     def radius_(self) -> np.ndarray:

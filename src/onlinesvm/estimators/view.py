@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .checks import check_rows
+
+LARGEST_WEIGHT = 1e30
+"""Weight vectors up to this predict in single precision."""
 
 
 class View:
@@ -29,8 +33,35 @@ class View:
     def decide(self, X: Any) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
         rows = self.settings._rows(check_rows(self.settings, X))
-        values = self.to_classes(self.model.decide(self.settings._kernel, rows).T)
+        values = self.to_classes(self._deciding.decide(self.settings._kernel, rows).T)
         return values[0] if len(values) == 1 else values.T
+
+    @cached_property
+    def _deciding(self) -> Any:
+        """The model that predicts: of the linear kernel, one weight vector per machine."""
+        from ..core.kernel.rows import Rows
+
+        if self.settings._kernel.name != "linear":
+            return self.model
+        weights = self.weights()
+        if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
+            return self.model
+        return self.model._replace(rows=Rows.of(weights), coef=np.eye(len(weights)))
+
+    def weights(self) -> np.ndarray:
+        """Weight vectors of the linear kernel, (machines, n_features)."""
+        return np.asarray(self.model.coef @ self.model.rows.to_array())
+
+    @cached_property
+    def support(self) -> np.ndarray:
+        """Numbers of the support vectors in the data given to ``fit``; -1 for a stream's."""
+        keys, original = self.model.key, self.settings._original
+        return np.where(keys >= 0, original[keys], -1) if len(original) else keys
+
+    @cached_property
+    def ascending(self) -> np.ndarray:
+        """The order of the support vectors in which users see them."""
+        return np.argsort(self.support, kind="stable")
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example."""

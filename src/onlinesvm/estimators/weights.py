@@ -9,6 +9,17 @@ import numpy as np
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
+HARD_MARGIN_COST = 1e15
+"""Cost that stands for an infinite one: coefficients of classes that can be separated stay below
+it, and those of classes that cannot do not grow without end."""
+
+
+def finite_cost(C: float | None) -> float:
+    """The cost of a margin violation as a number to compute with; 1 where there is none."""
+    if C is None:
+        return 1.0
+    return HARD_MARGIN_COST if np.isinf(C) else float(C)
+
 
 def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Finite weights, none negative and not all zero; ones if ``sample_weight`` is None."""

@@ -202,6 +202,7 @@ class StreamSVM(Compact):
         self._final = None
         size, K = len(fresh.rows), self.n_balls
         length = np.sqrt(fresh.diagonal) if self.normalize else np.ones(size)
+        length[length == 0] = 1.0  # phi(x) = 0 stays there
         near = self.centres.near(fresh.rows) / length[:, None]
         gram, known = np.empty((size, size)), np.zeros(size, bool)
         entered = np.zeros(size, bool)
