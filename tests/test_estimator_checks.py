@@ -21,21 +21,10 @@ _SEQUENTIAL = (
     "another and stops short of the optimum; LASVM with epochs='converge' is tested for it below"
 )
 _SCALE = "gamma='scale' depends on the rows as given; with a gamma of its own it is tested below"
-_HARD = "the hard margin has no cost that a weight could scale: weights are refused without C"
 
 _EQUIVALENCE = (
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
-)
-_WEIGHTS = (
-    *_EQUIVALENCE,
-    "check_sample_weights_pandas_series",
-    "check_sample_weights_not_an_array",
-    "check_sample_weights_list",
-    "check_sample_weights_shape",
-    "check_sample_weights_not_overwritten",
-    "check_all_zero_sample_weights_error",
-    "check_classifiers_one_label_sample_weights",
 )
 # For each estimator, the checks it cannot pass, with the reason.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
@@ -43,10 +32,18 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "NORMAClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
     "OLSVMClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
     "PegazClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
-    "SimpleSVMClassifier": dict.fromkeys(_EQUIVALENCE, _SCALE),
     "SimpleSVMOneClass": dict.fromkeys(_EQUIVALENCE, _SCALE),
-    "SimpleSVMRegressor": dict.fromkeys(_EQUIVALENCE, _SCALE),
-    "HullerClassifier": dict.fromkeys((*_WEIGHTS, "check_class_weight_classifiers"), _HARD),
+    "HullerClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
+}
+
+
+# Settings with which an estimator is checked instead of, or beside, its defaults.
+SETTINGS: dict[str, list[dict[str, object]]] = {
+    "HullerClassifier": [{"C": 1.0}],  # the hard margin refuses weights
+    "OLSVMClassifier": [{}, {"fit_intercept": True}],
+    "SimpleSVMClassifier": [{"gamma": 0.1}],  # "scale" depends on the rows, not on their weights
+    "SimpleSVMRegressor": [{"gamma": 0.1}],
+    "StreamSVMClassifier": [{}, {"kernel": "rbf", "normalize": False}],
 }
 
 
@@ -55,7 +52,12 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
-    [estimator() for estimator in ESTIMATORS], expected_failed_checks=expected_failures
+    [
+        estimator(**settings)
+        for estimator in ESTIMATORS
+        for settings in SETTINGS.get(estimator.__name__, [{}])
+    ],
+    expected_failed_checks=expected_failures,
 )
 def test_sklearn(estimator, check):
     check(estimator)

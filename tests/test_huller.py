@@ -12,7 +12,6 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onlinesvm.core.examples import Examples
 from onlinesvm.core.huller.learner import Huller
@@ -366,34 +365,13 @@ def test_bad_input_changes_nothing():
     assert (model.decision_function(X) == before).all()
 
 
-def no_equivalence(estimator):
-    reason = "an online pass is not exact, so a weight is not quite a repetition"
-    names = [
-        "check_sample_weight_equivalence_on_dense_data",
-        "check_sample_weight_equivalence_on_sparse_data",
-    ]
-    failed = dict.fromkeys(names, reason)
-    if estimator.C is None:
-        refused = [
-            "check_all_zero_sample_weights_error",
-            "check_class_weight_classifiers",
-            "check_classifiers_one_label_sample_weights",
-            "check_sample_weights_list",
-            "check_sample_weights_not_an_array",
-            "check_sample_weights_not_overwritten",
-            "check_sample_weights_pandas_series",
-            "check_sample_weights_shape",
-        ]
-        failed |= dict.fromkeys(refused, "the hard margin refuses weights")
-    return failed
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(
-    [HullerClassifier(), HullerClassifier(C=1.0)], expected_failed_checks=no_equivalence
-)
-def test_estimator_checks(estimator, check):
-    check(estimator)
+@pytest.mark.parametrize("call", ["fit", "partial_fit"])
+def test_the_hard_margin_refuses_weights(call):
+    X, y = separable(40, 0)
+    with pytest.raises(ValueError, match="hard margin"):
+        getattr(HullerClassifier(), call)(X, y, sample_weight=np.ones(40))
+    with pytest.raises(ValueError, match="hard margin"):
+        getattr(HullerClassifier(class_weight={0: 2.0}), call)(X, y)
 
 
 # -- the paper's figures, where the data is --------------------------------------------------

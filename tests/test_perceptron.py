@@ -9,7 +9,6 @@ from naive.perceptron import NaiveBudgetPerceptron, NaivePerceptron
 from scipy import sparse
 from sklearn.datasets import load_digits, make_classification, make_moons
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onlinesvm.estimators.perceptron import (
     AveragedPerceptronClassifier,
@@ -316,8 +315,3 @@ def test_kernel_evaluations_are_counted(cls):
     assert model.n_kernel_evaluations_ == first > 0
     model.partial_fit(X[:1], y[:1])
     assert model.n_kernel_evaluations_ > first
-
-
-@parametrize_with_checks([cls() for cls in FAMILY])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

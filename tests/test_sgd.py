@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification, make_moons
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onlinesvm.estimators.sgd import NORMAClassifier, OLSVMClassifier, PegazClassifier
 
@@ -369,17 +368,3 @@ def test_interrupted_fit_is_usable(cls, monkeypatch):
     assert model.score(X, y) > 0.6
     model.partial_fit(X, y)
     assert model.score(X, y) > 0.7
-
-
-EQUIVALENCE = "stochastic gradient: repeating an example is another step, not a longer one"
-
-
-@parametrize_with_checks(
-    [NORMAClassifier(), PegazClassifier(), OLSVMClassifier(), OLSVMClassifier(fit_intercept=True)],
-    expected_failed_checks=lambda _: {
-        "check_sample_weight_equivalence_on_dense_data": EQUIVALENCE,
-        "check_sample_weight_equivalence_on_sparse_data": EQUIVALENCE,
-    },
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onlinesvm.estimators.simplesvm import SimpleSVMClassifier
 from onlinesvm.estimators.simplesvm_one_class import SimpleSVMOneClass
@@ -23,26 +22,6 @@ KERNELS = [
     {"kernel": "rbf", "gamma": 0.1},
 ]
 kernels = pytest.mark.parametrize("options", KERNELS, ids=lambda o: o["kernel"])
-
-# As for SVC: gamma="scale" is taken from X, whatever the weights are.
-WEIGHTS = {
-    f"check_sample_weight_equivalence_on_{form}_data": "gamma='scale' does not look at weights"
-    for form in ("dense", "sparse")
-}
-
-
-@parametrize_with_checks(
-    [SimpleSVMClassifier(), SimpleSVMRegressor(), SimpleSVMOneClass()],
-    expected_failed_checks=lambda estimator: WEIGHTS,
-)
-def test_estimator_checks(estimator, check):
-    check(estimator)
-
-
-@parametrize_with_checks([SimpleSVMClassifier(gamma=0.1), SimpleSVMRegressor(gamma=0.1)])
-def test_weights_are_repetitions_once_gamma_is_fixed(estimator, check):
-    if "sample_weight" in str(check):
-        check(estimator)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_blobs
 from sklearn.preprocessing import Normalizer, normalize
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
@@ -332,13 +331,6 @@ def test_rows_of_zeros_stay_zero_as_normalizer_leaves_them(form):
         ours.decision_function(form(X)), same.decision_function(form(unit)), atol=1e-5
     )
     assert (ours.decision_function(np.zeros((1, 4))) == 0).all()
-
-
-@parametrize_with_checks(
-    [StreamSVMClassifier(), StreamSVMClassifier(kernel="rbf", normalize=False)],
-)
-def test_estimator_checks(estimator, check):
-    check(estimator)
 
 
 # -- the paper's table, where the data is ----------------------------------------------------
