@@ -108,3 +108,33 @@ def test_plain_python_gives_the_same(block, warm):
     plain = values(run(code, NUMBA_DISABLE_JIT="1")[0])
     compiled = values(run(code, NUMBA_CACHE_DIR=str(warm[0]))[0])
     assert plain == pytest.approx(compiled, abs=5e-3)
+
+
+KERNEL_VALUES = """
+import time
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+from onlinesvm.core.kernel.kernel import Kernel
+from onlinesvm.core.kernel.rows import Rows
+rng = np.random.default_rng(0)
+X, Z = (rng.normal(size=(n, 100)).astype(np.float32) / 10 for n in (300, 400))
+kernel, rows, others = Kernel("rbf", gamma=0.4), Rows.of(X), Rows.of(Z)
+values = kernel.block(rows, others)
+seconds = []
+for _ in range(30):
+    start = time.process_time()
+    kernel.block(rows, others)
+    seconds.append(time.process_time() - start)
+print(abs(values - rbf_kernel(X.astype(float), Z.astype(float), gamma=0.4)).max(), min(seconds))
+"""
+
+
+def test_processors_without_fused_multiplication():
+    """Multiplied and added there; a library call for each product is 40 times slower."""
+    usual, old = (
+        values(run(KERNEL_VALUES, **environment)[0])
+        for environment in ({}, {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""})
+    )
+    assert usual[0] < 1e-6
+    assert old[0] < 1e-6
+    assert old[1] < 6 * usual[1]
