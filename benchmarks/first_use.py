@@ -82,7 +82,6 @@ USES: dict[str, tuple[Callable[[], None], float]] = {
 def measure(name: str) -> dict[str, Any]:
     """Seconds of the imports and of the use, and the compilations in it."""
     begin = time.process_time()
-    import numba.np.arrayobj
     import sklearn.utils.validation  # noqa: F401
     from numba.core import event
 
