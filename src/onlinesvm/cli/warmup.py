@@ -14,6 +14,7 @@ from typing import Any
 import click
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier
 
 N_ROWS = 160
 
@@ -36,48 +37,55 @@ def forms(X: np.ndarray) -> Iterator[Any]:
     yield sparse.csr_matrix(far)
 
 
-def use_classifier(make: Callable[..., Any], one_row: bool = True) -> None:
+def use_estimator(make: Callable[..., Any]) -> None:
     """Fit, predict, and learn row by row."""
     for n_classes in (2, 3):
         X, y = examples(n_classes)
         for rows in forms(X):
             make().fit(rows, y).predict(rows[:70])
-            if one_row:
-                stream(make(), rows, y)
+            stream(make(), rows, y)
 
 
 def stream(model: Any, rows: Any, y: np.ndarray) -> None:
     """A stream in blocks of several sizes, then example by example."""
     cuts = [0, 50, 53, 54, 110, 111]
     for first, last in zip(cuts, cuts[1:]):
-        model.partial_fit(rows[first:last], y[first:last], classes=np.unique(y))
+        learn(model, rows[first:last], y[first:last], np.unique(y))
         model.predict(rows[:3])
-    if hasattr(model, "learn_one"):
+    if hasattr(model, "learn_one") and not sparse.issparse(rows):
         for i in range(111, 140):
             model.learn_one(rows[i], y[i])
     model.predict(rows)
 
 
+def learn(model: Any, rows: Any, y: np.ndarray, classes: np.ndarray) -> None:
+    """``partial_fit``, with the classes where there are classes."""
+    if is_classifier(model):
+        model.partial_fit(rows, y, classes=classes)
+    else:
+        model.partial_fit(rows, y)
+
+
 def use_lasvm() -> None:
     """Blocks, the listing, a budget, convergence, selection, all kernels."""
-    from .. import LASVMClassifier as LASVM
+    from .. import LASVMClassifier
 
-    use_classifier(lambda: LASVM(gamma=0.5))
-    use_classifier(lambda: LASVM(gamma=0.5, block_size=1))
+    use_estimator(lambda: LASVMClassifier(gamma=0.5))
+    use_estimator(lambda: LASVMClassifier(gamma=0.5, block_size=1))
     X, y = examples()
-    for options in (
+    several: tuple[dict[str, Any], ...] = (
         {"epochs": "converge"},
         {"budget": 20},
         {"selection": "active"},
-        {"selection": "random"},
+        {"selection": "autoactive"},
         {"selection": "gradient"},
         {"kernel": "linear"},
         {"kernel": "poly"},
         {"kernel": "sigmoid"},
-    ):
+    )
+    for options in several:
         for rows in forms(X):
-            model = LASVM(**{"gamma": 0.5, **options})
-            model.fit(rows, y, sample_weight=np.ones(len(y))).predict(rows)
+            LASVMClassifier(gamma=0.5, **options).fit(rows, y).predict(rows)
 
 
 def use_active_learner() -> None:
@@ -101,7 +109,7 @@ def use_named(name: str, **options: Any) -> Callable[[], None]:
     def use() -> None:
         import onlinesvm
 
-        use_classifier(lambda: getattr(onlinesvm, name)(**options))
+        use_estimator(lambda: getattr(onlinesvm, name)(**options))
 
     return use
 
@@ -132,20 +140,21 @@ def run(names: tuple[str, ...]) -> None:
     """Use the classes, and say for each how long that took."""
     begin = time.perf_counter()
     for name in names or tuple(USES):
+        click.echo(f"{name:<30}", nl=False)
         start = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             USES[name]()
-        click.echo(f"{name:<30}{time.perf_counter() - start:6.1f} s")
+        click.echo(f"{time.perf_counter() - start:6.1f} s")
     click.echo(f"{'all':<30}{time.perf_counter() - begin:6.1f} s")
     click.echo(_where())
 
 
 def _where() -> str:
     """The folder of the compiled loops, in one sentence."""
-    from ..core.kernel.tiles import squared_norms
+    from ..core.kernel import tiles
 
-    path = squared_norms.stats.cache_path
+    path = getattr(tiles.squared_norms, "stats").cache_path  # noqa: B009, a dispatcher of Numba
     if path is None:
         return "No folder is private to you and writable: nothing was kept on disk."
     return f"Compiled loops are kept on disk, those of the kernels in {path}."
