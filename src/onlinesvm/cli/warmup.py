@@ -72,10 +72,10 @@ def use_lasvm() -> None:
 
     use_estimator(lambda: LASVMClassifier(gamma=0.5))
     use_estimator(lambda: LASVMClassifier(gamma=0.5, block_size=1))
+    use_estimator(lambda: LASVMClassifier(gamma=0.5, budget=20))
     X, y = examples()
     several: tuple[dict[str, Any], ...] = (
         {"epochs": "converge"},
-        {"budget": 20},
         {"selection": "active"},
         {"selection": "autoactive"},
         {"selection": "gradient"},

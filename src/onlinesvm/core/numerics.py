@@ -41,7 +41,11 @@ def jit(
     """Compile a loop: cached on disk in a folder that this user alone can write, lock released."""
 
     def compile_(target: Callable[..., Any]) -> Callable[..., Any]:
-        settings = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", **options}
+        settings = {
+            "nogil": True, "fastmath": fastmath, "error_model": "numpy",
+            "no_cfunc_wrapper": True,  # a way in from C, which nobody uses
+            **options,
+        }  # fmt: skip
         if JIT_DISABLED:
             return target
         try:
@@ -57,4 +61,4 @@ def jit(
 
 def inner(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
     """``jit`` for what only compiled code calls: no way in from Python, so quicker to compile."""
-    return jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    return jit(function, no_cpython_wrapper=True, **options)
