@@ -1,5 +1,9 @@
 """Start-up in new processes: imports, and the first fit with and without compiled loops on disk.
 
+``python -m benchmarks.startup [--only NAME] [--functions N]`` prints a table of the first use of each
+class (``benchmarks.first_use``), in processor seconds, and the functions that took longest to
+compile.
+
 Each figure is the best of several processes; the process itself measures, so that the start of the
 interpreter is on no clock. A fit is that of 2,000 waveforms, imports of its own included. Next to
 the time on the wall stands that of the processor, which other programs lengthen less.
@@ -7,11 +11,16 @@ the time on the wall stands that of the processor, which other programs lengthen
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
+
+from benchmarks.first_use import USES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,13 +42,18 @@ WITHOUT_NUMBA = "import sys, onlinesvm; print(int('numba' in sys.modules))"
 
 def ask(code: str, cache: str | None = None) -> list[float]:
     """The numbers that a new process prints."""
+    return [float(word) for word in output(["-c", code], cache).split()]
+
+
+def output(arguments: list[str], cache: str | None = None) -> str:
+    """What a new process of Python prints."""
     places = [str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in places if p)}
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = cache
-    command = [sys.executable, "-c", code]
+    command = [sys.executable, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return [float(word) for word in done.stdout.split()]
+    return done.stdout
 
 
 def import_time(module: str) -> float:
@@ -76,3 +90,41 @@ def read_only_cache() -> bool:
 def imports_numba() -> bool:
     """Whether ``import onlinesvm`` loads Numba."""
     return bool(ask(WITHOUT_NUMBA)[0])
+
+
+def first_use(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What ``benchmarks.first_use`` measures with an empty cache, and with the filled one."""
+    arguments = ["-W", "ignore", "-m", "benchmarks.first_use", name]
+    with tempfile.TemporaryDirectory() as cache:
+        cold, warm = (json.loads(output(arguments, cache)) for _ in range(2))
+    return cold, warm
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.startup", description=__doc__)
+    parser.add_argument("--only", choices=list(USES), action="append", help="repeatable")
+    parser.add_argument("--functions", type=int, default=5, help="slowest functions per use")
+    asked = parser.parse_args()
+    print(
+        "| first use, processor seconds | imports | empty cache | at most | compiled | warm cache |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    slowest = []
+    for name in asked.only or USES:
+        cold, warm = first_use(name)
+        print(
+            f"| {name} | {cold['imports']:.1f} | {cold['use']:.1f} | {USES[name][1]:g} "
+            f"| {len(cold['compilations'])} | {warm['use']:.2f} |",
+            flush=True,
+        )
+        found = sorted(cold["compilations"], key=lambda c: -c[1])[: asked.functions]
+        slowest += [(name, *compilation) for compilation in found]
+    print("\n| first use | function | seconds of its own | with what it calls |")
+    print("| --- | --- | ---: | ---: |")
+    for name, function, own, whole, _ in slowest:
+        print(f"| {name} | {function} | {own:.2f} | {whole:.2f} |")
+
+
+if __name__ == "__main__":
+    main()

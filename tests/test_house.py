@@ -42,7 +42,8 @@ ALLOWED = {
 # The same within the core: algorithms do not know of each other.
 BELOW = {"numerics", "threads", "interrupts", "state", "kernel"}
 ALLOWED_IN_CORE = {
-    "numerics": set(),
+    "compiling": set(),
+    "numerics": {"compiling"},
     "interrupts": set(),
     "threads": {"interrupts"},
     "state": {"interrupts", "state"},

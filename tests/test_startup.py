@@ -1,14 +1,17 @@
 """Starting up: a light import, a compile cache that is used, and one that cannot be written."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import onlinesvm
+from onlinesvm.cli import main
 
 PACKAGE = Path(onlinesvm.__file__).resolve().parent
 
@@ -109,3 +112,77 @@ def test_plain_python_gives_the_same(block, warm):
     plain = values(run(code, NUMBA_DISABLE_JIT="1")[0])
     compiled = values(run(code, NUMBA_CACHE_DIR=str(warm[0]))[0])
     assert plain == pytest.approx(compiled, abs=5e-3)
+
+
+KERNEL_VALUES = """
+import time
+import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
+from onlinesvm.core.kernel.kernel import Kernel
+from onlinesvm.core.kernel.rows import Rows
+rng = np.random.default_rng(0)
+X, Z = (rng.normal(size=(n, 100)).astype(np.float32) / 10 for n in (300, 400))
+kernel, rows, others = Kernel("rbf", gamma=0.4), Rows.of(X), Rows.of(Z)
+values = kernel.block(rows, others)
+seconds = []
+for _ in range(30):
+    start = time.process_time()
+    kernel.block(rows, others)
+    seconds.append(time.process_time() - start)
+print(abs(values - rbf_kernel(X.astype(float), Z.astype(float), gamma=0.4)).max(), min(seconds))
+"""
+
+
+def test_processors_without_fused_multiplication():
+    """Multiplied and added there; a library call for each product is 40 times slower."""
+    usual, old = (
+        values(run(KERNEL_VALUES, **environment)[0])
+        for environment in ({}, {"NUMBA_CPU_NAME": "nehalem", "NUMBA_CPU_FEATURES": ""})
+    )
+    assert usual[0] < 1e-6
+    assert old[0] < 1e-6
+    assert old[1] < 6 * usual[1]
+
+
+def test_after_a_warmup_another_process_compiles_nothing(warm):
+    """With one of the quick classes: all of them take a minute."""
+    cache = str(warm[0])
+    command = [sys.executable, "-B", "-m", "onlinesvm", "warmup", "NORMAClassifier"]
+    environment = {
+        **os.environ, "PYTHONPATH": str(PACKAGE.parent), "NUMBA_CACHE_DIR": cache
+    }  # fmt: skip
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert re.search(r"^NORMAClassifier +[0-9.]+ s$", done.stdout, re.M)
+    (line,) = run(
+        "import numpy as np\nfrom scipy import sparse\nfrom onlinesvm import NORMAClassifier\n"
+        "X = np.random.default_rng(0).normal(size=(300, 7))\ny = X[:, 0] > 0\n"
+        "for rows in (X, sparse.csr_matrix(X), 1e4 * X):\n"
+        "    model = NORMAClassifier().fit(rows, y)\n    model.predict(rows[:1])\n"
+        "    model.partial_fit(rows[:1], y[:1])\n" + MISSES,
+        NUMBA_CACHE_DIR=cache,
+    )
+    used, missed = map(int, line.split())
+    assert used > 3
+    assert missed == 0
+
+
+def test_warmup_knows_every_class():
+    from onlinesvm.cli.warmup import USES
+
+    assert set(USES) == {name for name in onlinesvm.__all__ if name[0].isupper()}
+
+
+def test_warmup_says_which_classes_it_knows():
+    done = CliRunner().invoke(main, ["warmup", "NoSuchClassifier"], prog_name="onlinesvm")
+    assert done.exit_code == 2
+    assert "'NoSuchClassifier' is not one of LASVMClassifier" in done.output
+
+
+def test_the_module_is_the_command():
+    command = [sys.executable, "-m", "onlinesvm", "warmup", "--help"]
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("Usage: onlinesvm warmup")
+    assert "RUN onlinesvm warmup" in done.stdout

@@ -5,6 +5,7 @@ What a command needs is imported when it runs, so that ``--help`` and mistakes a
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="onlinesvm", message="%(prog)s %(version)s")
 def main() -> None:
     """Kernel support vector machines that learn one example at a time."""
+    # Commands say themselves that they compile.
+    logging.getLogger("onlinesvm").setLevel(logging.WARNING)
 
 
 @main.command("demo", epilog=EXAMPLE)
@@ -72,6 +75,30 @@ def demo_command(output: Path, seed: int, no_plots: bool) -> None:
         run(folder, seed)
     except OSError as error:
         raise click.ClickException(f"The demo could not go on: {error}.") from error
+
+
+DOCKER = """\b
+In a Dockerfile, after the installation and as the user who runs the container:
+  RUN onlinesvm warmup
+"""
+
+
+@main.command("warmup", epilog=DOCKER)
+@click.argument("classes", nargs=-1, metavar="[CLASS]...")
+def warmup_command(classes: tuple[str, ...]) -> None:
+    """Compile all loops in advance, so that the first use of a class does not wait for it.
+
+    Names of classes, such as LASVMClassifier, restrict it to these. The compiled loops are kept on
+    disk, next to the package, or in the folder that NUMBA_CACHE_DIR names; they are for this
+    processor, this version of the package and this version of Numba. Takes a minute or two.
+    """
+    from .warmup import USES, run
+
+    for name in classes:
+        if name not in USES:
+            known = ", ".join(USES)
+            raise click.BadParameter(f"{name!r} is not one of {known}.", param_hint="CLASS")
+    run(classes)
 
 
 def writable_folder(path: Path) -> Path:

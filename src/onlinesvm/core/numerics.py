@@ -12,6 +12,9 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba.core import event
+
+from .compiling import Announcer, is_private
 
 REAL = np.float32
 """Rows and kernel values."""
@@ -20,6 +23,8 @@ SUM = np.float64
 """Coefficients, gradients, bounds."""
 
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)
+
+event.register("numba:compile", Announcer())
 
 CURVATURE_FLOOR = 1e-12
 """Smallest K_ii + K_jj - 2 K_ij a direction search divides by (duplicates give zero)."""
@@ -33,16 +38,21 @@ REORDERED_MATH = {"nnan", "ninf", "nsz", "contract", "reassoc"}
 def jit(
     function: Callable[..., Any] | None = None, *, fastmath: set[str] | bool = False, **options: Any
 ) -> Callable[..., Any]:
-    """Compile a loop: cached on disk where a folder can be written, lock released."""
+    """Compile a loop: cached on disk in a folder that this user alone can write, lock released."""
 
     def compile_(target: Callable[..., Any]) -> Callable[..., Any]:
-        settings = {"nogil": True, "fastmath": fastmath, "error_model": "numpy", **options}
+        settings = {
+            "nogil": True, "fastmath": fastmath, "error_model": "numpy",
+            "no_cfunc_wrapper": True,  # a way in from C, which nobody uses
+            **options,
+        }  # fmt: skip
         if JIT_DISABLED:
             return target
         try:
-            return numba.njit(cache=True, **settings)(target)
+            compiled = numba.njit(cache=True, **settings)(target)
         except RuntimeError:  # no writable cache folder: compile in memory
             return numba.njit(**settings)(target)
+        return compiled if is_private(compiled.stats.cache_path) else numba.njit(**settings)(target)
 
     if function is not None:
         return compile_(function)
@@ -51,4 +61,4 @@ def jit(
 
 def inner(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
     """``jit`` for what only compiled code calls: no way in from Python, so quicker to compile."""
-    return jit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
+    return jit(function, no_cpython_wrapper=True, **options)

@@ -130,11 +130,12 @@ else:
     def _accumulate(builder, begin, end, start, terms):
         """The loop ``for p in range(begin, end): sums += terms(p)``, sums in registers.
 
-        ``terms(p)`` returns for each sum the two vectors whose product is added to it.
+        ``terms(p)`` returns for each sum the two vectors whose product is added to it. Fused
+        where the processor can: ``llvm.fma`` would be a library call per number elsewhere.
         """
         kind, word = start[0].type, begin.type
-        fma = get_or_insert_function(
-            builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fma.v{kind.count}f32"
+        multiply_add = get_or_insert_function(
+            builder.module, ir.FunctionType(kind, [kind] * 3), f"llvm.fmuladd.v{kind.count}f32"
         )
         entry = builder.block
         head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
@@ -147,7 +148,9 @@ else:
         builder.cbranch(builder.icmp_signed("<", position, end), body, done)
         builder.position_at_end(body)
         pairs = terms(position)
-        after = [builder.call(fma, [x, z, s]) for (x, z), s in zip(pairs, sums, strict=True)]
+        after = [
+            builder.call(multiply_add, [x, z, s]) for (x, z), s in zip(pairs, sums, strict=True)
+        ]
         position.add_incoming(builder.add(position, ir.Constant(word, 1)), body)
         for total, value in zip(sums, after, strict=True):
             total.add_incoming(value, body)

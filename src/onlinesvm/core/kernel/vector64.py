@@ -53,7 +53,7 @@ else:
         """The loop ``for p in range(begin, end): total += value * chunk``, ``term(p)`` both."""
         word = begin.type
         kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-        fma = get_or_insert_function(builder.module, kind, f"llvm.fma.v{WIDTH}f64")
+        multiply_add = get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f64")
         entry = builder.block
         head, body, done = (builder.append_basic_block(name) for name in ("head", "body", "done"))
         builder.branch(head)
@@ -66,7 +66,7 @@ else:
         value, row, panel = term(position)
         address = builder.gep(panel, [builder.mul(row, ir.Constant(word, WIDTH))])
         chunk = builder.load(builder.bitcast(address, _VECTOR.as_pointer()), align=8)
-        after = builder.call(fma, [_spread(builder, value), chunk, total])
+        after = builder.call(multiply_add, [_spread(builder, value), chunk, total])
         position.add_incoming(builder.add(position, ir.Constant(word, 1)), body)
         total.add_incoming(after, body)
         builder.branch(head)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel.cache import touch
-from ..numerics import inner, jit
+from ..numerics import inner
 from .steps import kept, release, shift_gradient
 from .support import NEED, TURN, VICTIM, N
 
@@ -92,7 +92,7 @@ def _join(s, i, a, c):
     a.bound[i] += a.bound[s]
 
 
-@jit
+@inner
 def shed(a, c, limit, slot_of):
     """Rows make way until ``limit`` are left. False: a kernel row is needed, call again."""
     while a.count[N] > limit:

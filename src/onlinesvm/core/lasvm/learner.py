@@ -178,7 +178,7 @@ class LASVM(Compact):
         a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
         joined = np.zeros(support.machines, bool)
         block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, *self.depth)
-        limit = self.budget or 0
+        limit = self.budget or None
         row = np.empty(n + len(fresh.rows), np.float32)
         if lasvm.online(block, a, self.cache, self.tau, limit, row):
             support.commit_rows(fresh.rows)
@@ -211,7 +211,7 @@ class LASVM(Compact):
         store.n = n
         if n < 0:
             store.n = int(support.a.count[STORED])
-            self._go_on(one.block, one.row, Rows.of(x[None, :]), self.budget or 0)
+            self._go_on(one.block, one.row, Rows.of(x[None, :]), self.budget or None)
         return True
 
     def _prepare_one(self) -> Any:
@@ -224,11 +224,11 @@ class LASVM(Compact):
         self.support.store.reserve(len(self.support.a.label))
         self._one = OneByOne(
             self.support, self.cache, self.seeds, self.kernel.params, self.tau,
-            self.budget or 0, *self.depth,
+            self.budget or None, *self.depth,
         )  # fmt: skip
         return self._one
 
-    def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows, limit: int) -> None:
+    def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows, limit: int | None) -> None:
         """Fetch the kernel rows that an interrupted pass asks for, until it is done."""
         support = self.support
         while True:

@@ -202,7 +202,8 @@ def _start(k, m, a):
 def online(fresh, a, c, tau, limit, row):
     """Online iterations over a block, from where the last call stopped; true when all is done.
 
-    With ``limit`` > 0, rows make way after every example until at most so many are left.
+    With a ``limit``, rows make way after every example until at most so many are left. None is
+    another type: what makes way is not compiled then.
     """
     machines = a.alpha.shape[0]
     while a.count[POSITION] < fresh.label.shape[0]:
@@ -241,7 +242,7 @@ def online(fresh, a, c, tau, limit, row):
                     break
             a.count[MACHINE] += 1
             a.count[PHASE] = PROCESS
-        if limit > 0 and not shed(a, c, limit, fresh.slot_of):
+        if limit is not None and not shed(a, c, limit, fresh.slot_of):
             return False
         a.count[POSITION] += 1
         a.count[PHASE] = INSERT

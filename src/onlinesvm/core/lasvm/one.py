@@ -96,7 +96,7 @@ class OneByOne:
 
     def __init__(
         self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: KernelParams,
-        tau: float, limit: int, delta_max: float, slack: float, most: int,
+        tau: float, limit: int | None, delta_max: float, slack: float, most: int,
     ):  # fmt: skip
         store, capacity = support.store, len(support.a.label)
         self.a, self.cache, self.dense = support.a, cache, store.dense

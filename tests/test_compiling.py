@@ -1,0 +1,133 @@
+"""What surrounds compilation: a line for those who wait, and where compiled code may be kept."""
+
+import logging
+import os
+from types import SimpleNamespace
+
+import pytest
+from test_startup import run
+
+from onlinesvm.core import compiling
+from onlinesvm.core.compiling import MESSAGE, Announcer, is_private
+
+unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="permission bits")
+
+WHERE = """
+from onlinesvm.core.kernel import tiles
+print(tiles.squared_norms.stats.cache_path)
+"""
+
+
+def compilation(module="onlinesvm.core.kernel.tiles"):
+    function = SimpleNamespace(__module__=module)
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    now = SimpleNamespace(seconds=0.0)
+    monkeypatch.setattr(compiling.time, "perf_counter", lambda: now.seconds)
+    return now
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    lines = []
+    screen = SimpleNamespace(isatty=lambda: True, write=lines.append, flush=lambda: None)
+    monkeypatch.setattr(compiling, "sys", SimpleNamespace(stderr=screen))
+    monkeypatch.setattr(compiling.logger, "propagate", False)  # pytest's own handler
+    return lines
+
+
+def compile_for(clock, seconds, announcer, module="onlinesvm.core.kernel.tiles"):
+    """A compilation with another in it, after ``seconds``."""
+    outer, inside = compilation(module), compilation("numba.np.arrayobj")
+    announcer.on_start(outer)
+    clock.seconds += seconds
+    announcer.on_start(inside)
+    announcer.on_end(inside)
+    announcer.on_end(outer)
+
+
+def test_one_line_on_a_terminal(clock, terminal):
+    announcer = Announcer()
+    for _ in range(5):
+        compile_for(clock, 0.7, announcer)
+    assert "".join(terminal) == MESSAGE + "\n"
+
+
+def test_no_line_for_less_than_a_second_or_for_other_packages(clock, terminal):
+    announcer = Announcer()
+    compile_for(clock, 0.9, announcer)
+    clock.seconds += 60
+    compile_for(clock, 5.0, announcer, "somebody.else")
+    assert terminal == []
+
+
+def test_a_log_record_where_logging_takes_it(clock, caplog):
+    with caplog.at_level(logging.INFO, "onlinesvm"):
+        compile_for(clock, 2.0, Announcer())
+    assert [(r.name, r.levelname, r.message) for r in caplog.records] == [
+        ("onlinesvm", "INFO", MESSAGE)
+    ]
+
+
+@pytest.mark.parametrize("way", ["level", "disable"])
+def test_the_log_level_silences_it(way, clock, terminal, monkeypatch):
+    if way == "level":
+        monkeypatch.setattr(compiling.logger, "level", logging.WARNING)
+    else:
+        monkeypatch.setattr(logging.root.manager, "disable", logging.INFO)
+    compiling.logger.manager._clear_cache()
+    compile_for(clock, 2.0, Announcer())
+    compiling.logger.manager._clear_cache()
+    assert terminal == []
+
+
+def test_nothing_is_written_where_there_is_no_terminal(tmp_path):
+    code = "import logging; from onlinesvm.core.compiling import announce; announce('x')"
+    assert run(code + "\nimport sys; sys.stderr = None; announce('x')") == []
+
+
+# -- where compiled code is kept ---------------------------------------------------------------
+
+
+@unix
+@pytest.mark.parametrize(
+    ("above", "folder", "private"),
+    [
+        (0o700, 0o700, True),
+        (0o755, 0o755, True),
+        (0o1777, 0o700, True),
+        (0o755, 0o777, False),
+        (0o755, 0o1777, False),
+        (0o777, 0o755, False),
+    ],
+)
+def test_folders_that_others_can_write(tmp_path, above, folder, private):
+    path = tmp_path / "above" / "cache"
+    path.mkdir(parents=True)
+    path.chmod(folder)
+    path.parent.chmod(above)
+    is_private.cache_clear()
+    assert is_private(str(path)) is private
+
+
+@unix
+def test_a_group_is_trusted_only_where_it_is_that_of_the_user_alone(tmp_path, monkeypatch):
+    tmp_path.chmod(0o770)
+    for trusted in (True, False):
+        monkeypatch.setattr(compiling, "_is_own_group", lambda number, answer=trusted: answer)
+        is_private.cache_clear()
+        assert is_private(str(tmp_path)) is trusted
+
+
+@unix
+@pytest.mark.parametrize("mode", [0o700, 0o777])
+def test_loops_are_not_kept_where_others_can_write(tmp_path, mode):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(mode)
+    (line,) = run(WHERE, NUMBA_CACHE_DIR=str(cache))
+    assert line.startswith(str(cache)) is (mode == 0o700)
+    assert line == "None" or mode == 0o700
