@@ -87,8 +87,8 @@ def test_a_new_process_compiles_nothing_again(warm):
 def test_cache_folders_that_cannot_be_written(warm, tmp_path):
     """Compiled in memory. Not by permissions, which do not hold for the superuser."""
     shutil.copytree(PACKAGE, tmp_path / "onlinesvm", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in ("core", "estimators", "."):
-        (tmp_path / "onlinesvm" / folder / "__pycache__").write_text("a file, not a folder")
+    for package in list((tmp_path / "onlinesvm").rglob("__init__.py")):
+        (package.parent / "__pycache__").write_text("a file, not a folder")
     nowhere = tmp_path / "file"
     nowhere.write_text("")
     found = run(
