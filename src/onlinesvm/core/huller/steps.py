@@ -219,7 +219,7 @@ def insert(q, h, c, b, tol, row):
     h.state[N] = k + 1
     h.state[INSERTED] += 1
     extend_rows(c, row, k)
-    keep_row(c, k, row, k + 1, -1)
+    keep_row(c, k, row, k + 1, np.int64(-1))
 
 
 @inner

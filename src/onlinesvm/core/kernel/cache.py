@@ -113,7 +113,7 @@ def extend_rows(c, values, n):
         if c.pages[r] == 0:
             continue
         if page >= c.pages[r]:
-            if not _make_room(c, n, 1, r, -1):
+            if not _make_room(c, n, np.int64(1), r, np.int64(-1)):
                 drop_row(c, r)
                 continue
             c.count[FREE] -= 1

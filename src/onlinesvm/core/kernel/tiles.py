@@ -185,7 +185,10 @@ def compress(rows):
 
 @inner
 def _aligned(rows):
-    """A zeroed (rows, 64) array that starts on a cache line, so that no load straddles two."""
+    """A zeroed (rows, 64) array that starts on a cache line, so that no load straddles two.
+
+    ``rows`` is an int64 in every call: Numba compiles a function anew for each constant it is given.
+    """
     flat = np.zeros(rows * LANES + 16, np.float32)
     offset = (-(flat.ctypes.data // 4)) % 16
     return flat[offset : offset + rows * LANES].reshape(rows, LANES)
@@ -225,8 +228,8 @@ def _dense_tile(X, first, last, panel, lanes, tile):
 def dense_product(X, X_low, x_sq, Z, Z_low, z_sq, coef, params, far, first, last, out):
     """out[i] += coef @ k(Z, x_i) for rows first <= i < last; coef is (machines, m)."""
     panel = _aligned(Z.shape[1])
-    tile = _aligned(TILE_ROWS)
-    squares = _aligned(1)[0]
+    tile = _aligned(np.int64(TILE_ROWS))
+    squares = _aligned(np.int64(1))[0]
     weights = np.empty((coef.shape[0], LANES))
     for j0 in range(0, Z.shape[0], LANES):
         j1 = min(j0 + LANES, Z.shape[0])
@@ -254,8 +257,8 @@ def dense_block(X, X_low, x_sq, Z, Z_low, z_sq, mirrored, params, far, column, f
     ``mirrored``: Z is X; values on and above the diagonal are computed, and copied below it.
     """
     panel = _aligned(Z.shape[1])
-    tile = _aligned(TILE_ROWS)
-    squares = _aligned(1)[0]
+    tile = _aligned(np.int64(TILE_ROWS))
+    squares = _aligned(np.int64(1))[0]
     for j0 in range(first // LANES * LANES if mirrored else 0, Z.shape[0], LANES):
         j1 = min(j0 + LANES, Z.shape[0])
         dense_panel(Z, j0, j1, panel)
@@ -360,8 +363,8 @@ def sparse_product(X, x_sq, Z, z_sq, n_features, coef, params, far, first, last,
     panel = _aligned(height)
     used = np.zeros(height + 1, np.int32)
     column_of = np.zeros(n_features, np.int32)
-    tile = _aligned(SPARSE_ROWS)
-    squares = _aligned(1)[0]
+    tile = _aligned(np.int64(SPARSE_ROWS))
+    squares = _aligned(np.int64(1))[0]
     weights = np.empty((coef.shape[0], LANES))
     cuts = _cuts(X, first, last, n_features)
     for j0 in range(0, Z.begin.shape[0], LANES):
@@ -390,8 +393,8 @@ def sparse_block(X, x_sq, Z, z_sq, n_features, mirrored, params, far, column, fi
     panel = _aligned(height)
     used = np.zeros(height + 1, np.int32)
     column_of = np.zeros(n_features, np.int32)
-    tile = _aligned(SPARSE_ROWS)
-    squares = _aligned(1)[0]
+    tile = _aligned(np.int64(SPARSE_ROWS))
+    squares = _aligned(np.int64(1))[0]
     cuts = _cuts(X, first, last, n_features)
     for j0 in range(first // LANES * LANES if mirrored else 0, Z.begin.shape[0], LANES):
         j1 = min(j0 + LANES, Z.begin.shape[0])

@@ -228,7 +228,9 @@ class LASVM(Compact):
         )  # fmt: skip
         return self._one
 
-    def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows, limit: int | None) -> None:
+    def _go_on(
+        self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows, limit: int | None
+    ) -> None:
         """Fetch the kernel rows that an interrupted pass asks for, until it is done."""
         support = self.support
         while True:

@@ -158,7 +158,7 @@ def insert(q, fresh, a, c, row):
     if fresh.slot_of.shape[0] > 0:
         fresh.slot_of[fresh.key[q]] = k
     extend_rows(c, row, n)
-    keep_row(c, k, row, n + 1, -1)
+    keep_row(c, k, row, n + 1, np.int64(-1))
     return False
 
 

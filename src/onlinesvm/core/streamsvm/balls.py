@@ -147,7 +147,7 @@ def _move(source, target, b, p):
 def merge_all(b, p, weight):
     """Look-ahead: the ball and all that waits outside it become one ball."""
     R = enclose(b.gram, b.slack, b.radius, b.state[N], weight)
-    _replace(0, R, b, p, weight)
+    _replace(np.int64(0), R, b, p, weight)
     b.state[N] = 1
 
 

@@ -96,7 +96,9 @@ def enclose(gram, slack, radius, n, weight):
         weight[i] = 0.0
     if n <= 2:
         weight[0] = 1.0
-        return radius[0] if n == 1 else enclose_pair(0, 1, gram, slack, radius, weight)
+        if n == 1:
+            return radius[0]
+        return enclose_pair(np.int64(0), np.int64(1), gram, slack, radius, weight)
     along, offset = np.zeros(n), np.zeros(n)
     largest = 0
     for i in range(1, n):
