@@ -23,6 +23,15 @@ def compilation(module="onlinesvm.core.kernel.tiles"):
     return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
 
 
+@pytest.fixture(autouse=True)
+def level():
+    """As at the start of a process: commands set the level, for the rest of it."""
+    before = compiling.logger.level
+    compiling.logger.setLevel(logging.NOTSET)
+    yield
+    compiling.logger.setLevel(before)
+
+
 @pytest.fixture
 def clock(monkeypatch):
     now = SimpleNamespace(seconds=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +26,7 @@ class View:
 
         self.settings = object.__new__(type(estimator))
         self.settings.__dict__.update(vars(estimator))
+        self.settings._kernel = replace(estimator._kernel)  # learning changes its own
         self.model = model_of(self.settings.__dict__.pop("_learner"))
         self.more: dict[str, Any] = estimator._more(estimator._learner)
         self.classes: np.ndarray = self.settings._book.classes.copy()
