@@ -21,7 +21,8 @@ LINES = 4
 FOOTNOTE = (
     "LASVM sees each example once, block by block; SVC has all of them at hand. Error so far: each "
     "block is predicted before it is learned. Time is that of learning alone. On the ten digits "
-    "LASVM learns one machine a class, SVC one for each pair of classes."
+    "LASVM learns one machine per class, SVC one for each pair of classes; a batch of 1,200 rows is "
+    "so small that SVC is faster there."
 )
 
 
