@@ -227,3 +227,19 @@ def test_a_stream_that_cannot_be_finished_says_so():
     model = LASVMClassifier(C=1e6, gamma=10.0, tol=1e-12).partial_fit(X, y)
     with pytest.warns(ConvergenceWarning, match="tol"):
         model.finish()
+
+
+@pytest.mark.timeout(60)
+def test_kernel_rows_that_are_not_kept_do_not_prolong_an_example():
+    """The number of REPROCESS is limited also where each of them must ask for a kernel row."""
+    rng = np.random.default_rng(0)
+    X = 1e6 * rng.normal(size=(60, 2))
+    y = rng.integers(0, 2, size=60)
+    small, large = (
+        LASVMClassifier(kernel="linear", cache_size=size).partial_fit(X[:20], y[:20])
+        for size in (1e-5, 200)
+    )
+    for x, label in zip(X[20:], y[20:]):
+        small.partial_fit(x[None], [label])
+        large.partial_fit(x[None], [label])
+    np.testing.assert_array_equal(small.decision_function(X), large.decision_function(X))

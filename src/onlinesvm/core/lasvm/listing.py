@@ -35,7 +35,7 @@ from ..kernel.cache import extend_rows, keep_row, trim_rows
 from ..numerics import inner, jit
 from .budget import shed
 from .steps import direction_search, kept, release
-from .support import MACHINE, PHASE, POSITION, SLOT, STORED, N, extremes, lower, sign, upper
+from .support import MACHINE, PHASE, POSITION, ROUND, SLOT, STORED, N, extremes, lower, sign, upper
 
 SEEDS = 5
 """Examples of a class that are kept while no other class has been seen."""
@@ -234,12 +234,14 @@ def online(fresh, a, c, tau, limit, row):
                         if not _wanted(k, a):
                             release(k, a, c, fresh.slot_of)
                 a.count[PHASE] = REPROCESS
-            for _ in range(fresh.most):
+            while a.count[ROUND] < fresh.most:
                 made = reprocess(m, a, c, tau, fresh.slack, fresh.slot_of)
                 if made < 0:
                     return False
+                a.count[ROUND] += 1
                 if made == 0 or a.delta[m] < fresh.delta_max:
                     break
+            a.count[ROUND] = 0
             a.count[MACHINE] += 1
             a.count[PHASE] = PROCESS
         if limit is not None and not shed(a, c, limit, fresh.slot_of):

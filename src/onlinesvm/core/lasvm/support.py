@@ -23,7 +23,7 @@ from ..numerics import inner
 from ..state.compact import Compact
 
 # Places in SupportArrays.count
-N, STORED, POSITION, PHASE, MACHINE, SLOT, NEED, TURN, VICTIM = range(9)
+N, STORED, POSITION, PHASE, MACHINE, SLOT, NEED, TURN, VICTIM, ROUND = range(10)
 
 
 class SupportArrays(NamedTuple):
@@ -111,7 +111,7 @@ class Support(Compact):
             positive=np.array(positive, np.int64),
             bias=np.full(machines, -1.0),
             delta=np.full(machines, np.inf),
-            count=np.array([0] * VICTIM + [-1], np.int64),
+            count=np.array([0] * VICTIM + [-1, 0], np.int64),
         )
 
     def _in_use(self) -> dict[str, Any]:
