@@ -5,15 +5,13 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from processes import PACKAGE, run
 
 import onlinesvm
 from onlinesvm.cli import main
-
-PACKAGE = Path(onlinesvm.__file__).resolve().parent
 
 LEARN = """
 import numpy as np
@@ -36,18 +34,6 @@ found = {id(v): v for m in list(sys.modules.values()) if m.__name__.startswith("
 used = [d for d in found.values() if d.signatures]
 print(len(used), sum(sum(d.stats.cache_misses.values()) for d in used))
 """
-
-
-def run(code, **environment):
-    """What a new interpreter prints."""
-    place = environment.pop("PYTHONPATH", str(PACKAGE.parent))
-    result = subprocess.run(
-        [sys.executable, "-B", "-c", code],
-        env={**os.environ, "PYTHONPATH": place, **environment},
-        capture_output=True, text=True, check=False, timeout=280,
-    )  # fmt: skip
-    assert result.returncode == 0, result.stderr
-    return result.stdout.strip().splitlines()
 
 
 def values(line):

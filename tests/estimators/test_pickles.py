@@ -5,12 +5,11 @@ import pickle
 import joblib
 import numpy as np
 import pytest
+from classifiers import CSR, DENSE, every_own, make
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.svm import SVC
-from test_gate import CSR, DENSE, every_own
-from test_stream_promises import make
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.state.compact import Packed, compact, restore

@@ -5,22 +5,15 @@ import sys
 
 import numpy as np
 import pytest
+from classifiers import CSR, DENSE, Y, every_own, make, one_by_one
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
-from test_stream_promises import ONLINE, make, one_by_one
 
 from onlinesvm import ActiveLearner, LASVMClassifier
 from onlinesvm.core.kernel.csr import canonical_csr, check_structure
 from onlinesvm.core.numerics import JIT_DISABLED
-from onlinesvm.estimators.base import OnlineKernelClassifier
 
-OWN = [kind for kind in ONLINE if issubclass(kind, OnlineKernelClassifier)]
-every_own = pytest.mark.parametrize("kind", OWN, ids=lambda kind: kind.__name__)
-
-RNG = np.random.default_rng(0)
-DENSE = RNG.normal(size=(90, 40)) * (RNG.random((90, 40)) < 0.4)
-Y = (DENSE[:, 0] + DENSE[:, 1] > 0).astype(int)
-CSR = sparse.csr_matrix(DENSE)
+RNG = np.random.default_rng(1)
 
 
 # -- the same numbers in another layout -----------------------------------------------------------

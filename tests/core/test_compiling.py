@@ -5,7 +5,7 @@ import os
 from types import SimpleNamespace
 
 import pytest
-from test_startup import run
+from processes import run
 
 from onlinesvm.core import compiling
 from onlinesvm.core.compiling import MESSAGE, Announcer, is_private

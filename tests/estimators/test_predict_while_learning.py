@@ -4,17 +4,13 @@ import threading
 
 import numpy as np
 import pytest
+from classifiers import every_own, make, one_by_one
 from scipy import sparse
 from sklearn.datasets import make_blobs
-from test_stream_promises import ONLINE, make, one_by_one
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.state.published import Published
-from onlinesvm.estimators.base import OnlineKernelClassifier
 
-every_own = pytest.mark.parametrize(
-    "kind", [k for k in ONLINE if issubclass(k, OnlineKernelClassifier)], ids=lambda k: k.__name__
-)
 forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
 
 

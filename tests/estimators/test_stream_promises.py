@@ -1,7 +1,6 @@
 """Promises of a stream learner, kept by every public online classifier."""
 
 import copy
-import inspect
 import pickle
 import signal
 import subprocess
@@ -12,6 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from classifiers import (
+    FIRST,
+    ONLINE,
+    every_online,
+    finish,
+    learns_singly,
+    make,
+    one_by_one,
+    parameters,
+)
 from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.base import clone
@@ -23,43 +32,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onlinesvm
-from onlinesvm.estimators.base import OnlineKernelClassifier
-
-ONLINE = [
-    public
-    for name in onlinesvm.__all__
-    if inspect.isclass(public := getattr(onlinesvm, name))
-    and issubclass(public, OnlineKernelClassifier | onlinesvm.SimpleSVMClassifier)
-]
-
-every_online = pytest.mark.parametrize("kind", ONLINE, ids=lambda kind: kind.__name__)
-
-FIRST = 30  # examples of a first block, which settles what stays
-
-
-def parameters(kind):
-    return inspect.signature(kind).parameters
-
-
-def make(kind, **settings):
-    """The classifier with a seed and a fixed kernel, and those of ``settings`` that it has."""
-    settings = {"random_state": 0, "gamma": 0.3, **settings}
-    return kind(**{name: value for name, value in settings.items() if name in parameters(kind)})
-
-
-def learns_singly(kind):
-    """Whether one example at a time is how it learns, or can be made to be."""
-    allowed = kind._parameter_constraints.get("block_size", [])
-    return "block_size" not in parameters(kind) or any(1 in values for values in allowed)
-
-
-def one_by_one(kind, **settings):
-    return make(kind, **({"block_size": 1} if learns_singly(kind) else {}), **settings)
-
-
-def finish(model):
-    """The finishing step, of those that have one."""
-    return model.finish() if hasattr(model, "finish") else model
 
 
 def default_ctrl_c():
