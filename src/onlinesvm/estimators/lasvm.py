@@ -1,4 +1,4 @@
-"""LASVM for scikit-learn: see ``LASVMClassifier``. The algorithm is in ``core/lasvm*.py``."""
+"""LASVM for scikit-learn: see ``LASVMClassifier``. The algorithm is in ``core/lasvm``."""
 
 from __future__ import annotations
 
@@ -329,33 +329,32 @@ class LASVMClassifier(OnlineKernelClassifier):
     def _run(
         self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
     ) -> Iterator[Any]:
-        """Section 3.2: epochs of online iterations, then the finishing step."""
+        """The stages of the fit (``core.lasvm.fitting``), told to callbacks."""
+        from ..core.lasvm.fitting import Fit
+
         self._check_together()
-        converge = self.epochs == "converge"
-        held = np.empty(0, np.int64)
-        if self.early_stopping == "score":
-            held = hold_out(data.label, self.validation_fraction, rng)
-        enough = EarlyStopping(self.early_stopping, self.n_iter_no_change, data, held)
-        slacks = np.full((learner.support.machines, len(data.rows)), np.inf)  # not judged yet
+        fit = Fit(learner, data, rng, self._plan(data, rng))
         self.n_iter_ = 0
-        for epoch in range(1 if converge else int(self.epochs)):
-            steps, count = self._epoch(learner, data, rng, slacks, enough)
-            yield from progress.epoch(f"epoch {epoch + 1}", steps, count)
+        for name, steps, count in fit.stages():
+            for step in steps if name is None else progress.epoch(name, steps, count):
+                self.n_iter_ = fit.n_iter
+                yield step
             if progress.stopped:
                 return
-            if enough.stopped or self._left() < 1:
-                slacks[np.isposinf(slacks)] = -np.inf  # not asked for: never to be learned
-                break
-        slacks[:, held] = -np.inf
-        if self.selection == "random":
-            learner.second_look(data, slacks)
-            yield
-        done = learner.finish()
-        yield
-        if converge:
-            yield from progress.epoch("converge", learner.converge(data, slacks), None)
-            done = learner.converged
-        self._tell_of_finish(done)
+        self._tell_of_finish(fit.reached)
+
+    def _plan(self, data: Any, rng: np.random.RandomState) -> Any:
+        """What the parameters say about epochs and when they end."""
+        from ..core.lasvm.fitting import Plan
+
+        converge, rule = self.epochs == "converge", self.early_stopping
+        held, enough = np.empty(0, np.int64), None
+        if rule == "score":
+            held = hold_out(data.label, self.validation_fraction, rng)
+        if rule is not None:
+            enough = EarlyStopping(rule, self.n_iter_no_change, data, held)
+        epochs, most = 1 if converge else int(self.epochs), self.max_examples or np.inf
+        return Plan(epochs, converge, self.shuffle, most, held, enough)
 
     def _tell_of_finish(self, done: bool) -> None:
         if not done:
@@ -376,54 +375,6 @@ class LASVMClassifier(OnlineKernelClassifier):
                     "epochs='converge' goes on to the exact SVM; it cannot be combined with "
                     f"{name}={getattr(self, name)!r}."
                 )
-
-    def _left(self) -> float:
-        return (self.max_examples or np.inf) - self.n_iter_
-
-    def _epoch(
-        self,
-        learner: Any,
-        data: Any,
-        rng: np.random.RandomState,
-        slacks: np.ndarray,
-        enough: EarlyStopping,
-    ) -> tuple[Iterator[Any], int | None]:
-        """One pass over what may be learned, and in how many steps, if that is known."""
-        if self.selection != "random":
-            return self._chosen(learner, data, rng, enough), None
-        n = len(data.rows)
-        order = rng.permutation(n) if self.shuffle else np.arange(n)
-        if len(enough.held):
-            order = order[~np.isin(order, enough.held)]
-        order = order[: int(min(self._left(), n))]
-        steps = self._in_order(learner, data, order, slacks, enough)
-        return steps, learner.n_steps(len(order)) if self.early_stopping is None else None
-
-    def _in_order(
-        self, learner: Any, data: Any, order: np.ndarray, slacks: np.ndarray, enough: EarlyStopping
-    ) -> Iterator[Any]:
-        """Examples as they come (section 3.2)."""
-        before = self.n_iter_
-        for done in learner.epoch(data, order, slacks):
-            self.n_iter_ = before + done
-            yield done
-            if enough(learner, self.n_iter_, order[done:]):
-                return
-
-    def _chosen(
-        self, learner: Any, data: Any, rng: np.random.RandomState, enough: EarlyStopping
-    ) -> Iterator[Any]:
-        """Examples as the criterion wants them (section 4.3)."""
-        from ..core.lasvm.selection import Urn
-
-        weight = data.bound.copy()
-        weight[enough.held] = 0.0
-        urn = Urn(weight, self._left())
-        for chosen in learner.choose(data, rng, urn):
-            self.n_iter_ += len(chosen)
-            yield len(chosen)
-            if enough(learner, self.n_iter_, np.flatnonzero(urn.weight)):
-                return
 
     # -- fitted attributes ----------------------------------------------------------------
 
