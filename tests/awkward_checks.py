@@ -320,7 +320,7 @@ class History:
         expect(
             (rounding <= SINGLE * abs(own)).all(), "k(x, x) is not the diagonal: by", rounding.max()
         )
-        true = support.signs() - alpha @ K
+        true = support.linear() - alpha @ K
         moved = 4.0 * support.a.bound[:n]  # alpha went up and down on its way
         limit = 1e-9 * (1.0 + abs(alpha) @ abs(K)) + moved * rounding
         if not learner.kernel.is_compiled:  # its last digits depend on the shape of the call

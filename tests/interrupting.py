@@ -70,7 +70,7 @@ def check_support(support):
     if not support.n:
         return
     found, member = support.a.grad[:, : support.n], support.a.member[:, : support.n]
-    anew = support.signs() - alpha @ rbf_kernel(rows, gamma=GAMMA)
+    anew = support.linear() - alpha @ rbf_kernel(rows, gamma=GAMMA)
     np.testing.assert_allclose(found[member], anew[member], atol=1e-4 * scale)
 
 

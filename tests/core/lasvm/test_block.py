@@ -12,6 +12,9 @@ from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm import block as lasvm_block
 from onlinesvm.core.lasvm.learner import LASVM
+from onlinesvm.core.lasvm.tasks import Classification
+
+DEPTHS = Classification.depths
 
 
 def noisy(n, classes=2, seed=0, d=4):
@@ -53,7 +56,7 @@ class Run:
 
     def slack(self):
         """y (g - b) of every example of the data set, for every machine."""
-        y = self.support.signs(self.label)
+        y = self.support.linear(self.label)
         gradient = y - self.coefficients() @ self.K
         return y * (gradient - self.support.a.bias[:, None])
 
@@ -68,7 +71,7 @@ class Run:
         assert (alpha >= low).all()
         assert (alpha <= high).all()
         assert np.abs(alpha.sum(axis=1)).max() < 1e-10 * self.C * n
-        gradient = support.signs() - (self.coefficients() @ self.K)[:, keys]
+        gradient = support.linear() - (self.coefficients() @ self.K)[:, keys]
         # Gradients are float64 sums of float32 values; the tiles round K(s, s) in their own way.
         error = np.abs(gradient - support.a.grad[:, :n])[member].max()
         assert error < 1e-6 * self.C
@@ -86,7 +89,7 @@ def test_after_every_block(classes, block_size):
         order = np.random.default_rng(epoch).permutation(len(run.label))
         for _ in run.learner.epoch(run.data, order, run.slacks):
             run.check()
-            alpha, y = run.coefficients(), run.support.signs(run.label)
+            alpha, y = run.coefficients(), run.support.linear(run.label)
             dual = (alpha * y).sum() - 0.5 * np.einsum("mi,ij,mj->", alpha, run.K, alpha)
             assert dual >= dual_before - 1e-6 * run.C
             dual_before = dual
@@ -107,9 +110,9 @@ def test_evicted_examples_lie_beyond_the_margin(classes):
         slot = run.support.slots(part.key)
         lasvm_block.learn_block(run.support, run.kernel, part, slot)
         before, slack, alpha = run.members(), run.slack(), run.coefficients()
-        gone, _ = lasvm_block.evict(run.support, lasvm_block.SLACK)
+        gone, _ = lasvm_block.evict(run.support, DEPTHS.slack)
         leaves = before & ~run.members()
-        assert (leaves == (before & (alpha == 0) & (slack < -lasvm_block.SLACK))).all()
+        assert (leaves == (before & (alpha == 0) & (slack < -DEPTHS.slack))).all()
         assert set(gone.tolist()) == set(np.flatnonzero(leaves.any(axis=0)).tolist())
         evicted += leaves.sum()
         run.check()
@@ -127,8 +130,8 @@ def test_parked_examples_have_a_true_slack_and_get_a_second_look():
     assert (run.slacks[0, outside] <= 0).all()
     run.learner.second_look(run.data, run.slacks)
     slack = run.slack()[0]
-    parked_near = outside[run.slacks[0, outside] > -lasvm_block.NEAR]
-    inside = parked_near[slack[parked_near] > lasvm_block.REENTER]
+    parked_near = outside[run.slacks[0, outside] > -DEPTHS.near]
+    inside = parked_near[slack[parked_near] > DEPTHS.reenter]
     assert np.isin(inside, run.support.a.key[: run.support.n]).all()
 
 
@@ -205,7 +208,7 @@ def test_a_stream_mixes_blocks_and_single_examples():
         support = model._learner.support
         rows = support.rows()
         K = model._kernel.block(rows, rows).astype(np.float64)
-        gradient = support.signs() - support.alpha() @ K
+        gradient = support.linear() - support.alpha() @ K
         member = support.a.member[:, : support.n]
         error = np.abs(gradient - support.a.grad[:, : support.n])[member].max()
         assert error < 1e-5

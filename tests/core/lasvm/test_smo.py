@@ -35,7 +35,7 @@ def solve(K, y, bound, tol=1e-4, steps=100_000, alpha=None):
     alpha = np.zeros(n) if alpha is None else alpha
     gradient = y - padded[:, :n].astype(np.float64) @ alpha
     low, high = np.minimum(0, y * bound), np.maximum(0, y * bound)
-    made, gap = smo.solve(padded, diagonal, alpha, gradient, low, high, tol, steps)
+    made, gap = smo.solve(padded, diagonal, alpha, gradient, low, high, 0.0, tol, steps)
     return alpha, made, gap
 
 
@@ -125,7 +125,7 @@ def support_of(X, y, bound, kernel, member=None):
     support = Support(rows, [1])
     member = np.ones((1, n), bool) if member is None else member[None]
     fresh = Examples(rows, label, np.asarray(bound, float), kernel.diagonal(rows), np.arange(n))
-    support.append(fresh, support.signs(label), member)
+    support.append(fresh, support.linear(label), member)
     return support
 
 

@@ -2,21 +2,25 @@
 
 For a block B of fresh examples against the support set S, for each machine:
 
-    g_B  = y_B - K(B, S) alpha                 one fused product for all machines
-    V    = { i in B : y_i (g_i - b) > 0 }      the examples inside the margin join
+    g_B  = p_B - K(B, S) alpha                 one fused product for all machines
+    V    = { i in B : slack_i > 0 }            the examples that violate join
     W    = V and the members that violate most
-    solve on W until delta <= DEPTH            second-order SMO in cache
+    solve on W until delta <= depth            second-order SMO in cache
     g   <- g - K(., W) (change of alpha_W)     one fused product over the members
-    members at zero that lie beyond the margin by more than SLACK leave
+    members at zero that lie beyond the margin by more than ``slack`` leave
 
-Symbols: *slack* is y (g - b) = 1 - y f(x), positive inside the margin. Of every example and
-machine that did not join or has left, the slack is remembered (``slacks``); those that were near
-are looked at again before the end, by the machines to which they were near.
+Symbols: p, *slack* and *depths* (``tasks``); in classification p is y and the slack
+y (g - b) = 1 - y f(x), positive inside the margin. Of every example and machine that did not join
+or has left, the slack is remembered (``slacks``); those that were near are looked at again before
+the end, by the machines to which they were near.
 
 Notes
 -----
 The listing's one REPROCESS for each PROCESS becomes a bounded optimisation of W; leaving with
 slack keeps what section 3.5 calls potential support vectors. See ``docs/architecture.md``.
+
+The coefficients of a one-class machine sum to nu times the weights seen: a block brings its share
+(``mass``), which goes to its examples that violate most before W is optimised.
 """
 
 from __future__ import annotations
@@ -36,9 +40,6 @@ from .working_set import (
     subtract_rows,
 )
 
-DEPTH = 0.5
-"""Gap to which a working set is optimised."""
-
 STEPS = 20
 """At most so many pair steps for each row of a working set."""
 
@@ -47,35 +48,18 @@ OLD_MEMBERS = 1024
 
 FEWEST_OLD_MEMBERS = 256
 
-SLACK = 0.1
-"""In ``fit``, members at zero leave when they lie this far beyond the margin: they get a second
-look."""
-
-STREAM_SLACK = 1.0
-"""The same on a stream, where what has left is lost."""
-
-STREAM_DELTA, STREAM_GOAL = 2.0, 1.0
-"""On a stream, a machine whose delta exceeds the first is optimised until it is the second: with a
-large C, steps on the newest examples alone leave delta so large that the bias means nothing."""
+FEW_OLD_MEMBERS = 64
+"""The same where examples come one by one, or few at a time."""
 
 ALONE = 2048
 """Rows kept while all examples seen are of one class."""
-
-ROUGH = 0.1
-"""Gap to which the machines are optimised before the second look."""
-
-NEAR = 1.0
-"""Examples that were no farther than this beyond the margin get a second look."""
-
-REENTER = 0.02
-"""Slack from which they join then."""
 
 LOOKS = 10
 """Maximum number of looks, where the first examples misled."""
 
 SAMPLE, MISLED = 256, 0.05
-"""They did if more than this share is misclassified: of a sample of those turned away far from the
-margin, or, as a share of S, of those that the second look admits."""
+"""They did if the model is wrong about more than this share: of a sample of those turned away far
+from the margin, or, as a share of S, of those that the second look admits."""
 
 
 def judge(
@@ -86,15 +70,23 @@ def judge(
     All machines share one product over the union of their support vectors.
     """
     machines = slice(None) if m is None else slice(m, m + 1)
-    y = support.signs(examples.label)[machines]
-    grad = y - kernel.product(examples.rows, *support.expansion(machines)).T
-    return grad, y * (grad - support.a.bias[machines, None])
+    linear = support.linear(examples.label)[machines]
+    grad = linear - kernel.product(examples.rows, *support.expansion(machines)).T
+    return grad, support.task.slack(linear, grad - support.a.bias[machines, None])
 
 
-def learn_block(support: Support, kernel: Kernel, fresh: Examples, slot: np.ndarray) -> np.ndarray:
+def learn_block(
+    support: Support,
+    kernel: Kernel,
+    fresh: Examples,
+    slot: np.ndarray,
+    mass: float = 0.0,
+    company: int = OLD_MEMBERS,
+) -> np.ndarray:
     """One block step; ``slot`` is -1 for examples not in S.
 
-    Returns the slacks (machines, n), -inf where an example joined.
+    ``company`` is the number of old members in the working set. Returns the slacks (machines, n),
+    -inf where an example joined.
     """
     started = support.started()
     known = np.flatnonzero(slot >= 0)
@@ -104,18 +96,43 @@ def learn_block(support: Support, kernel: Kernel, fresh: Examples, slot: np.ndar
         slack[:, known] = np.where(member, -np.inf, slack[:, known])
         joins = slack > 0
     else:
-        grad, slack = support.signs(fresh.label), np.zeros((support.machines, len(fresh.rows)))
+        grad, slack = support.linear(fresh.label), np.zeros((support.machines, len(fresh.rows)))
         joins = np.zeros(slack.shape, bool)
     ready = _start(support, fresh, started)
     joins[ready] = True
     if not (started | ready).any():  # one class so far: some rows to start from later
         joins[:, : max(0, ALONE - support.n)] = True
+    share = _shared_out(mass, slack[0], np.where(slot < 0, fresh.bound, 0.0))
+    joins[0] |= share > 0.0
     joins[:, known] &= ~support.a.member[:, slot[known]]
     join(support, fresh, slot, joins, grad)
     if joins.any() and (started | ready).any():
-        _absorb(support, kernel)
+        if not support.task.both_signs:
+            _load(support, kernel, share[(slot < 0) & joins.any(axis=0)])
+            support.measure()  # the centre of the gradients
+        _absorb(support, kernel, company)
         support.measure()
     return np.where(joins, -np.inf, slack)
+
+
+def _shared_out(mass: float, slack: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Coefficients that sum to ``mass``: those of largest slack are at their bound."""
+    share = np.zeros(len(slack))
+    if mass > 0.0:
+        order = np.argsort(-slack, kind="stable")
+        before = np.cumsum(bound[order]) - bound[order]
+        share[order] = np.clip(mass - before, 0.0, bound[order])
+    return share
+
+
+def _load(support: Support, kernel: Kernel, share: np.ndarray) -> None:
+    """The rows added last, of the first machine, start with these coefficients."""
+    n = support.n
+    used = np.flatnonzero(share) + n - len(share)
+    if len(used):
+        rows, coef = support.rows(), share[share > 0.0]
+        support.a.alpha[0, used] = coef
+        support.a.grad[0, :n] -= kernel.product(rows, rows.take(used), coef[None])[:, 0]
 
 
 def _start(support: Support, fresh: Examples, started: np.ndarray) -> np.ndarray:
@@ -124,7 +141,9 @@ def _start(support: Support, fresh: Examples, started: np.ndarray) -> np.ndarray
     They take all rows of S as members. The bias of one that has seen one sign only is that sign;
     it keeps no rows of its own where other machines do.
     """
-    own, new = support.signs(), support.signs(fresh.label)
+    if not support.task.both_signs:
+        return ~started
+    own, new = support.linear(), support.linear(fresh.label)
     signs = np.concatenate([own, new], axis=1)
     both = (signs > 0).any(axis=1) & (signs < 0).any(axis=1)
     ready, waiting = both & ~started, ~both & ~started
@@ -153,7 +172,7 @@ def join(
         support.append(part, grad[:, new], joins[:, new])
 
 
-def _working_set(support: Support, m: int) -> np.ndarray:
+def _working_set(support: Support, m: int, company: int) -> np.ndarray:
     """Machine m's newest members, and those of the others that violate most."""
     members = np.flatnonzero(support.a.member[m, : support.n])
     newest = support.a.fresh[m, members]
@@ -161,16 +180,16 @@ def _working_set(support: Support, m: int) -> np.ndarray:
         return np.empty(0, np.int64)
     old = members[~newest]
     up, down = problem_of(support, m, old).sides()
-    company = max(FEWEST_OLD_MEMBERS, OLD_MEMBERS // support.machines)
+    company = max(min(company, FEWEST_OLD_MEMBERS), company // support.machines)
     return np.sort(np.concatenate([old[most_violating(up, down, company)], members[newest]]))
 
 
-def _absorb(support: Support, kernel: Kernel) -> None:
+def _absorb(support: Support, kernel: Kernel, company: int) -> None:
     """Optimise every machine on its working set, several machines at a time.
 
     Where the sets overlap so much that it pays, kernel values are computed once for all.
     """
-    sets = [_working_set(support, m) for m in range(support.machines)]
+    sets = [_working_set(support, m, company) for m in range(support.machines)]
     union = np.unique(np.concatenate(sets))
     rows = support.rows()
     shared = None
@@ -199,7 +218,7 @@ def _absorb(support: Support, kernel: Kernel) -> None:
 def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np.ndarray) -> None:
     """Machine m on the slots W with K = K(W, W); then the gradients of all its members."""
     part = problem_of(support, m, W)
-    change = solve_set(K, part, DEPTH, STEPS * len(W))
+    change = solve_set(K, part, support.task.depths.depth * part.unit, STEPS * len(W))
     support.a.alpha[m, W] = np.clip(part.alpha + change, part.lo, part.hi)
     moved = np.flatnonzero(change)
     if not len(moved):
@@ -216,14 +235,15 @@ def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np
 
 
 def evict(support: Support, beyond: float) -> tuple[np.ndarray, np.ndarray]:
-    """Members at zero that lie farther than ``beyond`` the margin leave.
+    """Members at zero that lie farther than ``beyond``, in units of the machine, leave.
 
     Returns the keys of those that left a machine, and the slacks (machines, keys) there.
     """
     n = support.n
     alpha, member = support.alpha(), support.a.member[:, :n]
-    slack = support.signs() * (support.a.grad[:, :n] - support.a.bias[:, None])
-    leaves = member & (alpha == 0.0) & (slack < -beyond)
+    residual = support.a.grad[:, :n] - support.a.bias[:, None]
+    slack = support.task.slack(support.linear(), residual)
+    leaves = member & (alpha == 0.0) & (slack < -beyond * support.unit[:, None])
     gone = np.flatnonzero(leaves.any(axis=0))
     keys = support.a.key[gone]
     slacks = np.where(leaves[:, gone], slack[:, gone], -np.inf)

@@ -74,10 +74,10 @@ def refresh(learner: LASVM) -> None:
     used = np.flatnonzero(alpha.any(axis=0))
     place = np.full(n, -1)
     place[used] = np.arange(len(used))
-    vectors, signs = rows.take(used), support.signs()
+    vectors, linear = rows.take(used), support.linear()
     for first in range(0, n, CHUNK_ROWS):
         part = np.arange(first, min(first + CHUNK_ROWS, n))
         K = learner.kernel.block(rows.take(part), vectors)
         own = np.flatnonzero(place[part] >= 0)
         K[own, place[part[own]]] = a.diagonal[part[own]]
-        a.grad[:, part] = signs[:, part] - alpha[:, used] @ K.T.astype(np.float64)
+        a.grad[:, part] = linear[:, part] - alpha[:, used] @ K.T.astype(np.float64)

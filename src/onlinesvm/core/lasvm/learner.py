@@ -4,8 +4,9 @@
 optimises what was collected (lasvm-2005, section 3.2, step 3), ``converge`` goes on until no
 example of the data set violates the optimality conditions by more than tau: the exact SVM.
 
-With ``block_size == 1`` the listing is followed to the letter (``core/lasvm.py``), else blocks of
-examples are learned at once (``core/lasvm_block.py``).
+With ``block_size == 1`` the listing is followed to the letter (``listing.py``), else blocks of
+examples are learned at once (``block.py``), which is the only way for tasks other than
+classification (``tasks.py``).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from . import block as lasvm_block
 from . import finishing, second_look, working_set
 from . import listing as lasvm
 from .support import NEED, PHASE, POSITION, STORED, Support
+from .tasks import Depths, OneClass, Task
 
 FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
@@ -64,12 +66,14 @@ class LASVM(Compact):
         block_size: int = 2048,
         budget: int | None = None,
         delta_max: float = np.inf,
+        task: Task | None = None,
     ):
         self.kernel, self.tau, self.cache_size = kernel, tau, cache_size
         self.block_size, self.budget, self.delta_max = block_size, budget, delta_max
         self.n_labels = n_labels
         self.seeds = np.full(n_labels, lasvm.SEEDS)
-        self.support = Support(like, [1] if n_labels <= 2 else list(range(n_labels)))
+        machines = [1] if task is None and n_labels <= 2 else list(range(n_labels))
+        self.support = Support(like, machines, task=task)
         self.cache: KernelCache | None = None
         self.converged = False
         self._shallow = 0  # examples learned one by one since the last optimisation in depth
@@ -86,8 +90,13 @@ class LASVM(Compact):
         if self.singly:
             return self.delta_max, 0.0, lasvm.MOST_REPROCESS
         if self.delta_max < np.inf:
-            return self.delta_max, lasvm_block.STREAM_SLACK, lasvm.MOST_REPROCESS
-        return lasvm_block.STREAM_DELTA, lasvm_block.STREAM_SLACK, STREAM_REPROCESS
+            return self.delta_max, self.depths.stream_slack, lasvm.MOST_REPROCESS
+        return self.depths.stream_delta, self.depths.stream_slack, STREAM_REPROCESS
+
+    @property
+    def depths(self) -> Depths:
+        """How far machines are optimised, for the task."""
+        return self.support.task.depths
 
     def _lasting(self) -> dict[str, Any]:
         return self.__dict__ | {"cache": None, "_one": None}  # kernel values are computed again
@@ -108,14 +117,18 @@ class LASVM(Compact):
 
     def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order."""
-        if self.singly or len(fresh.rows) < FEW:
+        few = len(fresh.rows) < FEW
+        if self.singly or (few and self.support.task.both_signs):
             self.learn_singly(fresh, _NO_SLOTS)
             self._deepen(len(fresh.rows))
             return
+        self.support.task.observe(fresh.label, self.support)
         for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
             if number:
                 checkpoint()
-            self._learn_block(part, lasvm_block.STREAM_SLACK)
+            self._learn_block(part, self.depths.stream_slack, deepen=not few)
+        if few:
+            self._deepen(len(fresh.rows))
 
     def _deepen(self, count: int) -> None:
         """After ``count`` more single examples of a stream: optimise in depth, now and then."""
@@ -124,16 +137,15 @@ class LASVM(Compact):
             return
         self._shallow = 0
         if self._reduce_stream_delta():
-            lasvm_block.evict(self.support, lasvm_block.STREAM_SLACK)
+            lasvm_block.evict(self.support, self.depths.stream_slack)
 
     def _reduce_stream_delta(self) -> bool:
         """Optimise a stream's model whose delta is large. Returns whether it was."""
-        large = bool(
-            (self.support.started() & (self.support.a.delta > lasvm_block.STREAM_DELTA)).any()
-        )
-        if large:
-            self.finish(lasvm_block.STREAM_GOAL)
-        return large
+        support = self.support
+        large = support.started() & (support.a.delta > self.depths.stream_delta * support.unit)
+        if large.any():
+            self.finish(self.depths.stream_goal)
+        return bool(large.any())
 
     def _parts(self, fresh: Examples, order: np.ndarray) -> Iterator[Examples]:
         for first in range(0, len(order), self.block_size):
@@ -141,14 +153,20 @@ class LASVM(Compact):
             yield fresh.take(which)
 
     def _learn_block(
-        self, fresh: Examples, slack: float
+        self, fresh: Examples, slack: float, new: Any = slice(None), deepen: bool = False
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted."""
+        """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted.
+
+        ``new`` are those of the fresh that were never learned before.
+        """
         self.cache = None
+        task, size = self.support.task, len(fresh.rows)
         slot = self.support.slots(fresh.key)
-        slacks = lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
+        mass = task.nu * fresh.bound[new].sum() if isinstance(task, OneClass) else 0.0
+        company = lasvm_block.OLD_MEMBERS if size >= FEW else lasvm_block.FEW_OLD_MEMBERS
+        slacks = lasvm_block.learn_block(self.support, self.kernel, fresh, slot, mass, company)
         self._reduce_delta()
-        if slack == lasvm_block.STREAM_SLACK:
+        if deepen:
             self._reduce_stream_delta()
         return slacks, *lasvm_block.evict(self.support, slack)
 
@@ -264,7 +282,9 @@ class LASVM(Compact):
         those turned away.
         """
         if self.support.n == 0:
-            order = seeds_first(order, data.label)
+            self.support.task.observe(data.label[order], self.support)
+            if self.support.task.both_signs:
+                order = seeds_first(order, data.label)
         if self.singly:
             yield from self._epoch_singly(data, order)
             return
@@ -273,7 +293,8 @@ class LASVM(Compact):
             if done:
                 checkpoint()
             done += len(part.rows)
-            slack, gone, gone_slack = self._learn_block(part, lasvm_block.SLACK)
+            new = np.isposinf(slacks[0, part.key])
+            slack, gone, gone_slack = self._learn_block(part, self.depths.slack, new)
             slacks[:, part.key] = slack
             slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
             yield done
@@ -302,7 +323,7 @@ class LASVM(Compact):
     # -- finishing ------------------------------------------------------------------------
 
     def finish(self, tol: float | None = None) -> bool:
-        """Optimise until delta <= tol (tau) for every machine. Returns whether all got there."""
+        """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there."""
         tol = self.tau if tol is None else tol
         if self.support.n == 0:
             return True

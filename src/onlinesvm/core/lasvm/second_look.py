@@ -32,29 +32,30 @@ def second_look(learner: LASVM, data: Examples, slacks: np.ndarray) -> None:
     rows, a class that came late), some of those turned away are misclassified by now: then
     all are judged, until the model has stopped changing.
     """
-    learner.finish(max(learner.tau, block.ROUGH))
-    gone, gone_slack = block.evict(learner.support, block.SLACK)
+    depths = learner.support.task.depths
+    learner.finish(max(learner.tau, depths.rough))
+    gone, gone_slack = block.evict(learner.support, depths.slack)
     slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
-    threshold = np.full(learner.support.machines, block.REENTER)
     for _ in range(block.LOOKS):
         misled = _is_misled(learner, data, slacks)
-        reach = np.inf if misled else block.NEAR
-        entered = _admit(learner, data, slacks, reach, threshold)
-        if not misled and (entered > 1.0).sum() <= block.MISLED * learner.support.n:
+        reach = np.inf if misled else depths.near
+        entered = _admit(learner, data, slacks, reach, depths.reenter * learner.support.unit)
+        if not misled and (entered > depths.wrong).sum() <= block.MISLED * learner.support.n:
             return
-        learner.finish(max(learner.tau, block.ROUGH))
+        learner.finish(max(learner.tau, depths.rough))
 
 
 def _is_misled(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
-    """Whether some of the examples turned away far from the margin are misclassified now."""
-    for m in range(learner.support.machines):
-        far = np.isfinite(slacks[m]) & (slacks[m] <= -block.NEAR)
+    """Whether the model is wrong by now about examples turned away far from the margin."""
+    depths = learner.support.task.depths
+    for m, unit in enumerate(learner.support.unit):
+        far = np.isfinite(slacks[m]) & (slacks[m] <= -depths.near * unit)
         far[learner.support.a.key[: learner.support.n]] = False
         which = np.flatnonzero(far)
         sample = which[:: max(1, len(which) // block.SAMPLE)]
         if len(sample):
             _, slack = block.judge(learner.support, learner.kernel, data.take(sample), m)
-            if (slack > 1.0).mean() > block.MISLED:
+            if (slack > depths.wrong * unit).mean() > block.MISLED:
                 return True
     return False
 
@@ -63,16 +64,17 @@ def _admit(
     learner: LASVM, data: Examples, slacks: np.ndarray, reach: float, threshold: np.ndarray
 ) -> np.ndarray:
     """Each machine scores the examples that are not its members, and admits those whose
-    slack exceeds ``threshold``. Returns the slacks with which they were admitted.
+    slack exceeds ``threshold``. Returns the slacks with which they were admitted, in units of
+    the machines.
 
-    Examples that were farther out than ``reach`` are not scored.
+    Examples that were farther out than ``reach``, in the same units, are not scored.
     """
     learner.cache = None
     support, size = learner.support, max(learner.block_size, 2048)
     joins, grad = np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
     admitted = [np.empty(0)]
-    for m in range(support.machines):
-        near = slacks[m] > -reach if reach < np.inf else np.ones(slacks.shape[1], bool)
+    for m, unit in enumerate(support.unit):
+        near = slacks[m] > -reach * unit if reach < np.inf else np.ones(slacks.shape[1], bool)
         near[support.a.key[: support.n][support.a.member[m, : support.n]]] = False
         which = np.flatnonzero(near)
         for first in range(0, len(which), size):
@@ -82,7 +84,7 @@ def _admit(
             grad[m, part], slack = found[0], slack[0]
             joins[m, part] = slack > threshold[m]
             slacks[m, part] = np.where(joins[m, part], -np.inf, slack)
-            admitted.append(slack[joins[m, part]])
+            admitted.append(slack[joins[m, part]] / unit)
     which = np.flatnonzero(joins.any(axis=0))
     if len(which):
         slot = support.slots(data.key[which])
@@ -92,14 +94,15 @@ def _admit(
 
 def converge(learner: LASVM, data: Examples, slacks: np.ndarray) -> Iterator[int]:
     """Admit violators and finish, until none is left; yields how many came in each time."""
-    learner.converged, reach = False, block.NEAR
+    near = learner.support.task.depths.near
+    learner.converged, reach = False, near
     done, failures = True, 0
     while failures < MOST_FAILURES:
         entered = len(_admit_violators(learner, data, slacks, reach))
         if entered == 0 and reach == np.inf:
             learner.converged = done
             return
-        reach = np.inf if entered == 0 else block.NEAR
+        reach = np.inf if entered == 0 else near
         if entered:
             done = learner.finish()
             failures += not done
@@ -111,9 +114,11 @@ def _admit_violators(
 ) -> np.ndarray:
     """Bring in examples that may violate by more than tau, with S or with each other.
 
-    y = +1 violates with g_min = b - delta / 2, y = -1 with g_max: slack + delta / 2 > tau.
+    One that may go up violates with g_min = b - delta / 2, one that may go down with g_max:
+    slack + delta / 2 > tau.
     Two examples outside S violate with each other only if the slack of one exceeds tau / 2.
     """
     learner.support.measure()
-    threshold = np.minimum(learner.tau - learner.support.a.delta / 2, learner.tau / 2)
+    tau = learner.tau * learner.support.unit
+    threshold = np.minimum(tau - learner.support.a.delta / 2, tau / 2)
     return _admit(learner, data, slacks, reach, threshold)

@@ -1,14 +1,15 @@
 """Second-order SMO on a small, dense problem that lives in cache.
 
-    max_a  y'a - a'Ka / 2    subject to   sum(a) constant,  lo <= a <= hi
+    max_a  p'a - a'Ka / 2 - epsilon |a|    subject to   sum(a) constant,  lo <= a <= hi
 
 given the kernel matrix K of a working set, the coefficients a and their gradient
-g = y - Ka; changes a in place until g_max - g_min <= tol (eq. 10 of lasvm-2005). The pair is
+g = p - Ka; changes a in place until g_max - g_min <= tol (eq. 10 of lasvm-2005). The pair is
 LIBSVM's second choice: i of largest gradient, j of largest gain (g_i - g_j)^2 / curvature.
 
-Symbols: ``up[s]`` is g_s where a_s < hi_s and very low elsewhere, ``down[s]`` is g_s where
-a_s > lo_s and very high elsewhere, so that a maximum needs no test. Gradients are float32 here:
-they only steer; the caller computes the true ones from the change of a.
+Symbols: ``up[s]`` is the slope g_s -+ epsilon to the right of a_s where a_s < hi_s and very low
+elsewhere, ``down[s]`` the slope to its left where a_s > lo_s and very high elsewhere, so that a
+maximum needs no test. The slopes differ at a_s = 0 alone, where a step therefore ends. Gradients
+are float32 here: they only steer; the caller computes the true ones from the change of a.
 """
 
 from __future__ import annotations
@@ -62,29 +63,37 @@ def _minimum(values):
 
 
 @inner
-def _split(alpha, gradient, lo, hi, up, down):
-    """Fill ``up`` and ``down`` from the gradient and the bounds."""
-    n = alpha.shape[0]
-    for s in range(up.shape[0]):
-        up[s], down[s] = -_FAR, _FAR
-    for s in range(n):
-        if alpha[s] < hi[s]:
-            up[s] = np.float32(gradient[s])
-        if alpha[s] > lo[s]:
-            down[s] = np.float32(gradient[s])
+def _rising(value, epsilon):
+    """Slope of epsilon |a| to the right of a."""
+    return epsilon if value >= 0.0 else -epsilon
 
 
 @inner
-def _place(s, alpha, value, lo, hi, up, down, gradient):
+def _falling(value, epsilon):
+    """Slope of epsilon |a| to the left of a."""
+    return epsilon if value > 0.0 else -epsilon
+
+
+@inner
+def _place(s, alpha, value, lo, hi, epsilon, up, down, gradient):
     """Set alpha[s], exactly on a bound where it reaches one, and open or close its sides."""
     value = min(max(value, lo[s]), hi[s])
     alpha[s] = value
-    up[s] = gradient if value < hi[s] else -_FAR
-    down[s] = gradient if value > lo[s] else _FAR
+    up[s] = gradient - _rising(value, epsilon) if value < hi[s] else -_FAR
+    down[s] = gradient - _falling(value, epsilon) if value > lo[s] else _FAR
+
+
+@inner
+def _split(alpha, gradient, lo, hi, epsilon, up, down):
+    """Fill ``up`` and ``down`` from the gradient and the bounds."""
+    for s in range(up.shape[0]):
+        up[s], down[s] = -_FAR, _FAR
+    for s in range(alpha.shape[0]):
+        _place(s, alpha, alpha[s], lo, hi, epsilon, up, down, np.float32(gradient[s]))
 
 
 @jit
-def solve(K, diagonal, alpha, gradient, lo, hi, tol, max_steps):
+def solve(K, diagonal, alpha, gradient, lo, hi, epsilon, tol, max_steps):
     """Optimise alpha on one working set. K is (w, padded(w)) float32, zero beyond column w.
 
     Returns the steps made and the last g_max - g_min.
@@ -93,7 +102,8 @@ def solve(K, diagonal, alpha, gradient, lo, hi, tol, max_steps):
     up = np.empty(width, np.float32)
     down = np.empty(width, np.float32)
     gain = np.empty(width, np.float32)
-    _split(alpha, gradient, lo, hi, up, down)
+    epsilon = np.float32(epsilon)
+    _split(alpha, gradient, lo, hi, epsilon, up, down)
     for step in range(max_steps):
         i = _argmax(up)
         _gains(down, K[i], diagonal, up[i], diagonal[i], gain)
@@ -104,11 +114,13 @@ def solve(K, diagonal, alpha, gradient, lo, hi, tol, max_steps):
             if gap <= tol or up[i] <= -_FAR:
                 return step, gap
         curvature = max(diagonal[i] + diagonal[j] - np.float32(2.0) * K[i, j], _FLOOR)
-        g_i, g_j = up[i], down[j]
-        move = min((g_i - g_j) / curvature, hi[i] - alpha[i], alpha[j] - lo[j])
+        end_i = hi[i] if alpha[i] >= 0.0 else min(hi[i], 0.0)
+        end_j = lo[j] if alpha[j] <= 0.0 else max(lo[j], 0.0)
+        move = min((up[i] - down[j]) / curvature, end_i - alpha[i], alpha[j] - end_j)
+        g_i, g_j = up[i] + _rising(alpha[i], epsilon), down[j] + _falling(alpha[j], epsilon)
         _shift(up, down, K[i], K[j], np.float32(move))
         change_i = np.float32(move) * (K[i, i] - K[j, i])
         change_j = np.float32(move) * (K[i, j] - K[j, j])
-        _place(i, alpha, alpha[i] + move, lo, hi, up, down, g_i - change_i)
-        _place(j, alpha, alpha[j] - move, lo, hi, up, down, g_j - change_j)
+        _place(i, alpha, alpha[i] + move, lo, hi, epsilon, up, down, g_i - change_i)
+        _place(j, alpha, alpha[j] - move, lo, hi, epsilon, up, down, g_j - change_j)
     return max_steps, up[_argmax(up)] - _minimum(down)

@@ -1,12 +1,12 @@
 """The support set: rows, coefficients, gradients of one or more machines.
 
-A machine is one binary problem. Machine m calls label ``positive[m]`` +1 and every other label
--1; its coefficients are signed (lasvm-2005, eq. 5):
+What a machine learns is its task (``tasks``). In classification, machine m calls label
+``positive[m]`` +1 and every other label -1; its coefficients are signed (lasvm-2005, eq. 5):
 
     y = +1:  0 <= alpha <= bound        y = -1:  -bound <= alpha <= 0        sum(alpha) = 0
 
-``grad[m, s] = y_s - sum_r alpha[m, r] K(s, r)`` (eq. 9) is kept for every row s that machine m
-has as a ``member``. Rows are shared: a row leaves when no machine keeps it. Slots 0 .. n-1 are
+``grad[m, s] = p_s - sum_r alpha[m, r] K(s, r)`` (eq. 9, p = y) is kept for every row s that machine
+m has as a ``member``. Rows are shared: a row leaves when no machine keeps it. Slots 0 .. n-1 are
 in use; a hole is filled from the end.
 """
 
@@ -21,6 +21,7 @@ from ..kernel.buffers import Buffers
 from ..kernel.rows import Rows, RowStore
 from ..numerics import inner
 from ..state.compact import Compact
+from .tasks import Classification, Task, one_sided
 
 # Places in SupportArrays.count
 N, STORED, POSITION, PHASE, MACHINE, SLOT, NEED, TURN, VICTIM, ROUND = range(10)
@@ -33,7 +34,7 @@ class SupportArrays(NamedTuple):
     grad: np.ndarray  # (machines, capacity)
     member: np.ndarray  # (machines, capacity) bool
     fresh: np.ndarray  # (machines, capacity) bool: members since the last step
-    label: np.ndarray
+    label: np.ndarray  # of a class; in regression the targets, (capacity, machines)
     bound: np.ndarray  # C of the row, weights included
     diagonal: np.ndarray  # K(s, s)
     key: np.ndarray  # the row's number in the data set, or -1
@@ -93,8 +94,12 @@ def extremes(m, a):
 class Support(Compact):
     """The support set with the storage of its rows."""
 
-    def __init__(self, like: Rows, positive: list[int], capacity: int = 64):
+    def __init__(
+        self, like: Rows, positive: list[int], capacity: int = 64, task: Task | None = None
+    ):
         machines = len(positive)
+        self.task: Task = task or Classification()
+        self.unit = np.ones(machines)  # size of each machine's gradients, about
         self.store = RowStore(like, capacity)
         self.buffers = Buffers()
         self.a = SupportArrays(
@@ -102,7 +107,7 @@ class Support(Compact):
             grad=np.zeros((machines, capacity)),
             member=np.zeros((machines, capacity), bool),
             fresh=np.zeros((machines, capacity), bool),
-            label=np.zeros(capacity, np.int64),
+            label=self.task.no_labels(capacity),
             bound=np.zeros(capacity),
             diagonal=np.zeros(capacity),
             key=np.zeros(capacity, np.int64),
@@ -119,7 +124,8 @@ class Support(Compact):
         per_slot = [name for name in (*_PER_ROW, *_PER_MACHINE) if name not in _SCRATCH]
         cut: dict[str, Any] = {name: getattr(self.a, name)[..., :n] for name in per_slot}
         cut |= dict.fromkeys(_SCRATCH)
-        return {"store": self.store, "a": self.a._replace(**cut)}
+        own = {"store": self.store, "task": self.task, "unit": self.unit}
+        return own | {"a": self.a._replace(**cut)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -144,7 +150,9 @@ class Support(Compact):
         return self.a.alpha[:, : self.n]
 
     def started(self) -> np.ndarray:
-        """Whether each machine has a coefficient: it has seen both signs."""
+        """Whether each machine has a coefficient: in classification, it has seen both signs."""
+        if not self.task.both_signs:
+            return np.full(self.machines, self.n > 0)
         return np.asarray(self.alpha().any(axis=1))
 
     def expansion(self, machines: slice = slice(None)) -> tuple[Rows, np.ndarray]:
@@ -164,15 +172,14 @@ class Support(Compact):
         table[own] = np.arange(self.n)
         return table[keys]
 
-    def signs(self, labels: np.ndarray | None = None) -> np.ndarray:
-        """y = +-1 of every row for every machine, (machines, n)."""
+    def linear(self, labels: np.ndarray | None = None) -> np.ndarray:
+        """The linear term p of every row for every machine, (machines, n): y in classification."""
         labels = self.a.label[: self.n] if labels is None else labels
-        return np.where(labels[None, :] == self.a.positive[:, None], 1.0, -1.0)
+        return self.task.linear(labels, self.a.positive)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """A and B of eq. (5), (machines, n) each."""
-        reach = self.signs() * self.a.bound[: self.n]
-        return np.minimum(reach, 0.0), np.maximum(reach, 0.0)
+        return self.task.bounds(self.linear(), self.a.bound[: self.n])
 
     def reserve(self, needed: int) -> None:
         """Make room for ``needed`` slots; at least doubles, so growth costs little in the end."""
@@ -180,7 +187,7 @@ class Support(Compact):
         if needed <= capacity:
             return
         more = max(needed, 2 * capacity) - capacity
-        grown = {name: np.pad(getattr(self.a, name), (0, more)) for name in _PER_ROW}
+        grown = {name: _longer(getattr(self.a, name), more) for name in _PER_ROW}
         grown |= {name: np.pad(getattr(self.a, name), ((0, 0), (0, more))) for name in _PER_MACHINE}
         self.a = self.a._replace(**grown)
 
@@ -225,11 +232,13 @@ class Support(Compact):
         """b and delta of every machine from the gradients (eq. 10), step 5 of REPROCESS."""
         lo, hi = self.bounds()
         alpha, grad, member = self.alpha(), self.a.grad[:, : self.n], self.a.member[:, : self.n]
-        g_max = np.where(member & (alpha < hi), grad, -np.inf).max(axis=1, initial=-np.inf)
-        g_min = np.where(member & (alpha > lo), grad, np.inf).min(axis=1, initial=np.inf)
+        right, left = one_sided(alpha, grad, self.task.epsilon)
+        g_max = np.where(member & (alpha < hi), right, -np.inf).max(axis=1, initial=-np.inf)
+        g_min = np.where(member & (alpha > lo), left, np.inf).min(axis=1, initial=np.inf)
         found = np.isfinite(g_max) & np.isfinite(g_min)
         self.a.bias[found] = (g_max[found] + g_min[found]) / 2
         self.a.delta[found] = g_max[found] - g_min[found]
+        self.task.measured(self)
 
     def split_classes(self) -> None:
         """One binary machine becomes two, one a class: the same hyperplane seen from each side."""
@@ -244,6 +253,7 @@ class Support(Compact):
             positive=np.array([0, 1], np.int64),
             **mirrored,
         )
+        self.unit = np.ones(2)
 
     def add_machine(self, label: int) -> None:
         """A machine for a new label; with its first example all rows become its members."""
@@ -257,3 +267,9 @@ class Support(Compact):
             bias=np.append(self.a.bias, -1.0),
             delta=np.append(self.a.delta, np.inf),
         )
+        self.unit = np.ones(self.machines)
+
+
+def _longer(array: np.ndarray, more: int) -> np.ndarray:
+    """The array with ``more`` zeros at the end of its first axis."""
+    return np.pad(array, [(0, more)] + [(0, 0)] * (array.ndim - 1))

@@ -30,6 +30,7 @@ from ..numerics import REORDERED_MATH, jit
 from ..threads import over_rows, over_tasks, thread_count
 from . import smo
 from .support import Support
+from .tasks import one_sided
 
 SET_SIZE = 1024
 """Rows in a working set while finishing."""
@@ -68,30 +69,42 @@ _SPAN = 2048
 
 
 class Problem(NamedTuple):
-    """One machine's coefficients on some rows; ``alpha`` and ``grad`` change in place."""
+    """One machine's coefficients on some rows; ``alpha`` and ``grad`` change in place.
+
+    See ``tasks`` for epsilon and the unit; gradients are near ``centre``, in units of ``unit``.
+    """
 
     alpha: np.ndarray
     grad: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
     diagonal: np.ndarray
+    epsilon: float = 0.0
+    unit: float = 1.0
+    centre: float = 0.0
 
     def take(self, which: np.ndarray) -> Problem:
-        return Problem(*(array[which] for array in self))
+        alpha, grad, lo, hi, diagonal = (array[which] for array in self[:5])
+        return self._replace(alpha=alpha, grad=grad, lo=lo, hi=hi, diagonal=diagonal)
 
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
-        """Gradients of the rows that may go up (else -inf), and down (else inf)."""
-        up = np.where(self.alpha < self.hi, self.grad, -np.inf)
-        down = np.where(self.alpha > self.lo, self.grad, np.inf)
+        """Slopes to the right of the rows that may go up (else -inf), to the left (else inf)."""
+        right, left = one_sided(self.alpha, self.grad, self.epsilon)
+        up = np.where(self.alpha < self.hi, right, -np.inf)
+        down = np.where(self.alpha > self.lo, left, np.inf)
         return up, down
 
 
 def problem_of(support: Support, m: int, slots: np.ndarray) -> Problem:
     """Machine m on some slots."""
-    a = support.a
-    reach = np.where(a.label[slots] == a.positive[m], a.bound[slots], -a.bound[slots])
-    lo, hi = np.minimum(reach, 0.0), np.maximum(reach, 0.0)
-    return Problem(a.alpha[m, slots], a.grad[m, slots], lo, hi, a.diagonal[slots])
+    a, task = support.a, support.task
+    linear = task.linear(a.label[slots], a.positive[m : m + 1])[0]
+    lo, hi = task.bounds(linear, a.bound[slots])
+    centre = 0.0 if task.both_signs else float(a.bias[m])
+    return Problem(
+        a.alpha[m, slots], a.grad[m, slots], lo, hi, a.diagonal[slots],
+        task.epsilon, float(support.unit[m]), centre,
+    )  # fmt: skip
 
 
 def _largest(values: np.ndarray, count: int) -> np.ndarray:
@@ -111,9 +124,10 @@ def solve_set(K: np.ndarray, part: Problem, tol: float, steps: int) -> np.ndarra
     """Optimise ``part`` with its kernel values in a ``Buffers.square``; returns the change of alpha."""
     diagonal = np.zeros(K.shape[1], np.float32)
     diagonal[: len(K)] = part.diagonal
-    alpha = part.alpha.copy()
-    smo.solve(K, diagonal, alpha, part.grad, part.lo, part.hi, tol, steps)
-    return alpha - part.alpha
+    alpha, unit = part.alpha / part.unit, part.unit
+    grad, lo, hi = (part.grad - part.centre) / unit, part.lo / unit, part.hi / unit
+    smo.solve(K, diagonal, alpha, grad, lo, hi, part.epsilon / unit, tol / unit, steps)
+    return alpha * unit - part.alpha
 
 
 @jit
@@ -223,10 +237,11 @@ def optimise(
     megabytes: float,
     buffers: Buffers | None = None,
 ) -> bool:
-    """Bring machine m to g_max - g_min <= tol. Returns whether it got there."""
+    """Bring machine m to g_max - g_min <= tol, in its unit. Returns whether it got there."""
     slots = np.flatnonzero(support.a.member[m, : support.n])
     problem = problem_of(support, m, slots)
     rows = support.rows().take(slots)
+    tol *= problem.unit
     try:
         return _descend(problem, kernel, rows, tol, megabytes, buffers or support.buffers)
     finally:  # also after Ctrl-C: the problem is consistent at every checkpoint
@@ -252,7 +267,7 @@ def _descend(
         if tries > _STALLED:
             return False
         before = min(gap, before)
-        active = _active(up, down, gap)
+        active = _active(up, down, gap, problem.unit)
         if len(active) < FEWER * n:
             part, start = problem.take(active), problem.alpha[active]
             goal = max(tol, gap * ASIDE)
@@ -273,16 +288,16 @@ def _descend(
             _rounds(problem, kernel, keeper, max(tol, gap * STAGE), buffers)
 
 
-def _active(up: np.ndarray, down: np.ndarray, gap: float) -> np.ndarray:
+def _active(up: np.ndarray, down: np.ndarray, gap: float, unit: float) -> np.ndarray:
     """Rows that are free, or that lie on a bound and violate, or nearly so.
 
     The bias is judged by the free rows. Every pair that violates most must stay, or the caller
     would make no progress.
     """
-    free = np.isfinite(up) & np.isfinite(down)
+    free = up == down  # neither on a bound nor, with an epsilon, at zero
     g_max, g_min = up.max(), down.min()
     bias = np.clip(up[free].mean(), g_min, g_max) if free.any() else (g_max + g_min) / 2
-    reach = NEARLY * min(gap, 1.0)
+    reach = NEARLY * min(gap, unit)
     keep = (
         free
         | (up > min(bias - reach, g_max - gap / 4))
@@ -322,9 +337,8 @@ def _rounds(
         K = buffers.square(len(W), _LAST)
         if _round(problem, kernel, keeper, W, K, max(tol / 2, 0.1 * gap)) <= 0:
             return
-        free = (problem.alpha[fresh] > problem.lo[fresh]) & (
-            problem.alpha[fresh] < problem.hi[fresh]
-        )
+        alpha = problem.alpha[fresh]
+        free = (alpha > problem.lo[fresh]) & (alpha < problem.hi[fresh]) & (alpha != 0.0)
         kept = fresh[free][: size // 2]
 
 
