@@ -21,6 +21,8 @@ PUBLIC = [
     "HullerClassifier",
     "KernelPerceptronClassifier",
     "LASVMClassifier",
+    "LASVMOneClass",
+    "LASVMRegressor",
     "NORMAClassifier",
     "OLSVMClassifier",
     "PegazClassifier",

@@ -6,6 +6,8 @@ from .active.curve import labelling_curve
 from .active.learner import ActiveLearner
 from .estimators.huller import HullerClassifier
 from .estimators.lasvm import LASVMClassifier
+from .estimators.lasvm_one_class import LASVMOneClass
+from .estimators.lasvm_regressor import LASVMRegressor
 from .estimators.perceptron import (
     AveragedPerceptronClassifier,
     BudgetPerceptronClassifier,
@@ -24,6 +26,8 @@ __all__ = [
     "HullerClassifier",
     "KernelPerceptronClassifier",
     "LASVMClassifier",
+    "LASVMOneClass",
+    "LASVMRegressor",
     "NORMAClassifier",
     "OLSVMClassifier",
     "PegazClassifier",

@@ -1,81 +1,36 @@
-"""What all classifiers of the family share: validation, labels, blocks, fitted attributes.
+"""What all classifiers of the family share: labels, their checks, streams with new labels.
 
-A classifier hands examples to its *learner*, a class of the core with these verbs:
-
-``learn(fresh)``       examples in order (``core.examples.Examples``)
-``add_label()``        one more label
-``finish()``           the algorithm's finishing step, if it has one
-``expansion()``        support rows, coefficients (machines, n), biases, slots
-``keys(slots)``        the data-set numbers of support rows
-``labels(slots)``      their labels
-
-Everything that can be wrong with the input is found before the learner sees any of it.
+Their learners have, besides the verbs of ``online``, ``add_label()``: one more label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import deepcopy
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin, _fit_context
 
-from ..core.interrupts import Interruptible, checkpoint, interrupted
-from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size, make_kernel
-from ..core.state.compact import compact, restore
-from ..core.state.published import published
+from ..core.interrupts import checkpoint, interrupted
 from .checks import check_rows_and_labels
-from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedModel
 from .labels import LabelBook, unique_labels
-from .progress import CallbackSupportMixin, FitProgress, with_callbacks
-from .weights import check_sample_weight, check_two_classes, class_weighted, finite_cost
-
-_ARRAYS = ("_original", "_centre")
-
-SPARSE_BELOW = 0.25
-"""Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
-
-SPARSE_FROM = 32
-"""... if it has at least so many features."""
-
-KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
-    "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
-    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
-    "degree": [Interval(Integral, 0, None, closed="left")],
-    "coef0": [Interval(Real, None, None, closed="neither")],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-}
+from .online import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
+from .online import OnlineKernelModel, with_cost
+from .progress import with_callbacks
+from .weights import check_sample_weight, check_two_classes, class_weighted
 
 
-class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class OnlineKernelClassifier(FittedModel, ClassifierMixin, OnlineKernelModel):
     """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    _kernel: Kernel
     _book: LabelBook
-    _first_rows: FirstRows | None = None
     _weighted = True  # whether the algorithm has a cost that weights can scale
 
     # -- for subclasses -------------------------------------------------------------------
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        raise TypeError(f"{type(self).__name__} does not make a learner.")  # pragma: no cover
-
     def _check_labels(self, n_labels: int) -> None:
         """Refuse more labels than the settings allow: by default, any number is welcome."""
-
-    def _prepare(self, data: Any) -> Any:
-        """What ``fit`` makes of the examples before they are learned: by default, nothing."""
-        return data
 
     def _run(self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any) -> Any:
         """Learn a data set at hand: the algorithm's epochs and its finishing step.
@@ -89,14 +44,6 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
             steps = learner.epoch(data, order)
             yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
         learner.finish()
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        return state | {name: compact(state[name]) for name in _ARRAYS if name in state}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        own = {name: restore(state[name]) for name in _ARRAYS if name in state}
-        super().__setstate__(state | own)
 
     # -- learning -------------------------------------------------------------------------
 
@@ -119,15 +66,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         self : object
             The fitted classifier. After Ctrl-C it is what was learned so far.
         """
-        with self._learning():
-            before = dict(self.__dict__)
-            try:
-                data, X, y = self._data_at_hand(X, y, sample_weight)
-                learner = self._make_learner(self._kernel, data.rows, len(self._book))
-            except BaseException:
-                self.__dict__ = before
-                raise
-            self._train(learner, data, X, y, before)
+        self._fit(X, y, sample_weight)
         return self
 
     def _data_at_hand(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
@@ -143,30 +82,13 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         self._check_labels(len(labels))
         self._prepare_kernel(X, LabelBook(labels))
         cost = self._cost(y, labels, sample_weight)
-        data = _with_cost(self._fresh(X, y, cost))
+        data = with_cost(self._fresh(X, y, cost))
         checkpoint()
         data = self._prepare(data)
         check_two_classes(data.label, data.bound)
         checkpoint()
         self._original, self._first_rows = data.key, None
         return data._replace(key=np.arange(len(data.key))), X, y
-
-    def _train(self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any]) -> None:
-        """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned."""
-        rng = check_random_state(getattr(self, "random_state", None))
-        self._learner = learner
-        progress = FitProgress(self, X, y, None)
-        try:
-            for _ in self._run(learner, data, rng, progress):
-                checkpoint()
-                if progress.stopped:
-                    break
-        except KeyboardInterrupt:
-            raise
-        except BaseException:
-            self.__dict__ = before
-            raise
-        progress.close()
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -191,19 +113,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         self : object
             The classifier, which has learned the examples.
         """
-        with self._learning():
-            before = dict(self.__dict__)
-            goes_on = "_learner" in before and self._first_rows is None
-            try:
-                data, y, cost, labels = self._stream_data(X, y, classes, sample_weight)
-                self._learn(data, y, cost, labels, before["_learner"] if goes_on else None)
-            except BaseException as error:
-                interrupted_later = isinstance(error, KeyboardInterrupt) and (
-                    goes_on or self.__dict__.get("_learner") is not before.get("_learner")
-                )
-                if not interrupted_later:
-                    self.__dict__ = before
-                raise
+        self._learn_stream(X, y, classes, sample_weight)
         return self
 
     def _stream_data(
@@ -228,18 +138,9 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         self._book.check(labels)
         if first or self._first_rows is not None:
             X, y, cost = self._from_the_start(X, y, cost)
-        data = _with_cost(self._fresh(X, None, cost))
+        data = with_cost(self._fresh(X, None, cost))
         checkpoint()
         return data, y, cost, labels
-
-    def _from_the_start(self, X: Any, y: np.ndarray, cost: np.ndarray) -> FirstRows:
-        """All rows of the stream so far, of which gamma is estimated; they are learned anew."""
-        rows = joined(self._first_rows, X, y, cost)
-        evaluations = self._kernel.n_evaluations if self._first_rows is not None else 0
-        self._prepare_kernel(rows.X, self._book)
-        self._kernel.n_evaluations = evaluations
-        self._first_rows = rows.kept() if is_estimated(self) else None
-        return rows
 
     def _learn(
         self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray, learner: Any
@@ -267,33 +168,6 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
             raise
         self._learner, self._book, self._kernel = learner, book, learner.kernel
 
-    def finish(self) -> Any:
-        """Run the algorithm's finishing step on what was learned; learning may go on after it.
-
-        Returns
-        -------
-        self : object
-            The classifier.
-        """
-        check_is_fitted(self)
-        with self._learning():
-            done = self._learner.finish()
-        self._tell_of_finish(done)
-        return self
-
-    def _tell_of_finish(self, done: Any) -> None:
-        """Warn where the finishing step did not reach what it should: by default, it does."""
-
-    @contextmanager
-    def _learning(self) -> Iterator[None]:
-        """Around whatever changes the model.
-
-        Ctrl-C waits for a checkpoint, other threads that learn wait for the end, and those that
-        predict use the model as it was before.
-        """
-        with Interruptible(), published(self).change(self._make_view):
-            yield
-
     # -- checks ---------------------------------------------------------------------------
 
     def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
@@ -312,65 +186,3 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
             raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
         weight = check_sample_weight(sample_weight, y)
         return class_weighted(weight, class_weight, y, labels)
-
-    def _prepare_kernel(self, X: Any, book: LabelBook) -> None:
-        """Fix on the first examples what stays: gamma, the shift, dense or sparse."""
-        self._book = book
-        self._kernel = make_kernel(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
-            n_jobs=self.n_jobs, X=X,
-        )  # fmt: skip
-        dense = not sparse.issparse(X)
-        self._packs = bool(
-            dense
-            and self._kernel.is_compiled
-            and X.shape[1] >= SPARSE_FROM
-            and np.count_nonzero(X[:1000]) < SPARSE_BELOW * X[:1000].size
-        )
-        self._centre, self._sparse = None, self._packs or not dense
-        if self._kernel.ignores_shift:
-            from ..core.kernel.centre import centre_of
-
-            self._centre = centre_of(X, self._kernel.gamma, self._sparse)
-
-    def _rows(self, X: Any, key: np.ndarray | None = None) -> Any:
-        from ..core.kernel.rows import Rows
-
-        far = self._kernel.far
-        if self._kernel.name == "precomputed" and sparse.issparse(X):
-            X = X.toarray()
-        if self._packs and not sparse.issparse(X):
-            rows = Rows.packed(X, self._centre, key, far)
-        else:
-            if sparse.issparse(X) and self._centre is not None and not self._sparse:
-                X = X.toarray()  # The model is dense and shifted; a block at a time, it fits.
-            rows = Rows.of(X, self._centre, key, far)
-        check_size(rows.squares)
-        return rows
-
-    def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
-        from ..core.examples import Examples
-
-        n = X.shape[0]
-        number = np.arange(n)
-        rows = self._rows(X, number if self._kernel.name == "precomputed" else None)
-        diagonal = self._kernel.diagonal(rows)
-        check_size(diagonal)
-        if self._kernel.is_compiled:
-            check_size(self._kernel.bound(rows))
-        label = np.zeros(n, np.int64) if y is None else self._book.encode(y)
-        bound = cost * finite_cost(getattr(self, "C", None))
-        return Examples(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
-        return tags
-
-
-def _with_cost(data: Any) -> Any:
-    """The examples that have a cost; those of weight zero are as if absent."""
-    if (data.bound > 0).all():
-        return data
-    return data.take(np.flatnonzero(data.bound > 0))

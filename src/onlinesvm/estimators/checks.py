@@ -27,6 +27,16 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[
     return _plain(X), y
 
 
+def check_rows_and_targets(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+    """The same for examples and the values to predict, one column or several."""
+    _check_sparse(X)
+    X, y = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=DTYPES, reset=reset, multi_output=True,
+        y_numeric=True,
+    )  # fmt: skip
+    return _plain(X), y
+
+
 def _check_sparse(X: Any) -> None:
     """Before anybody, SciPy included, walks along its indices."""
     if sparse.issparse(X):

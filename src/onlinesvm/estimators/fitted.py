@@ -37,46 +37,12 @@ def gamma_of(kernel: Kernel) -> float:
     return float(kernel.gamma)
 
 
-class FittedModel:
-    """What users see of a classifier that has learned."""
+class FittedExpansion:
+    """What users see of any model that has learned: its expansion."""
 
     _kernel: Kernel
-    _book: LabelBook
+    _book: Any
     _learner: Any
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distance from the boundary, in units of the margin.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column a class.
-        """
-        check_is_fitted(self)
-        with Interruptible():
-            return self._view().decide(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of each example.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        check_is_fitted(self)
-        with Interruptible():
-            return self._view().predict(X)
 
     def _make_view(self) -> View | None:
         return View(self) if hasattr(self, "_learner") else None
@@ -87,10 +53,6 @@ class FittedModel:
         if view is None:
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
         return view
-
-    def _to_classes(self, values: np.ndarray) -> np.ndarray:
-        """Machines in the order of ``classes_``; two classes: the second is positive."""
-        return to_classes(values, self._book.order())
 
     def _more(self, learner: Any) -> dict[str, Any]:
         """What a view needs besides the model, for fitted attributes of a subclass."""
@@ -113,11 +75,6 @@ class FittedModel:
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_learner")
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Labels known so far, sorted."""
-        return self._seen("classes_").classes.copy()
 
     @property
     def support_vectors_(self) -> Any:
@@ -161,13 +118,62 @@ class FittedModel:
         return view.to_classes(view.model.bias)
 
     @property
-    def n_support_(self) -> np.ndarray:
-        """Support vectors of each class."""
-        view = self._seen("n_support_")
-        return np.bincount(view.model.label, minlength=len(view.order))[view.order]
-
-    @property
     def n_kernel_evaluations_(self) -> int:
         """Kernel values computed while learning."""
         self._fitted("n_kernel_evaluations_")
         return int(self._kernel.n_evaluations)
+
+
+class FittedModel(FittedExpansion):
+    """What users see of a classifier that has learned."""
+
+    _book: LabelBook
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the boundary, in units of the margin.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for ``classes_[1]`` with two classes, else one column a class.
+        """
+        check_is_fitted(self)
+        with Interruptible():
+            return self._view().decide(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each example.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        check_is_fitted(self)
+        with Interruptible():
+            return self._view().predict(X)
+
+    def _to_classes(self, values: np.ndarray) -> np.ndarray:
+        """Machines in the order of ``classes_``; two classes: the second is positive."""
+        return to_classes(values, self._book.order())
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels known so far, sorted."""
+        return self._seen("classes_").classes.copy()
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Support vectors of each class."""
+        view = self._seen("n_support_")
+        return np.bincount(view.model.label, minlength=len(view.order))[view.order]

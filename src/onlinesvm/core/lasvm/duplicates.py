@@ -1,7 +1,7 @@
 """Examples that occur more than once, as one example of greater weight.
 
-Rows x_i = x_j with y_i = y_j are interchangeable in the SVM problem: one row with the bound
-C_i + C_j has the same optimum, decision function and dual objective. Given rows and labels,
+Rows x_i = x_j with y_i = y_j are interchangeable in the SVM problem, whatever the task: one row
+with the bound C_i + C_j has the same optimum, decision function and dual objective. Given rows and labels,
 finds for each example the first one equal to it. A random projection brings equal rows together;
 equality is then checked value by value.
 """
@@ -21,7 +21,7 @@ def merge_duplicates(data: Examples) -> Examples:
 
     ``key`` remains the number of the first copy.
     """
-    first = first_equal(data.rows, data.label)
+    first = first_equal(data.rows, _numbers(data.label))
     kept = np.flatnonzero(first == np.arange(len(first)))
     if len(kept) == len(first):
         return data
@@ -29,6 +29,16 @@ def merge_duplicates(data: Examples) -> Examples:
     return Examples(
         data.rows.take(kept), data.label[kept], bound[kept], data.diagonal[kept], data.key[kept]
     )
+
+
+def _numbers(label: np.ndarray) -> np.ndarray:
+    """One number for each label, the same for equal ones: labels may be rows of targets."""
+    if label.ndim == 1:
+        return label
+    columns = [np.unique(column, return_inverse=True)[1] for column in label.T]
+    if len(columns) == 1:
+        return columns[0]
+    return np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].ravel()
 
 
 def first_equal(rows: Rows, label: np.ndarray) -> np.ndarray:

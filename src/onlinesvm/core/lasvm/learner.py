@@ -82,7 +82,8 @@ class LASVM(Compact):
     @property
     def singly(self) -> bool:
         """Whether examples are learned one by one, as listed."""
-        return self.block_size == 1 or self.budget is not None
+        listed = self.block_size == 1 or self.budget is not None
+        return listed and self.support.task.both_signs
 
     @property
     def depth(self) -> tuple[float, float, int]:

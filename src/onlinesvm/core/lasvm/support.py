@@ -235,6 +235,9 @@ class Support(Compact):
         right, left = one_sided(alpha, grad, self.task.epsilon)
         g_max = np.where(member & (alpha < hi), right, -np.inf).max(axis=1, initial=-np.inf)
         g_min = np.where(member & (alpha > lo), left, np.inf).min(axis=1, initial=np.inf)
+        if not self.task.both_signs:  # all coefficients on one side: the bias is that of the edge
+            up, down = np.isfinite(g_max), np.isfinite(g_min)
+            g_max, g_min = np.where(up, g_max, g_min), np.where(down, g_min, g_max)
         found = np.isfinite(g_max) & np.isfinite(g_min)
         self.a.bias[found] = (g_max[found] + g_min[found]) / 2
         self.a.delta[found] = g_max[found] - g_min[found]

@@ -1,0 +1,274 @@
+"""LASVM for novelty detection: see ``LASVMOneClass``. The algorithm is in ``core/lasvm``."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import OutlierMixin, _fit_context
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.interrupts import Interruptible
+from .checks import check_rows
+from .lasvm_model import LASVM_CONSTRAINTS, LASVMModel
+from .progress import with_callbacks
+from .targets import NoTargets
+
+
+class LASVMOneClass(OutlierMixin, LASVMModel):
+    """Novelty detection that learns in blocks, or one example at a time (LASVM).
+
+    Solves the problem of ``OneClassSVM``, the support of a distribution. Its dual is ::
+
+        min_a  1/2 sum_ij a_i a_j k(x_i, x_j)    with   0 <= a_i <= 1,   sum_i a_i = nu n
+
+    for n examples. It is optimised by the online iterations of ``LASVMClassifier``: examples
+    outside join the support set, which is improved block by block, and those that came to lie
+    well inside leave. One pass over the data gives about the ranking of the exact
+    ``OneClassSVM``; ``epochs="converge"`` gives the exact one.
+
+    Parameters
+    ----------
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first 100 rows on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    nu : float, default=0.5
+        At most this share of the examples lies outside, at least this share supports the edge.
+    tol : float, default=1e-3
+        Violations up to it are left alone, in units of about ``offset_``.
+    epochs : int or "converge", default=1
+        Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
+        optimality conditions by more than ``tol``.
+    block_size : int, default=2048
+        Examples learned at once.
+    cache_size : float, default=200
+        Memory for kernel values among support vectors, in MB.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+
+    Attributes
+    ----------
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (1, n_SV)
+        Coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (1, n_features)
+        Weight vector; linear kernel only.
+    intercept_ : ndarray of shape (1,)
+        Bias, ``-offset_``.
+    offset_ : float
+        ``score_samples(X) - offset_`` is the decision function.
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_iter_ : int
+        Examples learned by ``fit``, copies counting as one.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    On a stream the sum of the coefficients grows with every example, so that ``nu`` keeps its
+    meaning for all examples seen. With weights, ``a_i`` is at most the weight, and the sum is
+    ``nu`` times the sum of the weights, as in ``OneClassSVM``. ``fit`` counts copies of an example
+    as one whose weight is the sum of theirs, which is the same problem.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
+    Learning. JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinesvm import LASVMOneClass
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = LASVMOneClass(nu=0.1, random_state=0).fit(X)
+    >>> model.predict([[0.0, 0.0], [5.0, 5.0]])
+    array([ 1, -1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LASVM_CONSTRAINTS,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        nu: float = 0.5,
+        tol: float = 1e-3,
+        epochs: int | str = 1,
+        block_size: int = 2048,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.nu = nu
+        self.tol = tol
+        self.epochs = epochs
+        self.block_size = block_size
+        self.cache_size = cache_size
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _task(self) -> Any:
+        from ..core.lasvm.tasks import OneClass
+
+        return OneClass(float(self.nu))
+
+    def _check(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        X = check_rows(self, X, reset)
+        if reset:
+            self._book = NoTargets()
+        return X, np.zeros(X.shape[0])
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LASVMOneClass:
+        """Learn the support of a data set at hand.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+        y : Ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's bound.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. After Ctrl-C it is what was learned so far.
+        """
+        self._fit(X, None, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LASVMOneClass:
+        """Learn examples of a stream, one row or many, in the order given.
+
+        A call with bad input changes nothing. After Ctrl-C the examples up to the last finished
+        block are learned, the others are not.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
+        y : Ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's bound.
+
+        Returns
+        -------
+        self : object
+            The estimator, which has learned the examples.
+        """
+        self._learn_stream(X, None, sample_weight)
+        return self
+
+    def learn_one(self, x: Any, sample_weight: float = 1.0) -> LASVMOneClass:
+        """Learn one example: as ``partial_fit`` with one row, and quicker.
+
+        A call with bad input changes nothing.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+        sample_weight : float, default=1.0
+            Weight.
+
+        Returns
+        -------
+        self : object
+            The estimator, which has learned the example.
+        """
+        self._learn_row(x, None, sample_weight)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the edge, positive inside.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Distances.
+        """
+        check_is_fitted(self)
+        with Interruptible():
+            return self._view().decide(X)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The decision function without its offset.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Larger for examples that are more like those learned.
+        """
+        check_is_fitted(self)
+        with Interruptible():
+            view = self._view()
+            return view.decide(X) - view.model.bias[0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Whether each example is like those learned.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            1 inside, -1 outside.
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    @property
+    def offset_(self) -> float:
+        """``score_samples(X) - offset_`` is the decision function."""
+        return float(-self._seen("offset_").model.bias[0])

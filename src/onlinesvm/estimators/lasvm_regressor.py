@@ -1,0 +1,268 @@
+"""LASVM for regression: see ``LASVMRegressor``. The algorithm is in ``core/lasvm``."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.interrupts import Interruptible
+from .checks import check_rows_and_targets
+from .lasvm_model import LASVM_CONSTRAINTS, LASVMModel
+from .progress import with_callbacks
+from .targets import check_targets
+
+
+class LASVMRegressor(RegressorMixin, LASVMModel):
+    """Support vector regression that learns in blocks, or one example at a time (LASVM).
+
+    Solves the problem of ``SVR``: errors up to ``epsilon`` cost nothing, larger ones C times what
+    exceeds it. Its dual is ::
+
+        max_a  sum_i a_i y_i - 1/2 sum_ij a_i a_j k(x_i, x_j) - epsilon sum_i |a_i|
+        with   sum_i a_i = 0,   -C <= a_i <= C
+
+    and is optimised by the online iterations of ``LASVMClassifier``: examples outside the tube
+    join the support set, which is improved block by block, and those that came to lie inside
+    leave. One pass over the data predicts about as well as the exact ``SVR``;
+    ``epochs="converge"`` gives the exact one.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of an error beyond ``epsilon``, as in ``SVR``.
+    epsilon : float, default=0.1
+        Errors up to this cost nothing, as in ``SVR``.
+    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (n_features * X.var()), of the first 100 rows on a stream.
+    degree : int, default=3
+        Degree of ``poly``.
+    coef0 : float, default=0.0
+        Constant of ``poly`` and ``sigmoid``.
+    tol : float, default=1e-3
+        Violations up to it are left alone, in units of about the standard deviation of y (the
+        power of two nearest to it).
+    epochs : int or "converge", default=1
+        Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
+        optimality conditions by more than ``tol``.
+    block_size : int, default=2048
+        Examples learned at once.
+    cache_size : float, default=200
+        Memory for kernel values among support vectors, in MB.
+    shuffle : bool, default=True
+        Whether ``fit`` visits the examples in random order.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order.
+
+    Attributes
+    ----------
+    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+        Support vectors.
+    support_ : ndarray of shape (n_SV,)
+        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+    dual_coef_ : ndarray of shape (n_targets, n_SV)
+        Signed coefficients.
+    gamma_ : float
+        The gamma in use; kernels that have one.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Weight vectors; linear kernel only.
+    intercept_ : ndarray of shape (n_targets,)
+        Biases.
+    n_support_ : ndarray of shape (1,)
+        Number of support vectors.
+    n_kernel_evaluations_ : int
+        Kernel values computed while learning.
+    n_iter_ : int
+        Examples learned by ``fit``, copies counting as one.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray
+        Names of the features, where X had some.
+
+    Notes
+    -----
+    *Targets of any size.* ``C`` and ``epsilon`` mean what they mean in ``SVR``: ``epsilon`` is in
+    units of y, and with y multiplied by s, the same model needs ``s * epsilon`` and ``s * C``.
+    The defaults suit a target with a standard deviation of about 1, so standardise it, for
+    example with ``TransformedTargetRegressor(LASVMRegressor(), transformer=StandardScaler())``.
+    Nothing else depends on the size of y: targets of 1e6 or 1e-6 lose no digits.
+
+    *Several targets.* With a y of two dimensions each column has a machine of its own; all share
+    rows and, while the examples are learned, kernel values.
+
+    Rows are kept in single precision, shifted by the first block's median for the RBF kernel,
+    which does not notice; dense rows of mostly zeros are kept sparse. ``fit`` counts copies of
+    an example as one whose cost is the sum of theirs, which is the same problem; its coefficient
+    may then exceed ``C``.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
+    Learning. JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from onlinesvm import LASVMRegressor
+    >>> X, y = make_friedman1(1200, random_state=0)
+    >>> model = LASVMRegressor(C=10, gamma=0.5, random_state=0).fit(X[:1000], y[:1000])
+    >>> bool(model.score(X[1000:], y[1000:]) > 0.95)
+    True
+
+    A stream, in pieces of any size:
+
+    >>> stream = LASVMRegressor(C=10, gamma=0.5)
+    >>> for start in range(0, 1000, 100):
+    ...     stream = stream.partial_fit(X[start:start + 100], y[start:start + 100])
+    >>> bool(stream.finish().score(X[1000:], y[1000:]) > 0.95)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LASVM_CONSTRAINTS,
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        epochs: int | str = 1,
+        block_size: int = 2048,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.epochs = epochs
+        self.block_size = block_size
+        self.cache_size = cache_size
+        self.shuffle = shuffle
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _task(self) -> Any:
+        from ..core.lasvm.tasks import Regression
+
+        return Regression(float(self.epsilon), len(self._book))
+
+    def _check(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        X, y = check_rows_and_targets(self, X, y, reset)
+        y, book = check_targets(y, None if reset else self._book)
+        if reset:
+            self._book = book
+        return X, y
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LASVMRegressor:
+        """Learn a data set at hand.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor. After Ctrl-C it is what was learned so far.
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LASVMRegressor:
+        """Learn examples of a stream, one row or many, in the order given.
+
+        A call with bad input changes nothing. After Ctrl-C the examples up to the last finished
+        block are learned, the others are not.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The regressor, which has learned the examples.
+        """
+        self._learn_stream(X, y, sample_weight)
+        return self
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> LASVMRegressor:
+        """Learn one example: as ``partial_fit`` with one row, and quicker.
+
+        A call with bad input changes nothing.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+        y : float or array-like of shape (n_targets,)
+            Target.
+        sample_weight : float, default=1.0
+            Weight.
+
+        Returns
+        -------
+        self : object
+            The regressor, which has learned the example.
+        """
+        self._learn_row(x, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The value of each example.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Values, in the shape of the y that was learned.
+        """
+        check_is_fitted(self)
+        with Interruptible():
+            view = self._view()
+            return view.settings._book.decode(view.decide(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

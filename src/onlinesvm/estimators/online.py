@@ -1,0 +1,245 @@
+"""What all online models share, whatever they predict: kernel, rows, fit, finish, publication.
+
+A model hands examples to its *learner*, a class of the core with these verbs:
+
+``learn(fresh)``       examples in order (``core.examples.Examples``)
+``finish()``           the algorithm's finishing step, if it has one
+``expansion()``        support rows, coefficients (machines, n), biases, slots
+``keys(slots)``        the data-set numbers of support rows
+``labels(slots)``      their labels
+
+Everything that can be wrong with the input is found before the learner sees any of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.interrupts import Interruptible, checkpoint
+from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size, make_kernel
+from ..core.state.compact import compact, restore
+from ..core.state.published import published
+from .first_rows import FirstRows, is_estimated, joined
+from .fitted import FittedExpansion
+from .progress import CallbackSupportMixin, FitProgress
+from .weights import finite_cost
+
+_ARRAYS = ("_original", "_centre")
+
+SPARSE_BELOW = 0.25
+"""Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
+
+SPARSE_FROM = 32
+"""... if it has at least so many features."""
+
+KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+    "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+    "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+}
+
+
+class OnlineKernelModel(FittedExpansion, CallbackSupportMixin, BaseEstimator):
+    """Base of the online kernel models.
+
+    Subclasses check their examples (``_data_at_hand``, ``_stream_data``), make the learner, run
+    its epochs (``_run``) and hand it the examples of a stream (``_learn``).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _kernel: Kernel
+    _book: Any  # what labels mean: ``LabelBook`` or its kin
+    _first_rows: FirstRows | None = None
+
+    # -- for subclasses -------------------------------------------------------------------
+
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        raise TypeError(f"{type(self).__name__} does not make a learner.")  # pragma: no cover
+
+    def _prepare(self, data: Any) -> Any:
+        """What ``fit`` makes of the examples before they are learned: by default, nothing."""
+        return data
+
+    def _data_at_hand(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Everything that ``fit`` does before it learns: the examples, and X and y as checked."""
+        raise TypeError(f"{type(self).__name__} does not fit.")  # pragma: no cover
+
+    def _stream_data(self, *given: Any) -> tuple[Any, ...]:
+        """Everything that ``partial_fit`` does before it learns."""
+        raise TypeError(f"{type(self).__name__} does not stream.")  # pragma: no cover
+
+    def _run(self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any) -> Any:
+        """Learn a data set at hand. A generator: it yields where an interruption may come."""
+        raise TypeError(f"{type(self).__name__} has no epochs.")  # pragma: no cover
+
+    def _learn(self, *data_and_learner: Any) -> None:
+        """Hand examples of a stream to the learner, or to a new one where it is None."""
+        raise TypeError(f"{type(self).__name__} does not stream.")  # pragma: no cover
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return state | {name: compact(state[name]) for name in _ARRAYS if name in state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        own = {name: restore(state[name]) for name in _ARRAYS if name in state}
+        super().__setstate__(state | own)
+
+    # -- learning -------------------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Learn a data set at hand; an error leaves the model as it was."""
+        with self._learning():
+            before = dict(self.__dict__)
+            try:
+                data, X, y = self._data_at_hand(X, y, sample_weight)
+                learner = self._make_learner(self._kernel, data.rows, len(self._book))
+            except BaseException:
+                self.__dict__ = before
+                raise
+            self._train(learner, data, X, y, before)
+
+    def _train(self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any]) -> None:
+        """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned."""
+        rng = check_random_state(getattr(self, "random_state", None))
+        self._learner = learner
+        progress = FitProgress(self, X, y, None)
+        try:
+            for _ in self._run(learner, data, rng, progress):
+                checkpoint()
+                if progress.stopped:
+                    break
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            self.__dict__ = before
+            raise
+        progress.close()
+
+    def _learn_stream(self, *given: Any) -> None:
+        """Learn examples of a stream; an error leaves the model as it was."""
+        with self._learning():
+            before = dict(self.__dict__)
+            goes_on = "_learner" in before and self._first_rows is None
+            try:
+                data = self._stream_data(*given)
+                self._learn(*data, before["_learner"] if goes_on else None)
+            except BaseException as error:
+                interrupted_later = isinstance(error, KeyboardInterrupt) and (
+                    goes_on or self.__dict__.get("_learner") is not before.get("_learner")
+                )
+                if not interrupted_later:
+                    self.__dict__ = before
+                raise
+
+    def _from_the_start(self, X: Any, y: np.ndarray, cost: np.ndarray) -> FirstRows:
+        """All rows of the stream so far, of which gamma is estimated; they are learned anew."""
+        rows = joined(self._first_rows, X, y, cost)
+        evaluations = self._kernel.n_evaluations if self._first_rows is not None else 0
+        self._prepare_kernel(rows.X, self._book)
+        self._kernel.n_evaluations = evaluations
+        self._first_rows = rows.kept() if is_estimated(self) else None
+        return rows
+
+    def finish(self) -> Any:
+        """Run the algorithm's finishing step on what was learned; learning may go on after it.
+
+        Returns
+        -------
+        self : object
+            The classifier.
+        """
+        check_is_fitted(self)
+        with self._learning():
+            done = self._learner.finish()
+        self._tell_of_finish(done)
+        return self
+
+    def _tell_of_finish(self, done: Any) -> None:
+        """Warn where the finishing step did not reach what it should: by default, it does."""
+
+    @contextmanager
+    def _learning(self) -> Iterator[None]:
+        """Around whatever changes the model.
+
+        Ctrl-C waits for a checkpoint, other threads that learn wait for the end, and those that
+        predict use the model as it was before.
+        """
+        with Interruptible(), published(self).change(self._make_view):
+            yield
+
+    # -- checks and conversion ------------------------------------------------------------
+
+    def _prepare_kernel(self, X: Any, book: Any) -> None:
+        """Fix on the first examples what stays: gamma, the shift, dense or sparse."""
+        self._book = book
+        self._kernel = make_kernel(
+            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
+            n_jobs=self.n_jobs, X=X,
+        )  # fmt: skip
+        dense = not sparse.issparse(X)
+        self._packs = bool(
+            dense
+            and self._kernel.is_compiled
+            and X.shape[1] >= SPARSE_FROM
+            and np.count_nonzero(X[:1000]) < SPARSE_BELOW * X[:1000].size
+        )
+        self._centre, self._sparse = None, self._packs or not dense
+        if self._kernel.ignores_shift:
+            from ..core.kernel.centre import centre_of
+
+            self._centre = centre_of(X, self._kernel.gamma, self._sparse)
+
+    def _rows(self, X: Any, key: np.ndarray | None = None) -> Any:
+        from ..core.kernel.rows import Rows
+
+        far = self._kernel.far
+        if self._kernel.name == "precomputed" and sparse.issparse(X):
+            X = X.toarray()
+        if self._packs and not sparse.issparse(X):
+            rows = Rows.packed(X, self._centre, key, far)
+        else:
+            if sparse.issparse(X) and self._centre is not None and not self._sparse:
+                X = X.toarray()  # The model is dense and shifted; a block at a time, it fits.
+            rows = Rows.of(X, self._centre, key, far)
+        check_size(rows.squares)
+        return rows
+
+    def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
+        from ..core.examples import Examples
+
+        n = X.shape[0]
+        number = np.arange(n)
+        rows = self._rows(X, number if self._kernel.name == "precomputed" else None)
+        diagonal = self._kernel.diagonal(rows)
+        check_size(diagonal)
+        if self._kernel.is_compiled:
+            check_size(self._kernel.bound(rows))
+        label = np.zeros(n, np.int64) if y is None else self._book.encode(y)
+        bound = cost * finite_cost(getattr(self, "C", None))
+        return Examples(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
+        return tags
+
+
+def with_cost(data: Any) -> Any:
+    """The examples that have a cost; those of weight zero are as if absent."""
+    if (data.bound > 0).all():
+        return data
+    return data.take(np.flatnonzero(data.bound > 0))
