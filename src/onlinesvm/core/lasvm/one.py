@@ -10,32 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel.cache import KernelCache
-from ..kernel.rbf import dense_row, far_row
-from ..kernel.tiles import RBF, KernelParams, kernel_row, squared_norm
-from ..numerics import ORDERED_MATH, inner, jit
+from ..kernel.rbf import far_row
+from ..kernel.tiles import RBF, KernelParams, squared_norm
+from ..numerics import inner, jit
 from . import listing as lasvm
+from .dense_row import EIGHT, kernel_values
 from .support import PHASE, POSITION, STORED, N, Support, SupportArrays
-
-EIGHT = 8
-"""Dot products under way at once: enough to hide the latency of one sum in order."""
-
-
-@inner(fastmath=ORDERED_MATH)
-def eight_dots(x, rows, first, out):
-    """x . rows[first .. first + 8], each sum over the features in order, as tiles make it."""
-    a = b = c = d = e = f = g = h = np.float32(0.0)
-    for j in range(x.shape[0]):
-        v = x[j]
-        a += v * rows[first, j]
-        b += v * rows[first + 1, j]
-        c += v * rows[first + 2, j]
-        d += v * rows[first + 3, j]
-        e += v * rows[first + 4, j]
-        f += v * rows[first + 5, j]
-        g += v * rows[first + 6, j]
-        h += v * rows[first + 7, j]
-    out[first], out[first + 1], out[first + 2], out[first + 3] = a, b, c, d
-    out[first + 4], out[first + 5], out[first + 6], out[first + 7] = e, f, g, h
 
 
 @inner
@@ -71,12 +51,7 @@ def _learn(
     if code == RBF and x_square > far_row(gamma):
         return -2
     fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
-    for first in range(0, n, EIGHT):
-        eight_dots(x, rows, first, values)
-    if code == RBF:
-        dense_row(values[:n], x, x_square, rows, squares, gamma)
-    else:
-        kernel_row(values[:n], x_square, squares[:n], KernelParams(code, gamma, coef0, degree))
+    kernel_values(x, x_square, rows, squares, n, code, gamma, coef0, degree, values)
     for s in range(n):
         a.column[s] = s
         a.handle[s] = s

@@ -29,8 +29,8 @@ from ..kernel.rows import Rows, pack
 from ..kernel.tiles import SparseRows, dense_panel, kernel_row
 from ..kernel.vector import LANES, panel_dot
 from ..numerics import ORDERED_MATH, inner, jit
+from .dense_row import EIGHT, eight_dots
 from .learner import LASVM
-from .one import EIGHT, eight_dots
 from .support import SLOT
 
 TYPICAL = 200

@@ -1,0 +1,394 @@
+"""The learner of LASVM with a bounded memory: a window, a budget, a half-life.
+
+    window      only the last examples count; what leaves the window is pushed out of the model
+    budget      the number of rows held is bounded; ``policy`` says which row makes way
+    half_life   bounds shrink with age: an example counts half after so many others
+
+Every example costs about the same, and memory does not grow. Kernel values among all rows held are
+kept: 4 bytes for each pair. See ``bounded_loop`` for the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..examples import Examples
+from ..interrupts import checkpoint
+from ..kernel.kernel import Kernel
+from ..kernel.rows import Rows, RowStore
+from ..state.compact import Compact
+from . import bounded_loop as loop
+from . import bounded_steps as at
+from .dense_row import EIGHT
+from .recent import Recent
+from .smo import solve
+from .tasks import Classification, Task, one_sided
+
+POLICIES = ("outlier", "oldest", "join")
+
+MOST = 20
+"""Maximum number of REPROCESS steps after one PROCESS."""
+
+SLACK = 0.2
+"""Rows at zero leave when they lie this far beyond the margin."""
+
+_PART = 256
+"""Examples between two looks at whether Ctrl-C has come."""
+
+_STEPS = 1000
+"""Maximum number of pair steps for each row in the finishing step, per round."""
+
+_ROUNDS = 100
+_LANES = 64
+
+
+class BoundedLASVM(Compact):
+    """State of LASVM with a bounded memory, and its verbs."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        like: Rows,
+        n_labels: int,
+        *,
+        tau: float = 1e-3,
+        window: int | None = None,
+        budget: int | None = None,
+        half_life: float | None = None,
+        policy: str = "outlier",
+        task: Task | None = None,
+    ):
+        self.kernel, self.tau, self.task = kernel, tau, task or Classification()
+        self.half_life = float(half_life or np.inf)
+        self.n_labels = n_labels
+        self.positive = np.array([1] if n_labels <= 2 else range(n_labels), np.int64)
+        self.unit = np.ones(len(self.positive))
+        self.store = RowStore(like)
+        self.recent = Recent(like, window) if window and not budget else None
+        self.limits = np.array([window or 0, budget or 0, MOST, POLICIES.index(policy), 0])
+        self.count = np.zeros(6, np.int64)
+        self.labels_held = np.zeros(max(n_labels, 1), np.int64)
+        self.M = np.zeros((4, len(self.positive)))
+        self.M[at.GAP] = np.inf
+        self.F = np.zeros((6, len(self.positive), 0))
+        self.T = np.zeros((5, 0), np.int64)
+        self.K = np.zeros((0, 0), np.float32)
+        self.scores = np.empty((0, len(self.positive)))
+        self._settle_limits()
+        self._reserve(1)
+
+    # -- state ----------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        return int(self.count[at.N])
+
+    @property
+    def machines(self) -> int:
+        return len(self.positive)
+
+    @property
+    def delta(self) -> np.ndarray:
+        """g_max - g_min of every machine; infinite while it has seen one sign."""
+        return self.M[at.GAP]
+
+    @property
+    def window(self) -> int | None:
+        return int(self.limits[at.WINDOW]) or None
+
+    @property
+    def budget(self) -> int | None:
+        return int(self.limits[at.BUDGET]) or None
+
+    def _settle_limits(self) -> None:
+        """What follows from the number of labels and the unit of the machines."""
+        self.limits[at.PROTECTED] = int(self.limits[at.BUDGET]) // (4 * max(self.n_labels, 2))
+        self.M[at.TAU], self.M[at.SLACK] = self.tau * self.unit, SLACK * self.unit
+
+    def _reserve(self, needed: int) -> None:
+        """Space for ``needed`` rows, and for the eight more that the kernel row may touch."""
+        capacity = self.K.shape[0]
+        if needed + EIGHT < capacity:
+            return
+        larger = max(2 * capacity, needed + EIGHT + 1, _LANES)
+        if self.budget:
+            larger = max(min(larger, self.budget + EIGHT + 2), needed + EIGHT + 1)
+        larger = -(-larger // _LANES) * _LANES  # as the finishing step wants it
+        more = larger - capacity
+        self.F = np.ascontiguousarray(np.pad(self.F, ((0, 0), (0, 0), (0, more))))
+        self.T = np.ascontiguousarray(np.pad(self.T, ((0, 0), (0, more))))
+        K = np.zeros((larger, larger), np.float32)
+        K[:capacity, :capacity] = self.K
+        self.K = K
+        if not self.store.is_sparse:
+            self.store.reserve(larger)
+
+    def _in_use(self) -> dict[str, Any]:
+        n = self.n
+        cut = {"F": self.F[..., :n], "T": self.T[:, :n], "K": self.K[:n, :n]}
+        return self.__dict__ | cut | {"scores": self.scores[:0]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._reserve(self.n + 1)
+
+    # -- labels ---------------------------------------------------------------------------
+
+    def add_label(self) -> None:
+        """One more label; its machine starts with the rows held as counter-examples."""
+        self.n_labels += 1
+        self.labels_held = np.append(self.labels_held, 0)[: max(self.n_labels, 1)]
+        if self.n_labels == 3:  # one binary machine becomes two, seen from each side
+            F, M = self.F, self.M
+            mirrored = np.stack([-F[0], -F[1], -F[2], -F[4], -F[3], F[5]])
+            self.F = np.concatenate([mirrored, F], axis=1)
+            self.M = np.concatenate([M * [[-1.0], [1.0], [1.0], [1.0]], M], axis=1)
+            self.positive = np.array([0, 1], np.int64)
+        if self.n_labels > 2:
+            self._add_machine()
+        self.unit = np.ones(self.machines)
+        self._settle_limits()
+
+    def _add_machine(self) -> None:
+        F = np.zeros((6, 1, self.F.shape[2]))
+        bound = self.F[at.BOUND, 0]
+        F[at.GRAD], F[at.LINEAR], F[at.LOW], F[at.BOUND] = -1.0, -1.0, self.F[at.LOW, 0], bound
+        F[at.LOW, 0] = -np.maximum(self.F[at.HIGH, 0], -self.F[at.LOW, 0])  # as age has left it
+        self.F = np.concatenate([self.F, F], axis=1)
+        self.M = np.concatenate([self.M, [[-1.0], [np.inf], [self.tau], [SLACK]]], axis=1)
+        self.positive = np.append(self.positive, self.n_labels - 1)
+
+    # -- learning -------------------------------------------------------------------------
+
+    def learn(self, fresh: Examples) -> None:
+        """Examples of a stream, in order. ``scores`` are then their decision values beforehand."""
+        self.scores = np.empty((len(fresh.rows), self.machines))
+        self.task.observe(fresh.label, self)  # type: ignore[arg-type]
+        self._settle_limits()
+        for first in range(0, len(fresh.rows), _PART):
+            if first:
+                checkpoint()
+            part = slice(first, first + _PART)
+            self._learn_part(fresh.take(part), self.scores[part])
+
+    def _learn_part(self, fresh: Examples, scores: np.ndarray) -> None:
+        tags = np.stack([self._groups(fresh), fresh.key], axis=1)
+        given = self._given(fresh.label, fresh.bound)
+        if self.recent is not None:
+            self.recent.append(fresh)
+        dense = self._is_dense and not fresh.rows.is_sparse and not len(fresh.rows.low)
+        done = 0
+        while done < len(fresh.rows):
+            self._reserve(self.n + 1)
+            if dense and not self.store.has_second_parts():
+                done = self._dense(fresh.rows.values, tags, given, fresh.diagonal, scores, done)
+            if done < len(fresh.rows) and self.n + EIGHT < self.K.shape[0]:
+                one = fresh.rows.take(slice(done, done + 1))
+                self._learn_row(one, tags[done], given[done], fresh.diagonal[done], scores[done])
+                done += 1
+
+    @property
+    def _is_dense(self) -> bool:
+        return self.kernel.is_compiled and not self.store.is_sparse
+
+    def _groups(self, fresh: Examples) -> np.ndarray:
+        """Numbers by which rows are counted: labels of classes; targets have none."""
+        return fresh.label if fresh.label.ndim == 1 else np.zeros(len(fresh.rows), np.int64)
+
+    def _given(self, label: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        """p, lo and hi of examples, (n, 3, machines)."""
+        linear = self.task.linear(label, self.positive)
+        lo, hi = self.task.bounds(linear, bound)
+        return np.ascontiguousarray(np.stack([linear, lo, hi]).transpose(2, 0, 1))
+
+    def _dense(
+        self, X: Any, tags: np.ndarray, given: np.ndarray, diagonal: np.ndarray, scores: np.ndarray,
+        first: int,
+    ) -> int:  # fmt: skip
+        """The compiled loop over dense rows; returns how many are done."""
+        store, before = self.store, int(self.count[at.EVALUATIONS])
+        done = loop.learn_dense(
+            X, tags, given, diagonal, scores, first, *self.kernel.params, self.half_life,
+            self.task.epsilon, self.limits, store.dense, store.squares, self.F, self.T, self.K,
+            self.M, self.count, self.labels_held,
+        )  # fmt: skip
+        store.n = self.n
+        self.kernel.n_evaluations += int(self.count[at.EVALUATIONS]) - before
+        return int(done)
+
+    def _learn_row(
+        self, one: Rows, tags: np.ndarray, given: np.ndarray, diagonal: float, score: np.ndarray
+    ) -> None:
+        """One example of any kind."""
+        rest = self.F, self.T, self.K
+        loop.let_time_pass(
+            *rest, self.count, self.labels_held, self.limits, self.half_life, self.task.epsilon
+        )
+        self._commit_rows(one)
+        row = self.kernel.block(one, self.store.rows())[0]
+        loop.learn_row(
+            row, tags, given, float(diagonal), score, self.task.epsilon, self.limits, *rest, self.M,
+            self.count, self.labels_held,
+        )  # fmt: skip
+        self._commit_rows(one)
+
+    def _commit_rows(self, fresh: Rows) -> None:
+        """Bring the store in line with the slots."""
+        n = self.n
+        self.store.rearrange(self.T[at.HANDLE, :n], fresh)
+        self.T[at.HANDLE, :n] = np.arange(n)
+        self.count[at.STORED] = n
+        if not self.store.is_sparse:
+            self.store.reserve(self.K.shape[0])
+
+    def learn_one(self, x: np.ndarray, label: Any, bound: float, diagonal: float) -> bool:
+        """One dense example, float32 and shifted like the others, with a compiled kernel.
+
+        False: it, or a row that is held, needs a second part (``rbf``); nothing was done.
+        """
+        if self.store.has_second_parts():
+            return False
+        self._reserve(self.n + 1)
+        given = self._given(np.array([label]), np.array([bound]))
+        tags, scores = np.array([[label, -1]]), np.empty((1, self.machines))
+        if not self._dense(x[None, :], tags, given, np.array([diagonal]), scores, 0):
+            return False
+        self.scores = scores
+        if self.recent is not None:
+            self.recent.append_one(x, label, bound, diagonal)
+        return True
+
+    def decide_one(self, x: np.ndarray) -> np.ndarray | None:
+        """Decision values of one dense row; None where they need a second part."""
+        out = np.empty(self.machines)
+        if self.store.has_second_parts() or not self._is_dense:
+            return None
+        done = loop.decide_dense(
+            x, *self.kernel.params, self.store.dense, self.store.squares, self.F[at.ALPHA],
+            self.M[at.BIAS], self.n, out,
+        )  # fmt: skip
+        return out if done else None
+
+    # -- a data set at hand ---------------------------------------------------------------
+
+    def epoch(self, data: Examples, order: np.ndarray, slacks: np.ndarray) -> Iterator[int]:
+        """One pass over the data set; yields how many examples are done."""
+        for first in range(0, len(order), _PART):
+            if first:
+                checkpoint()
+            self.learn(data.take(order[first : first + _PART]))
+            yield min(first + _PART, len(order))
+
+    def n_steps(self, n: int) -> int:
+        """How often ``epoch`` yields for n examples."""
+        return -(-n // _PART)
+
+    def second_look(self, data: Examples, slacks: np.ndarray) -> None:
+        """Nothing: what was turned away is gone, and the window is looked at in ``finish``."""
+
+    # -- finishing ------------------------------------------------------------------------
+
+    def finish(self, tol: float | None = None) -> bool:
+        """Optimise until delta <= tol (tau) for every machine. Returns whether all got there.
+
+        With a window and no budget, examples of the window that violate are admitted first: the
+        model becomes the SVM of the window.
+        """
+        tol = self.tau if tol is None else tol
+        for _ in range(_ROUNDS):
+            reached = all([self._optimise(m, tol) for m in range(self.machines)])
+            if not reached or self.recent is None or not self._admit(tol):
+                return reached
+        return False
+
+    def _optimise(self, m: int, tol: float) -> bool:
+        """Second-order steps on all rows held."""
+        n = self.n
+        if n == 0:
+            return True
+        F, width = self.F, -(-n // _LANES) * _LANES
+        K = np.zeros((n, width), np.float32)
+        K[:, :n] = self.K[:n, :n]
+        diagonal = np.zeros(width, np.float32)
+        diagonal[:n] = K.diagonal()
+        lo, hi, unit = F[at.LOW, m, :n].copy(), F[at.HIGH, m, :n].copy(), self.unit[m]
+        before = np.inf
+        while True:
+            checkpoint()
+            gap = self._measure(m) / unit
+            if not (tol < gap < np.inf):
+                return True
+            if gap >= before:  # single precision allows no more
+                return False
+            before = gap
+            alpha = F[at.ALPHA, m, :n] / unit
+            solve(
+                K, diagonal, alpha, F[at.GRAD, m, :n] / unit, lo / unit, hi / unit,
+                self.task.epsilon / unit, tol / 2, _STEPS * n,
+            )  # fmt: skip
+            alpha = np.clip(alpha * unit, lo, hi)
+            F[at.ALPHA, m, :n] = alpha
+            F[at.GRAD, m, :n] = F[at.LINEAR, m, :n] - self.K[:n, :n].astype(np.float64) @ alpha
+
+    def _measure(self, m: int) -> float:
+        """Bias and gap of machine m from its gradients; returns the gap."""
+        alpha, grad, _, lo, hi, _ = self.F[:, m, : self.n]
+        right, left = one_sided(alpha, grad, self.task.epsilon)
+        up, down = right[alpha < hi], left[alpha > lo]
+        if len(up) and len(down):
+            self.M[at.BIAS, m] = (up.max() + down.min()) / 2
+            self.M[at.GAP, m] = up.max() - down.min()
+        return float(self.M[at.GAP, m])
+
+    def _admit(self, tol: float) -> bool:
+        """Examples of the window that violate by more than tol come in; false: there is none."""
+        assert self.recent is not None
+        examples, born = self.recent.examples()
+        outside = np.flatnonzero(~np.isin(born, self.T[at.BORN, : self.n]))
+        examples, born = examples.take(outside), born[outside]
+        given = self._given(examples.label, examples.bound)
+        if self.half_life < np.inf:
+            given[:, 1:] *= 2.0 ** (-(self.count[at.CLOCK] - born) / self.half_life)[:, None, None]
+        alpha = self.F[at.ALPHA, :, : self.n]
+        grad = given[:, 0] - self.kernel.product(examples.rows, self.store.rows(), alpha)
+        residual, epsilon = grad - self.M[at.BIAS], self.task.epsilon
+        up = np.where(given[:, 2] > 0, residual - epsilon, -np.inf)
+        down = np.where(given[:, 1] < 0, -residual - epsilon, -np.inf)
+        slack = (np.maximum(up, down) / self.unit).max(axis=1)
+        chosen = np.flatnonzero(slack > tol)
+        for k in chosen[np.argsort(-slack[chosen], kind="stable")][: max(64, self.n // 4)]:
+            self._append(examples.take(slice(k, k + 1)), int(born[k]), given[k], grad[k])
+        return len(chosen) > 0
+
+    def _append(self, one: Examples, born: int, given: np.ndarray, grad: np.ndarray) -> None:
+        """A row comes in with coefficient zero."""
+        k = self.n
+        self._reserve(k + 1)
+        row = self.kernel.block(one.rows, self.store.rows())[0]
+        self.K[k, :k] = self.K[:k, k] = row
+        self.K[k, k] = one.diagonal[0]
+        self.F[at.ALPHA, :, k], self.F[at.GRAD, :, k] = 0.0, grad
+        self.F[at.LINEAR, :, k], self.F[at.LOW, :, k], self.F[at.HIGH, :, k] = given
+        self.F[at.BOUND, :, k] = one.bound[0]
+        group = self._groups(one)[0]
+        self.T[:, k] = group, born, one.key[0], k, -1
+        self.labels_held[group] += 1
+        self.count[at.N] = self.count[at.STORED] = k + 1
+        self.store.append(one.rows)
+
+    # -- what was learned -----------------------------------------------------------------
+
+    def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        """Support vectors, their coefficients (machines, n), the biases, and the slots."""
+        alpha = self.F[at.ALPHA, :, : self.n]
+        used = np.flatnonzero(alpha.any(axis=0))
+        return self.store.rows().take(used), alpha[:, used], self.M[at.BIAS].copy(), used
+
+    def keys(self, slots: np.ndarray) -> np.ndarray:
+        return self.T[at.KEY, slots]
+
+    def labels(self, slots: np.ndarray) -> np.ndarray:
+        return self.T[at.LABEL, slots]
