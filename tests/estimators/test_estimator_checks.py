@@ -29,6 +29,8 @@ _EQUIVALENCE = (
 # For each estimator, the checks it cannot pass, with the reason.
 EXPECTED_FAILURES: dict[str, dict[str, str]] = {
     "LASVMClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
+    "LASVMOneClass": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
+    "LASVMRegressor": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
     "NORMAClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
     "OLSVMClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
     "PegazClassifier": dict.fromkeys(_EQUIVALENCE, _SEQUENTIAL),
@@ -82,6 +84,8 @@ def test_every_expected_failure_is_of_a_public_estimator_and_has_a_reason(name):
     [
         ("LASVMClassifier", {"epochs": "converge", "tol": 1e-4, "block_size": 16}),
         ("LASVMClassifier", {"epochs": "converge", "tol": 1e-4, "block_size": 2048}),
+        ("LASVMRegressor", {"epochs": "converge", "tol": 1e-4, "block_size": 16}),
+        ("LASVMOneClass", {"epochs": "converge", "tol": 1e-4, "block_size": 16}),
         ("SimpleSVMClassifier", {}),
         ("SimpleSVMRegressor", {}),
         ("SimpleSVMOneClass", {}),

@@ -31,6 +31,10 @@ from .tasks import Depths, OneClass, Task
 FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
 
+SHALLOW = 32
+"""Share of the support set, one in so many, that may be learned few at a time before all of it is
+optimised; for tasks other than classification, where nothing but small working sets precedes it."""
+
 STREAM_REPROCESS = 20
 """Maximum number of REPROCESS after one PROCESS of a stream."""
 
@@ -134,7 +138,8 @@ class LASVM(Compact):
     def _deepen(self, count: int) -> None:
         """After ``count`` more single examples of a stream: optimise in depth, now and then."""
         self._shallow += count
-        if self.singly or self._shallow < max(FEW, self.support.n // FEW):
+        share = FEW if self.support.task.both_signs else SHALLOW
+        if self.singly or self._shallow < max(FEW, self.support.n // share):
             return
         self._shallow = 0
         if self._reduce_stream_delta():

@@ -87,7 +87,7 @@ class Regression:
     """One machine per target; labels are the targets, (n, machines)."""
 
     both_signs = False
-    depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.2, 0.1, 0.1, np.inf, 0.0, 0.0)
+    depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
     def __init__(self, epsilon: float, machines: int):
         self.epsilon = epsilon
