@@ -17,9 +17,7 @@ from onlinesvm.core.lasvm.learner import LASVM
 class Lockstep:
     """A learner and its twin on the same examples."""
 
-    def __init__(
-        self, X, label, kernel=None, C=1.0, tau=1e-3, cache_size=1.0, budget=None, weight=1.0
-    ):
+    def __init__(self, X, label, kernel=None, C=1.0, tau=1e-3, cache_size=1.0, weight=1.0):
         self.kernel = kernel or Kernel("rbf", gamma=0.5)
         label = np.asarray(label)
         n = len(label)
@@ -30,7 +28,7 @@ class Lockstep:
         self.kernel.n_evaluations = 0
         self.learner = LASVM(
             self.kernel, rows, int(label.max()) + 1, tau=tau, cache_size=cache_size,
-            block_size=1, budget=budget,
+            block_size=1,
         )  # fmt: skip
         K = self.K.astype(np.float64)
         np.fill_diagonal(K, self.data.diagonal)

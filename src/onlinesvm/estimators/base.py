@@ -18,10 +18,11 @@ from .labels import LabelBook, unique_labels
 from .online import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
 from .online import OnlineKernelModel, with_cost
 from .progress import with_callbacks
+from .singles import Singles
 from .weights import check_sample_weight, check_two_classes, class_weighted
 
 
-class OnlineKernelClassifier(FittedModel, ClassifierMixin, OnlineKernelModel):
+class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernelModel):
     """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
 
     _book: LabelBook
@@ -67,6 +68,7 @@ class OnlineKernelClassifier(FittedModel, ClassifierMixin, OnlineKernelModel):
             The fitted classifier. After Ctrl-C it is what was learned so far.
         """
         self._fit(X, y, sample_weight)
+        self._note_validated()
         return self
 
     def _data_at_hand(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
@@ -90,7 +92,6 @@ class OnlineKernelClassifier(FittedModel, ClassifierMixin, OnlineKernelModel):
         self._original, self._first_rows = data.key, None
         return data._replace(key=np.arange(len(data.key))), X, y
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Learn examples of a stream, one row or many, in the order given.
 
@@ -113,8 +114,14 @@ class OnlineKernelClassifier(FittedModel, ClassifierMixin, OnlineKernelModel):
         self : object
             The classifier, which has learned the examples.
         """
-        self._learn_stream(X, y, classes, sample_weight)
+        if classes is not None or not self._learn_only_row(X, y, sample_weight):
+            self._learn_checked(X, y, classes, sample_weight)
+            self._note_validated()
         return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _learn_checked(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+        self._learn_stream(X, y, classes, sample_weight)
 
     def _stream_data(
         self, X: Any, y: Any, classes: Any, sample_weight: Any

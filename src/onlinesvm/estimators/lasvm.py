@@ -8,20 +8,18 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg.blas import dnrm2
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..core.interrupts import Interruptible
 from ..core.kernel.kernel import Kernel
 from ..core.lasvm.criteria import SELECTIONS
-from ..core.state.published import published
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .stopping import RULES, EarlyStopping, hold_out
-from .weights import finite_cost
 
-_LONGEST = 1e19
-"""Rows of less length have a square within single precision."""
+POLICIES = ("outlier", "oldest", "join")
+
+FORGOTTEN = 10
+"""Half-lives after which an example is forgotten altogether, where there is no other limit."""
 
 
 class LASVMClassifier(OnlineKernelClassifier):
@@ -63,9 +61,20 @@ class LASVMClassifier(OnlineKernelClassifier):
     block_size : int, default=2048
         Examples learned at once. 1 follows the paper's listing to the letter. Streams that
         bring only a few examples at a time are learned one by one in any case.
+    window : int or None, default=None
+        Number of most recent examples that count. What leaves the window leaves the model, exactly:
+        after ``finish`` it is the SVM of the last ``window`` examples. A class that does not
+        occur in the window is not predicted until it comes back.
     budget : int or None, default=None
-        At most so many support vectors; beyond it the least harmful joins its nearest
-        neighbour of the same class. Implies learning one by one.
+        Maximum number of support vectors. With a window or a budget, examples are learned one by
+        one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+    policy : {"outlier", "oldest", "join"}, default="outlier"
+        Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
+        ``"outlier"`` is more accurate where the world does not change: three times of four it
+        lets the one go that is farthest on the wrong side of the boundary, else the oldest.
+        ``"join"`` moves the coefficient of one to its nearest neighbour of the same class.
+    half_life : float or None, default=None
+        Number of examples after which the cost of an old one has shrunk to one half.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
@@ -94,6 +103,7 @@ class LASVMClassifier(OnlineKernelClassifier):
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order. Rows that are sorted are no harm
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
+        With ``window`` or ``half_life`` the order is always the order given.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -164,7 +174,10 @@ class LASVMClassifier(OnlineKernelClassifier):
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
         "block_size": [Interval(Integral, 1, None, closed="left")],
+        "window": [Interval(Integral, 2, None, closed="left"), None],
         "budget": [Interval(Integral, 2, None, closed="left"), None],
+        "policy": [StrOptions(set(POLICIES))],
+        "half_life": [Interval(Real, 1.0, None, closed="left"), None],
         "selection": [StrOptions(set(SELECTIONS))],
         "sample_size": [Interval(Integral, 1, None, closed="left")],
         "max_examples": [Interval(Integral, 1, None, closed="left"), None],
@@ -188,7 +201,10 @@ class LASVMClassifier(OnlineKernelClassifier):
         tol: float = 1e-3,
         epochs: int | str = 1,
         block_size: int = 2048,
+        window: int | None = None,
         budget: int | None = None,
+        policy: str = "outlier",
+        half_life: float | None = None,
         selection: str = "random",
         sample_size: int = 50,
         max_examples: int | None = None,
@@ -210,7 +226,10 @@ class LASVMClassifier(OnlineKernelClassifier):
         self.tol = tol
         self.epochs = epochs
         self.block_size = block_size
+        self.window = window
         self.budget = budget
+        self.policy = policy
+        self.half_life = half_life
         self.selection = selection
         self.sample_size = sample_size
         self.max_examples = max_examples
@@ -224,12 +243,27 @@ class LASVMClassifier(OnlineKernelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @property
+    def _is_bounded(self) -> bool:
+        """Whether memory is bounded, and examples are learned one by one (``core.lasvm.bounded``)."""
+        return not (self.budget is None and self.window is None and self.half_life is None)
+
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        self._check_together()
+        if self._is_bounded:
+            from ..core.lasvm.bounded import BoundedLASVM
+
+            window = self.window
+            if window is None and self.budget is None:
+                window = int(np.ceil(FORGOTTEN * self.half_life))  # type: ignore[operator]
+            return BoundedLASVM(
+                kernel, rows, n_labels, tau=self.tol, window=window, budget=self.budget,
+                half_life=self.half_life, policy=self.policy,
+            )  # fmt: skip
         settings: dict[str, Any] = {
             "tau": self.tol,
             "cache_size": self.cache_size,
             "block_size": self.block_size,
-            "budget": self.budget,
             "delta_max": np.inf if self.delta_max is None else float(self.delta_max),
         }
         if self.selection == "random":
@@ -250,80 +284,11 @@ class LASVMClassifier(OnlineKernelClassifier):
                 "one support vector."
             )
 
-    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> LASVMClassifier:
-        """Learn one example: as ``partial_fit`` with one row, in microseconds.
-
-        For streams of dense input once the model has seen its first examples. Of scikit-learn's
-        checks it makes those that protect the model: the number of features, and that they are
-        finite. A call with bad input changes nothing.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,)
-            Features.
-        y : label
-            Label; a new one is welcome.
-        sample_weight : float, default=1.0
-            Weight.
-
-        Returns
-        -------
-        self : object
-            The classifier, which has learned the example.
-        """
-        x = np.asarray(x)
-        if x.ndim != 1:
-            raise ValueError(
-                f"learn_one takes one row of features, not an array of shape {x.shape}; use "
-                "partial_fit for several rows and for sparse ones."
-            )
-        state = published(self)
-        with Interruptible():
-            with state:
-                if self._learn_quickly(x, y, sample_weight, state):
-                    return self
-            return self.partial_fit(x[None, :], [y], sample_weight=[sample_weight])
-
-    def _learn_quickly(self, x: np.ndarray, y: Any, sample_weight: float, state: Any) -> bool:
-        """Learn a row that is in order; false where it needs a closer look, and all its checks."""
-        learner = self.__dict__.get("_learner")
-        if learner is None or self._first_rows is not None:
-            return False
-        if self.class_weight is not None or not self._fast:
-            return False
-        try:
-            label = self._book.numbers.get(y)
-        except TypeError:  # cannot be a label
-            return False
-        if label is None or len(x) != self.n_features_in_ or x.dtype.kind not in "fiub":
-            return False
-        shifted = x if self._centre is None else x - self._centre
-        if not (0 < sample_weight < np.inf and dnrm2(shifted) < _LONGEST):
-            return False
-        row = np.ascontiguousarray(shifted, np.float32)
-        diagonal = 1.0
-        if self._kernel.name != "rbf":
-            from ..core.kernel.rows import Rows
-
-            diagonal = self._kernel.diagonal(Rows.of(row[None, :]))[0]
-            if not np.isfinite(diagonal):
-                return False
-        state.version += 1
-        if not learner.learn_one(row, label, finite_cost(self.C) * sample_weight, diagonal):
-            return False
-        if state.waiting:
-            state.serve(self._make_view)
-        return True
-
-    @property
-    def _fast(self) -> bool:
-        return self._kernel.is_compiled and not self._learner.support.store.is_sparse
-
     def _prepare(self, data: Any) -> Any:
         """Copies of an example count as one of greater cost, except where the listing rules."""
         from ..core.lasvm.duplicates import merge_duplicates
 
-        listed = self.block_size == 1 or self.budget is not None
+        listed = self.block_size == 1 or self._is_bounded
         return data if listed or self.kernel == "precomputed" else merge_duplicates(data)
 
     def _run(
@@ -332,7 +297,6 @@ class LASVMClassifier(OnlineKernelClassifier):
         """The stages of the fit (``core.lasvm.fitting``), told to callbacks."""
         from ..core.lasvm.fitting import Fit
 
-        self._check_together()
         fit = Fit(learner, data, rng, self._plan(data, rng))
         self.n_iter_ = 0
         for name, steps, count in fit.stages():
@@ -354,7 +318,8 @@ class LASVMClassifier(OnlineKernelClassifier):
         if rule is not None:
             enough = EarlyStopping(rule, self.n_iter_no_change, data, held)
         epochs, most = 1 if converge else int(self.epochs), self.max_examples or np.inf
-        return Plan(epochs, converge, self.shuffle, most, held, enough)
+        in_order = self.window is not None or self.half_life is not None  # time matters
+        return Plan(epochs, converge, self.shuffle and not in_order, most, held, enough)
 
     def _tell_of_finish(self, done: bool) -> None:
         if not done:
@@ -367,14 +332,20 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     def _check_together(self) -> None:
         """Refuse settings that contradict each other."""
-        if self.epochs != "converge":
-            return
-        for name in ("budget", "max_examples", "early_stopping"):
-            if getattr(self, name) is not None:
-                raise ValueError(
-                    "epochs='converge' goes on to the exact SVM; it cannot be combined with "
-                    f"{name}={getattr(self, name)!r}."
-                )
+        if self.epochs == "converge":
+            for name in ("budget", "window", "half_life", "max_examples", "early_stopping"):
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        "epochs='converge' goes on to the exact SVM; it cannot be combined with "
+                        f"{name}={getattr(self, name)!r}."
+                    )
+        if self._is_bounded:
+            for name, plain in (("selection", "random"), ("delta_max", None)):
+                if getattr(self, name) != plain:
+                    raise ValueError(
+                        f"{name}={getattr(self, name)!r} cannot be combined with window, budget or "
+                        f"half_life; use {name}={plain!r}."
+                    )
 
     # -- fitted attributes ----------------------------------------------------------------
 

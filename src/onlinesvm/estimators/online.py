@@ -91,6 +91,7 @@ class OnlineKernelModel(FittedExpansion, CallbackSupportMixin, BaseEstimator):
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
+        state.pop("_validated", None)
         return state | {name: compact(state[name]) for name in _ARRAYS if name in state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

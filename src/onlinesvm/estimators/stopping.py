@@ -72,7 +72,7 @@ def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
     from ..core.model import model_of
 
     model = model_of(learner)
-    margin = 1.0 - learner.support.a.delta.max() / 2
+    margin = 1.0 - learner.delta.max() / 2
     for first in range(0, len(unseen), _CHUNK):
         values = model.decide(learner.kernel, data.rows.take(unseen[first : first + _CHUNK]))
         if (distance(values) < margin).any():

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .base import OnlineKernelClassifier
 
 
@@ -35,7 +37,9 @@ class UnweightedClassifier(OnlineKernelClassifier):
         """
         return super().fit(X, y, **refused)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, **refused: Any) -> Any:
+    def partial_fit(  # type: ignore[override]
+        self, X: Any, y: Any, classes: Any = None, **refused: Any
+    ) -> Any:
         """Learn examples of a stream, one row or many, in the order given.
 
         A call with bad input changes nothing. Labels never seen before are welcome.
@@ -57,3 +61,26 @@ class UnweightedClassifier(OnlineKernelClassifier):
             The classifier, which has learned the examples.
         """
         return super().partial_fit(X, y, classes, **refused)
+
+    def learn_one(self, x: Any, y: Any, **refused: Any) -> Any:  # type: ignore[override]
+        """Learn one example: as ``partial_fit`` with one row, in microseconds.
+
+        A call with bad input changes nothing.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+        y : label
+            Label; a new one is welcome.
+        **refused : dict
+            There is no cost to scale: ``sample_weight`` is refused.
+
+        Returns
+        -------
+        self : object
+            The classifier, which has learned the example.
+        """
+        if refused:
+            return self.partial_fit(np.asarray(x)[None, :], [y], **refused)
+        return super().learn_one(x, y)

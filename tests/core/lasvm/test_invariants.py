@@ -114,22 +114,6 @@ def test_the_twin_agrees_on_whatever_data(problem):
     both.finish()
 
 
-@given(problems(), st.integers(4, 8))
-def test_invariants_under_a_budget(problem, budget):
-    both = Lockstep(**problem, budget=budget)
-    checks = Checks(both)
-    total = both.data.bound.sum()
-    for k in range(len(problem["label"])):
-        both.visit(k)
-        assert both.support.n <= budget
-        checks.sums_and_bounds()
-        checks.gradients()
-        both.check_cache()
-        keys = both.a.key[: both.support.n]
-        np.testing.assert_array_equal(both.a.label[: both.support.n], both.data.label[keys])
-        assert both.a.bound[: both.support.n].sum() <= total * (1 + 1e-12)
-
-
 @given(problems(), st.integers(0, 2**32 - 1))
 def test_evicted_examples_are_gone(problem, seed):
     """From S, from the store, from prediction; and they may come back with another visit."""

@@ -11,10 +11,10 @@ from sklearn.svm import SVC
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.kernel import cache
 from onlinesvm.core.kernel.kernel import Kernel
-from onlinesvm.core.lasvm import budget, support
 from onlinesvm.core.lasvm import learner as lasvm_learner
 from onlinesvm.core.lasvm import listing as lasvm
 from onlinesvm.core.lasvm import steps as lasvm_steps
+from onlinesvm.core.lasvm import support
 
 TINY, AMPLE = 1e-6, 1.0  # MB: a handful of rows, and all of them
 
@@ -86,7 +86,7 @@ def pair(make, kernel, seed=0, **options):
 @pytest.fixture
 def plain(monkeypatch):
     """The loops of the listing as plain Python, so that a test can look between their steps."""
-    for module in (budget, cache, lasvm, lasvm_steps, support, lasvm_learner):
+    for module in (cache, lasvm, lasvm_steps, support, lasvm_learner):
         for name, value in list(vars(module).items()):
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, value.py_func)
@@ -260,7 +260,7 @@ def test_learn_one_is_partial_fit_of_one_row(kernel, classes, budget, cache_size
     one, many = (LASVMClassifier(**settings).partial_fit(X[:20], y[:20]) for _ in range(2))
     for k in range(20, len(y)):
         one.learn_one(X[k], y[k])
-        many.partial_fit(X[k : k + 1], y[k : k + 1])
+        many._learn_checked(X[k : k + 1], y[k : k + 1], None, None)
     assert_same(one.dual_coef_, many.dual_coef_)
     assert_same(one.intercept_, many.intercept_)
     assert_same(one.support_vectors_, many.support_vectors_)

@@ -22,7 +22,7 @@ from ..kernel.rows import Rows, RowStore
 from ..state.compact import Compact
 from . import bounded_loop as loop
 from . import bounded_steps as at
-from .dense_row import EIGHT
+from .dense_row import EIGHT, decide_one
 from .recent import Recent
 from .smo import solve
 from .tasks import Classification, Task, one_sided
@@ -64,7 +64,8 @@ class BoundedLASVM(Compact):
         self.kernel, self.tau, self.task = kernel, tau, task or Classification()
         self.half_life = float(half_life or np.inf)
         self.n_labels = n_labels
-        self.positive = np.array([1] if n_labels <= 2 else range(n_labels), np.int64)
+        one = task is None and n_labels <= 2
+        self.positive = np.array([1] if one else range(n_labels), np.int64)
         self.unit = np.ones(len(self.positive))
         self.store = RowStore(like)
         self.recent = Recent(like, window) if window and not budget else None
@@ -263,14 +264,7 @@ class BoundedLASVM(Compact):
 
     def decide_one(self, x: np.ndarray) -> np.ndarray | None:
         """Decision values of one dense row; None where they need a second part."""
-        out = np.empty(self.machines)
-        if self.store.has_second_parts() or not self._is_dense:
-            return None
-        done = loop.decide_dense(
-            x, *self.kernel.params, self.store.dense, self.store.squares, self.F[at.ALPHA],
-            self.M[at.BIAS], self.n, out,
-        )  # fmt: skip
-        return out if done else None
+        return decide_one(self.kernel, self.store, self.F[at.ALPHA], self.M[at.BIAS], self.n, x)
 
     # -- a data set at hand ---------------------------------------------------------------
 

@@ -256,19 +256,3 @@ def learn_row(
         row, diagonal, given, tags[0], tags[1], F, T, K, M, count, labels, limits, epsilon, g, score,
     )  # fmt: skip
     _make_room(F, T, K, M, count, labels, limits, epsilon)
-
-
-@jit
-def decide_dense(x, code, gamma, coef0, degree, rows, squares, alpha, bias, n, out):
-    """Decision values of one dense row; false: it is far and needs a second part."""
-    x_square = squared_norm(x)
-    if code == RBF and x_square > far_row(gamma):
-        return False
-    row = np.empty(rows.shape[0], np.float32)
-    kernel_values(x, x_square, rows, squares, n, code, gamma, coef0, degree, row)
-    for m in range(alpha.shape[0]):
-        total = bias[m]
-        for s in range(n):
-            total += alpha[m, s] * row[s]
-        out[m] = total
-    return True

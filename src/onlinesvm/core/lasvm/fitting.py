@@ -49,7 +49,7 @@ class Fit:
 
     def __init__(self, learner: LASVM, data: Examples, rng: np.random.RandomState, plan: Plan):
         self.learner, self.data, self.rng, self.plan = learner, data, rng, plan
-        self.slacks = np.full((learner.support.machines, len(data.rows)), np.inf)  # not judged yet
+        self.slacks = np.full((learner.machines, len(data.rows)), np.inf)  # not judged yet
         self.n_iter = 0  # examples learned
         self.stopped = False  # by ``plan.enough``
         self.reached = True  # whether the finishing step reached its tolerance

@@ -20,11 +20,12 @@ from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.cache import KernelCache, keep_row, make_cache, widen
 from ..kernel.kernel import Kernel
-from ..kernel.rows import Rows
+from ..kernel.rows import Rows, RowStore
 from ..state.compact import Compact
 from . import block as lasvm_block
 from . import finishing, second_look, working_set
 from . import listing as lasvm
+from .dense_row import decide_one
 from .support import NEED, PHASE, POSITION, STORED, Support
 from .tasks import Depths, OneClass, Task
 
@@ -68,12 +69,11 @@ class LASVM(Compact):
         tau: float = 1e-3,
         cache_size: float = 200.0,
         block_size: int = 2048,
-        budget: int | None = None,
         delta_max: float = np.inf,
         task: Task | None = None,
     ):
         self.kernel, self.tau, self.cache_size = kernel, tau, cache_size
-        self.block_size, self.budget, self.delta_max = block_size, budget, delta_max
+        self.block_size, self.delta_max = block_size, delta_max
         self.n_labels = n_labels
         self.seeds = np.full(n_labels, lasvm.SEEDS)
         machines = [1] if task is None and n_labels <= 2 else list(range(n_labels))
@@ -86,8 +86,7 @@ class LASVM(Compact):
     @property
     def singly(self) -> bool:
         """Whether examples are learned one by one, as listed."""
-        listed = self.block_size == 1 or self.budget is not None
-        return listed and self.support.task.both_signs
+        return self.block_size == 1 and self.support.task.both_signs
 
     @property
     def depth(self) -> tuple[float, float, int]:
@@ -105,6 +104,21 @@ class LASVM(Compact):
 
     def _lasting(self) -> dict[str, Any]:
         return self.__dict__ | {"cache": None, "_one": None}  # kernel values are computed again
+
+    @property
+    def machines(self) -> int:
+        """Number of binary problems, or of targets."""
+        return self.support.machines
+
+    @property
+    def delta(self) -> np.ndarray:
+        """g_max - g_min of every machine, eq. (10)."""
+        return self.support.a.delta
+
+    @property
+    def store(self) -> RowStore:
+        """The rows that are held."""
+        return self.support.store
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -202,12 +216,11 @@ class LASVM(Compact):
         a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
         joined = np.zeros(support.machines, bool)
         block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, *self.depth)
-        limit = self.budget or None
         row = np.empty(n + len(fresh.rows), np.float32)
-        if lasvm.online(block, a, self.cache, self.tau, limit, row):
+        if lasvm.online(block, a, self.cache, self.tau, row):
             support.commit_rows(fresh.rows)
         else:
-            self._go_on(block, row, fresh.rows, limit)
+            self._go_on(block, row, fresh.rows)
 
     def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
         """One dense example of a stream, float32 and shifted like the others.
@@ -235,8 +248,14 @@ class LASVM(Compact):
         store.n = n
         if n < 0:
             store.n = int(support.a.count[STORED])
-            self._go_on(one.block, one.row, Rows.of(x[None, :]), self.budget or None)
+            self._go_on(one.block, one.row, Rows.of(x[None, :]))
         return True
+
+    def decide_one(self, x: np.ndarray) -> np.ndarray | None:
+        """Decision values of one dense row; None where it needs a closer look."""
+        return decide_one(
+            self.kernel, self.store, self.support.a.alpha, self.support.a.bias, self.support.n, x
+        )
 
     def _prepare_one(self) -> Any:
         """Bind the arrays that ``learn_one`` uses again and again."""
@@ -248,19 +267,17 @@ class LASVM(Compact):
         self.support.store.reserve(len(self.support.a.label))
         self._one = OneByOne(
             self.support, self.cache, self.seeds, self.kernel.params, self.tau,
-            self.budget or None, *self.depth,
+            *self.depth,
         )  # fmt: skip
         return self._one
 
-    def _go_on(
-        self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows, limit: int | None
-    ) -> None:
+    def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows) -> None:
         """Fetch the kernel rows that an interrupted pass asks for, until it is done."""
         support = self.support
         while True:
             support.commit_rows(fresh)
             self.fetch_row(int(support.a.count[NEED]))
-            if lasvm.online(block, support.a, self.cache, self.tau, limit, row):
+            if lasvm.online(block, support.a, self.cache, self.tau, row):
                 break
         support.commit_rows(fresh)
 

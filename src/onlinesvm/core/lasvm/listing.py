@@ -33,7 +33,6 @@ import numpy as np
 
 from ..kernel.cache import extend_rows, keep_row, trim_rows
 from ..numerics import inner, jit
-from .budget import shed
 from .steps import direction_search, kept, release
 from .support import MACHINE, PHASE, POSITION, ROUND, SLOT, STORED, N, extremes, lower, sign, upper
 
@@ -199,12 +198,8 @@ def _start(k, m, a):
 
 
 @jit
-def online(fresh, a, c, tau, limit, row):
-    """Online iterations over a block, from where the last call stopped; true when all is done.
-
-    With a ``limit``, rows make way after every example until at most so many are left. None is
-    another type: what makes way is not compiled then.
-    """
+def online(fresh, a, c, tau, row):
+    """Online iterations over a block, from where the last call stopped; true when all is done."""
     machines = a.alpha.shape[0]
     while a.count[POSITION] < fresh.label.shape[0]:
         q = a.count[POSITION]
@@ -244,8 +239,6 @@ def online(fresh, a, c, tau, limit, row):
             a.count[ROUND] = 0
             a.count[MACHINE] += 1
             a.count[PHASE] = PROCESS
-        if limit is not None and not shed(a, c, limit, fresh.slot_of):
-            return False
         a.count[POSITION] += 1
         a.count[PHASE] = INSERT
     return True

@@ -35,7 +35,7 @@ def _commit_rows(x, x_square, rows, squares, a):
 
 @jit
 def _learn(
-    x, label, bound, diagonal, code, gamma, coef0, degree, tau, limit, delta_max, slack, most,
+    x, label, bound, diagonal, code, gamma, coef0, degree, tau, delta_max, slack, most,
     rows, squares, row, *parts,
 ):  # fmt: skip
     """Learn x; the number of rows in use afterwards, or -1: a kernel row is needed.
@@ -56,7 +56,7 @@ def _learn(
         a.column[s] = s
         a.handle[s] = s
     a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
-    if not lasvm.online(fresh, a, c, tau, limit, row):
+    if not lasvm.online(fresh, a, c, tau, row):
         return -1
     _commit_rows(x, x_square, rows, squares, a)
     return a.count[N]
@@ -71,7 +71,7 @@ class OneByOne:
 
     def __init__(
         self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: KernelParams,
-        tau: float, limit: int | None, delta_max: float, slack: float, most: int,
+        tau: float, delta_max: float, slack: float, most: int,
     ):  # fmt: skip
         store, capacity = support.store, len(support.a.label)
         self.a, self.cache, self.dense = support.a, cache, store.dense
@@ -90,7 +90,7 @@ class OneByOne:
             slack=slack,
             most=most,
         )
-        numbers = (*kernel, tau, limit, delta_max, slack, most)
+        numbers = (*kernel, tau, delta_max, slack, most)
         arrays = (store.dense, store.squares, self.row, *self.block[:8], *support.a, *cache)
         self._rest = numbers + arrays
 

@@ -1,4 +1,4 @@
-"""Steps that PROCESS, REPROCESS and the budget share: a direction search, a row's release.
+"""Steps that PROCESS and REPROCESS share: a direction search, a row's release.
 
 Symbols: a support set, c kernel cache, m machine; i goes up, j goes down (lasvm-2005, 3.1).
 """
@@ -28,22 +28,9 @@ def direction_search(i, j, m, a, c):
     step = (a.grad[m, i] - a.grad[m, j]) / curvature
     room_i = upper(i, m, a) - a.alpha[m, i]
     room_j = a.alpha[m, j] - lower(j, m, a)
-    move_pair(i, j, m, a, c, min(step, room_i, room_j))
-
-
-@inner
-def move_pair(i, j, m, a, c, step):
-    """alpha_i up and alpha_j down by ``step``, exactly onto a bound that it reaches."""
-    room_i = upper(i, m, a) - a.alpha[m, i]
-    room_j = a.alpha[m, j] - lower(j, m, a)
+    step = min(step, room_i, room_j)
     a.alpha[m, i] = upper(i, m, a) if step >= room_i else a.alpha[m, i] + step
     a.alpha[m, j] = lower(j, m, a) if step >= room_j else a.alpha[m, j] - step
-    shift_gradient(i, j, m, a, c, step)
-
-
-@inner
-def shift_gradient(i, j, m, a, c, step):
-    """g_s <- g_s - step (K_is - K_js) for all s; both rows are kept."""
     n, width = a.count[N], c.pool.shape[1]
     for p in range((n + width - 1) // width):
         first = p * width

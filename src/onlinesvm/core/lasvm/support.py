@@ -24,7 +24,7 @@ from ..state.compact import Compact
 from .tasks import Classification, Task, one_sided
 
 # Places in SupportArrays.count
-N, STORED, POSITION, PHASE, MACHINE, SLOT, NEED, TURN, VICTIM, ROUND = range(10)
+N, STORED, POSITION, PHASE, MACHINE, SLOT, NEED, ROUND = range(8)
 
 
 class SupportArrays(NamedTuple):
@@ -116,7 +116,7 @@ class Support(Compact):
             positive=np.array(positive, np.int64),
             bias=np.full(machines, -1.0),
             delta=np.full(machines, np.inf),
-            count=np.array([0] * VICTIM + [-1, 0], np.int64),
+            count=np.zeros(8, np.int64),
         )
 
     def _in_use(self) -> dict[str, Any]:
