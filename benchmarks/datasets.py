@@ -359,7 +359,12 @@ def load(name: str, seed: int = 0) -> Dataset:
     """
     base, _, rows = name.partition(":")
     if base not in DATASETS:
-        raise ValueError(f"no data set {base!r}; there are {', '.join(sorted(DATASETS))}")
+        from benchmarks.values import SETS
+
+        if base not in SETS:
+            known = ", ".join(sorted({*DATASETS, *SETS}))
+            raise ValueError(f"no data set {base!r}; there are {known}")
+        return replace(SETS[base](int(rows) if rows else None, seed), name=name)
     most = generated_rows()
     if most is not None:
         return replace(_generated(base, min(int(rows or most), most), seed), name=name)

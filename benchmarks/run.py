@@ -98,11 +98,14 @@ def describe(entry: dict[str, Any]) -> str:
     if found["status"] != "ok":
         return f"{found['status']}: {found['reason']}"
     error = 100 * sum(found["errors"]) / len(found["errors"])
+    said = f"error {error:.2f} %"
+    if entry["job"].get("measure") in ("regression", "novelty"):
+        said = f"error {error / 100:.4f}"
     took = (
         f"{min(found['fit_s']):.3g} s ({min(found['cpu_s']):.3g} s CPU)" if "fit_s" in found else ""
     )
     each = f"{found['us_per_example']:.3g} µs an example" if "us_per_example" in found else ""
-    return f"{took}{each}, error {error:.2f} %"
+    return f"{took}{each}, {said}"
 
 
 def chosen(suite: Suite, peers: Iterable[str] | None, sets: Iterable[str] | None) -> list[Job]:

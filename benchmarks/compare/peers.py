@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.compare import value_peers
 from benchmarks.datasets import SPARSE, Dataset
 
 COMPONENTS = 1000
@@ -38,7 +39,7 @@ class Peer:
 
     def forms_for(self, dataset: str) -> list[str]:
         """The forms in which to hand it this data set."""
-        sparse = dataset.partition(":")[0] in SPARSE
+        sparse = dataset.partition(":")[0] in {*SPARSE, "w8a_rest"}
         forms = self.forms if sparse else (f.replace("csr", "dense") for f in self.forms)
         return list(dict.fromkeys(forms))
 
@@ -255,6 +256,16 @@ PEERS: dict[str, Peer] = {
         Peer("river RBFSampler", "river", _river(_river_random_features), stream=True),
         Peer("river Hoeffding tree", "river", _river(_river_hoeffding), stream=True),
         Peer("river ARF", "river", _river(_river_forest), stream=True),
+        Peer("onlinesvm LASVMRegressor", "onlinesvm", value_peers.regressor),
+        Peer("onlinesvm LASVMRegressor, converged", "onlinesvm", value_peers.converged_regressor),
+        Peer("sklearnex SVR", _EX, value_peers.sklearnex_svr),
+        Peer("sklearn SVR", "scikit-learn", value_peers.sklearn_svr, ("dense64",)),
+        Peer("KernelRidge", "scikit-learn", value_peers.kernel_ridge, ("dense64",)),
+        Peer("Nystroem + Ridge", "scikit-learn", value_peers.nystroem_ridge),
+        Peer("HistGradientBoosting", "scikit-learn", value_peers.boosted_trees),
+        Peer("onlinesvm LASVMOneClass", "onlinesvm", value_peers.one_class),
+        Peer("sklearn OneClassSVM", "scikit-learn", value_peers.sklearn_one_class, ("csr64",)),
+        Peer("IsolationForest", "scikit-learn", value_peers.isolation_forest, ("csr32",)),
     )
 }
 """All peers by name; the first is the one the others are compared with."""

@@ -31,6 +31,13 @@ COLOURS = {
     "RBFSampler + SGD": "#b3b3b3",
     "RBFSampler + SGD stream": "#b3b3b3",
     "vowpalwabbit ksvm": "#e07b39",
+    "onlinesvm LASVMRegressor": "#c1272d",
+    "onlinesvm LASVMRegressor, converged": "#7a1a1e",
+    "onlinesvm LASVMOneClass": "#c1272d",
+    "sklearnex SVR": "#0000a7",
+    "sklearn SVR": "#008176",
+    "sklearn OneClassSVM": "#008176",
+    "Nystroem + Ridge": "#eecc16",
 }
 MARKERS = "osD^v<>Pp*hX"
 
@@ -171,5 +178,9 @@ def draw(measured: Measured, folder: Path) -> None:
         time_against_rows(measured, folder / f"{name}-growth.png")
     if shape in ("comparison", "stream"):
         times_and_ratios(bars(measured), folder / f"{name}.png", shape == "stream")
-    if shape in ("comparison", "growth"):
+    if shape in ("regression", "novelty"):
+        from benchmarks.compare.value_report import error_against_time
+
+        error_against_time(measured, folder / f"{name}.png")
+    if shape in ("comparison", "growth", "regression", "novelty"):
         memory(measured, folder / f"{name}-memory.png")

@@ -294,12 +294,21 @@ def stream(measured: Measured) -> str:
     return results_table(measured, STREAM_COLUMNS)
 
 
+def of_values(measured: Measured) -> str:
+    """Regression and novelty (:mod:`benchmarks.compare.value_report`)."""
+    from benchmarks.compare import value_report
+
+    return value_report.PAGES[measured["shape"]](measured)
+
+
 SHAPES: dict[str, Callable[[Measured], str]] = {
     "comparison": comparison,
     "growth": growth,
     "floor": floor,
     "predict": predict,
     "stream": stream,
+    "regression": of_values,
+    "novelty": of_values,
 }
 
 
@@ -316,8 +325,7 @@ def page(measured: Measured) -> str:
         if "note" in e["result"]
     }
     sets = "\n".join(f"- {name}: {note}" for name, note in notes.items())
-    body = SHAPES[measured["shape"]](measured)
-    return f"{head}; {versions}.\n\n{body}\n\n## Data\n\n{sets}\n"
+    return f"{head}; {versions}.\n\n{SHAPES[measured['shape']](measured)}\n\n## Data\n\n{sets}\n"
 
 
 def write(measured: Measured, folder: Path) -> str:

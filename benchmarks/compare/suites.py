@@ -33,6 +33,22 @@ STREAM_PEERS = (
 )
 
 
+VALUE_SETS = ("pol", "elevators", "bike", "kin40k", "protein")
+VALUE_PEERS = (
+    "onlinesvm LASVMRegressor",
+    "onlinesvm LASVMRegressor, converged",
+    "sklearnex SVR",
+    "sklearn SVR",
+    "KernelRidge",
+    "Nystroem + Ridge",
+    "HistGradientBoosting",
+)
+NOVELTY_SETS = ("mnist_zero", "w8a_rest", "forest_two:60000")
+NOVELTY_PEERS = ("onlinesvm LASVMOneClass", "sklearn OneClassSVM", "IsolationForest")
+ONCE = ("sklearnex SVR", "sklearn SVR", "KernelRidge", "sklearn OneClassSVM")
+"""Those that take minutes are measured once."""
+
+
 @dataclass(frozen=True)
 class Job:
     """One peer on one data set; `rows` cuts the set, `limit` (seconds) a single fit."""
@@ -87,6 +103,15 @@ def _growth() -> tuple[Job, ...]:
     )
 
 
+def _of_measure(peers: tuple[str, ...], sets: tuple[str, ...], measure: str) -> tuple[Job, ...]:
+    """Jobs of the measures ``regression`` and ``novelty``."""
+    return tuple(
+        Job(peer, name, measure=measure, repeats=1 if peer in ONCE else 3, limit=900.0)
+        for name in sets
+        for peer in peers
+    )
+
+
 SUITES: dict[str, Suite] = {
     "quick": Suite(
         "Quick look on generated data",
@@ -128,5 +153,15 @@ SUITES: dict[str, Suite] = {
         "Streams, one example at a time: predicted, then learned",
         _jobs(STREAM_PEERS, ("sea", "elec2", "weather"), measure="stream"),
         "stream",
+    ),
+    "regression": Suite(
+        "Regression: time to the same error",
+        _of_measure(VALUE_PEERS, VALUE_SETS, "regression"),
+        "regression",
+    ),
+    "novelty": Suite(
+        "Novelty: time to the same ranking",
+        _of_measure(NOVELTY_PEERS, NOVELTY_SETS, "novelty"),
+        "novelty",
     ),
 }

@@ -14,6 +14,8 @@ fresh
 stream
     Test-then-train: each row is predicted, then learned; the first 1,000 only learned. Another
     model has learned a few rows before the clock starts.
+regression, novelty
+    As ``fit``, with another error (see :mod:`benchmarks.compare.value_measures`).
 floor
     A fit, and what its kernel values alone would take (see :mod:`benchmarks.compare.floor`).
 
@@ -33,6 +35,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from benchmarks.clock import WARM_UP, Clock, timed_fit, warm_up
+from benchmarks.compare.value_measures import measure_novelty, measure_regression
 from benchmarks.memory import peak_memory
 
 STREAM_START = 1000
@@ -167,6 +170,8 @@ MEASURES = {
     "fresh": measure_fresh,
     "stream": measure_stream,
     "floor": measure_floor,
+    "regression": measure_regression,
+    "novelty": measure_novelty,
 }
 
 

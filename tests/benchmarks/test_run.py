@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from benchmarks import clock, datasets, run
+from benchmarks import clock, datasets, run, values
 from benchmarks.compare import plots, readme, report, worker
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.suites import SUITES, Job
@@ -175,7 +175,7 @@ def test_jobs_name_peers_and_sets_that_exist():
         assert suite.shape in report.SHAPES
         for job in suite.jobs:
             assert job.peer in PEERS
-            assert job.dataset.partition(":")[0] in datasets.DATASETS
+            assert job.dataset.partition(":")[0] in {*datasets.DATASETS, *values.SETS}
             assert job.measure in worker.MEASURES
             assert PEERS[job.peer].stream == (job.measure == "stream")
 
