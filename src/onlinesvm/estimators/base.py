@@ -35,8 +35,15 @@ from .checks import check_rows_and_labels
 from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedModel
 from .labels import LabelBook, unique_labels
+from .objects import ObjectKernel, as_objects, check_objects_and_labels, learned_rows
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
-from .weights import check_sample_weight, check_two_classes, class_weighted, finite_cost
+from .weights import (
+    check_sample_weight,
+    check_two_classes,
+    class_table,
+    finite_cost,
+    scaled_by_class,
+)
 
 _ARRAYS = ("_original", "_centre")
 
@@ -63,6 +70,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
     _kernel: Kernel
     _book: LabelBook
     _first_rows: FirstRows | None = None
+    _objects: np.ndarray | None = None  # the examples, where they are not rows of numbers
     _weighted = True  # whether the algorithm has a cost that weights can scale
 
     # -- for subclasses -------------------------------------------------------------------
@@ -108,7 +116,8 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
+            callable kernel it may be a list of objects of any type, such as strings.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -149,6 +158,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         check_two_classes(data.label, data.bound)
         checkpoint()
         self._original, self._first_rows = data.key, None
+        self.shape_fit_ = X.shape if self._objects is None else self._objects.shape
         return data._replace(key=np.arange(len(data.key))), X, y
 
     def _train(self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any]) -> None:
@@ -214,6 +224,10 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
             raise ValueError(
                 "kernel='precomputed' needs all examples at once: use fit, or pass the "
                 "kernel as a function of two arrays."
+            )
+        if callable(self.kernel) and (self._objects is not None or as_objects(X) is not None):
+            raise ValueError(
+                "Examples that are not rows of numbers are learned all at once: use fit."
             )
         first = not hasattr(self, "_learner")
         X, y = self._check_examples(X, y, reset=first)
@@ -297,6 +311,13 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
     # -- checks ---------------------------------------------------------------------------
 
     def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        objects = as_objects(X) if reset and callable(self.kernel) else None
+        if reset:
+            self._objects = objects
+        if objects is not None:
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+            return learned_rows(len(objects)), check_objects_and_labels(self, objects, y)
         X, y = check_rows_and_labels(self, X, y, reset)
         if reset and getattr(self, "kernel", None) == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -311,7 +332,8 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         if sample_weight is not None and not self._weighted:
             raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
         weight = check_sample_weight(sample_weight, y)
-        return class_weighted(weight, class_weight, y, labels)
+        self._class_table = class_table(class_weight, y, labels)
+        return scaled_by_class(weight, self._class_table, y)
 
     def _prepare_kernel(self, X: Any, book: LabelBook) -> None:
         """Fix on the first examples what stays: gamma, the shift, dense or sparse."""
@@ -320,6 +342,8 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
             n_jobs=self.n_jobs, X=X,
         )  # fmt: skip
+        if self._objects is not None:
+            self._kernel.function = ObjectKernel(self.kernel, self._objects)
         dense = not sparse.issparse(X)
         self._packs = bool(
             dense

@@ -39,7 +39,8 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     Several classes are learned one-vs-rest: one machine per class, all on the same kernel values.
     ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
-    predictions differ; those of two classes agree.
+    predictions differ; those of two classes agree. For ``SVC``'s predictions on three classes or
+    more, use ``sklearn.multiclass.OneVsOneClassifier(LASVMClassifier(epochs="converge"))``.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ class LASVMClassifier(OnlineKernelClassifier):
         Cost of a margin violation, as in ``SVC``. ``inf`` is the hard margin, for classes that
         can be separated.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
+        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
         1 / (n_features * X.var()), of the first block on a stream.
@@ -117,6 +119,12 @@ class LASVMClassifier(OnlineKernelClassifier):
         Biases.
     n_support_ : ndarray of shape (n_classes,)
         Support vectors of each class.
+    class_weight_ : ndarray of shape (n_classes,)
+        Weights that multiply ``C`` for each class.
+    fit_status_ : int
+        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
+    shape_fit_ : tuple of int
+        Shape of the X given to ``fit``.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_iter_ : int
@@ -337,7 +345,7 @@ class LASVMClassifier(OnlineKernelClassifier):
             held = hold_out(data.label, self.validation_fraction, rng)
         enough = EarlyStopping(self.early_stopping, self.n_iter_no_change, data, held)
         slacks = np.full((learner.support.machines, len(data.rows)), np.inf)  # not judged yet
-        self.n_iter_ = 0
+        self.n_iter_, self.fit_status_ = 0, 1
         for epoch in range(1 if converge else int(self.epochs)):
             steps, count = self._epoch(learner, data, rng, slacks, enough)
             yield from progress.epoch(f"epoch {epoch + 1}", steps, count)
@@ -358,6 +366,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         self._tell_of_finish(done)
 
     def _tell_of_finish(self, done: bool) -> None:
+        self.fit_status_ = int(not done)
         if not done:
             warnings.warn(
                 f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "

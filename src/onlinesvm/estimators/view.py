@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .checks import check_rows
+from .objects import asked_rows, check_objects
 
 LARGEST_WEIGHT = 1e30
 """Weight vectors up to this predict in single precision."""
@@ -34,9 +35,18 @@ class View:
 
     def decide(self, X: Any) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
-        rows = self.settings._rows(check_rows(self.settings, X))
-        values = self.to_classes(self._deciding.decide(self.settings._kernel, rows).T)
+        kernel, rows = self._asked(X)
+        values = self.to_classes(self._deciding.decide(kernel, rows).T)
         return values[0] if len(values) == 1 else values.T
+
+    def _asked(self, X: Any) -> tuple[Any, Any]:
+        """Checked examples as rows, and the kernel that compares them with support vectors."""
+        settings, kernel = self.settings, self.settings._kernel
+        if settings._objects is None:
+            return kernel, settings._rows(check_rows(settings, X))
+        objects = check_objects(settings, X)
+        kernel = replace(kernel, function=kernel.function.asking(objects))
+        return kernel, settings._rows(asked_rows(len(objects)))
 
     @cached_property
     def _deciding(self) -> Any:
