@@ -105,17 +105,17 @@ def test_budget_equals_the_listing_after_every_example(
         np.testing.assert_allclose(values, K @ twin.coefficients().T, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("cache_size", [200, 1e-9])
-def test_budget_in_blocks_and_epochs_equals_the_listing(cache_size):
+def test_budget_in_blocks_and_epochs_equals_the_listing():
     X, y = problem(700, seed=4)
     twin = NaiveBudgetPerceptron(rbf_kernel(X, gamma=0.5), 2.0 * y - 1, 0.2, 40)
-    model = BudgetPerceptronClassifier(
-        budget=40, margin=0.2, gamma=0.5, epochs=2, shuffle=False, cache_size=cache_size
-    ).fit(X, y)
     for t in list(range(len(X))) * 2:
         twin.step(t)
-    np.testing.assert_array_equal(coefficients(model, X), twin.coefficients())
-    assert sorted(model.support_) == sorted(i for i, _ in twin.S)
+    for cache_size in (200, 1e-9):
+        model = BudgetPerceptronClassifier(
+            budget=40, margin=0.2, gamma=0.5, epochs=2, shuffle=False, cache_size=cache_size
+        ).fit(X, y)
+        np.testing.assert_array_equal(coefficients(model, X), twin.coefficients())
+        assert sorted(model.support_) == sorted(i for i, _ in twin.S)
 
 
 def test_the_budget_grows_beyond_a_block_with_and_without_kept_values():

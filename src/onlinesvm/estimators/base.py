@@ -51,7 +51,7 @@ SPARSE_BELOW = 0.25
 """Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
 
 SPARSE_FROM = 32
-"""... if it has at least so many features."""
+"""... provided that it has at least this number of features."""
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNEL_NAMES)), callable],

@@ -75,7 +75,7 @@ class FittedModel:
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column a class.
+            Positive for ``classes_[1]`` with two classes, else one column per class.
         """
         check_is_fitted(self)
         with Interruptible():
@@ -154,9 +154,9 @@ class FittedModel:
 
     @property
     def support_(self) -> np.ndarray:
-        """Numbers of the support vectors in the data given to ``fit``, ascending.
+        """Row indices of the support vectors in the X given to ``fit``, in ascending order.
 
-        -1 for those of a stream.
+        -1 for support vectors learned from a stream.
         """
         view = self._seen("support_")
         return view.support[view.ascending]

@@ -52,7 +52,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first block on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -66,8 +66,9 @@ class LASVMClassifier(OnlineKernelClassifier):
         Examples learned at once. 1 follows the paper's listing to the letter. Streams that
         bring only a few examples at a time are learned one by one in any case.
     budget : int or None, default=None
-        At most so many support vectors; beyond it the least harmful joins its nearest
-        neighbour of the same class. Implies learning one by one.
+        Maximum number of support vectors. Above it, the support vector whose removal changes the
+        model least is merged with its nearest neighbour of the same class. Implies learning one
+        example at a time.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
@@ -108,11 +109,12 @@ class LASVMClassifier(OnlineKernelClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
@@ -134,7 +136,7 @@ class LASVMClassifier(OnlineKernelClassifier):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----
@@ -328,7 +330,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         return self._kernel.is_compiled and not self._learner.support.store.is_sparse
 
     def _prepare(self, data: Any) -> Any:
-        """Copies of an example count as one of greater cost, except where the listing rules."""
+        """Copies of an example become one of greater cost, except with block_size=1 or a budget."""
         from ..core.lasvm.duplicates import merge_duplicates
 
         listed = self.block_size == 1 or self.budget is not None

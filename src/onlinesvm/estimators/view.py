@@ -66,7 +66,7 @@ class View:
 
     @cached_property
     def support(self) -> np.ndarray:
-        """Numbers of the support vectors in the data given to ``fit``; -1 for a stream's."""
+        """Row indices of the support vectors in the X given to ``fit``; -1 for a stream's."""
         keys, original = self.model.key, self.settings._original
         return np.where(keys >= 0, original[keys], -1) if len(original) else keys
 

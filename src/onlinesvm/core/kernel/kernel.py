@@ -32,7 +32,7 @@ _INLINE_WORK, _FUNCTION_WORK = 8_000_000, 30
 thirty of them."""
 
 _FEW = 16
-"""Rows whose k(x, x) a callable is asked for at once: few calls, few values in vain."""
+"""Batch size when asking a callable for k(x, x); larger batches waste off-diagonal values."""
 
 _CHUNK_ROWS = 1024
 """Rows at a time where a block must be stored to make a product."""
