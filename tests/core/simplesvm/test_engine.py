@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from onlinesvm.core.kernel.exact import ExactRows
 from onlinesvm.core.kernel.kernel import make_kernel
+from onlinesvm.core.numerics import jit
 from onlinesvm.core.simplesvm import factor, problems
 from onlinesvm.core.simplesvm.kernel_store import KernelStore
 from onlinesvm.core.simplesvm.learner import Options, SimpleSVM
@@ -19,6 +20,16 @@ from onlinesvm.core.simplesvm.pair_steps import approach
 from onlinesvm.core.simplesvm.solution import LowRankSource
 from onlinesvm.core.simplesvm.state import SINGULAR
 from onlinesvm.core.simplesvm.tasks import Classification
+
+
+@jit
+def forward(U, m, X, row):
+    factor.forward(U, m, X, row)
+
+
+@jit
+def join(U, V, d, m, pivot, border, value):
+    factor.join(U, V, d, m, pivot, border, value)
 
 
 def points(seed, n=60, copies=8, near=8):
@@ -78,7 +89,7 @@ def test_factor_follows_ten_thousand_insertions_and_deletions():
     K = rbf_kernel(X, gamma=0.5) + 0.3
     border = np.sign(rng.normal(size=len(X)))
     room = len(X)
-    U, V = np.zeros((room, room)), np.zeros((2, room))
+    U, V = np.zeros((room, room)), np.zeros((4, room))
     members = []
     worst, refused = 0.0, 0
     for _ in range(10_000):
@@ -86,18 +97,18 @@ def test_factor_follows_ten_thousand_insertions_and_deletions():
         outside = [i for i in range(room) if i not in members]
         if m and (not outside or rng.random() < 0.5):
             k = int(rng.integers(m))
-            factor.leave(U, V, m, k)
+            factor.take_out(U, V, m, k)
             members.pop(k)
         else:
             i = int(rng.choice(outside))
             u = V[1]
             u[:m] = K[i, members]
-            factor.forward(U, m, V, 1)
+            forward(U, m, V, 1)
             pivot = K[i, i] - u[:m] @ u[:m]
             if pivot <= SINGULAR * K[i, i]:
                 refused += 1
                 continue
-            factor.join(U, V, 1, m, np.sqrt(pivot), 0, border[i])
+            join(U, V, 1, m, np.sqrt(pivot), 0, border[i])
             members.append(i)
         m = len(members)
         upper = np.triu(U[:m, :m])
@@ -211,7 +222,7 @@ def test_cheap_steps_keep_what_must_hold(name):
     for gap in (0.3, 0.1, 0.01):
         values, at = machine.everything()
         rows = len(machine.problem.target)
-        approach(values.K, at, machine.score, np.empty(0, np.int64), gap, rows, 500)
+        approach(values.K, at, machine.score, -1, -1, 0.0, gap, rows, 500)
         machine.alpha = at.alpha
         assert machine.objective() <= objective + 1e-12 * abs(objective)
         objective = machine.objective()

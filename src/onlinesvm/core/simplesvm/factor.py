@@ -2,7 +2,7 @@
 
     U'U = M,    U upper triangular, row by row in memory,    V = U^-T B'
 
-M is the matrix of the working set, B the border (d rows), and V is kept so that the system
+M is the matrix of the working set, B the border (d rows, one or two), and V is kept so that the system
 
     [ M  B' ] [x]   [p]
     [ B  0  ] [y] = [q]
@@ -10,7 +10,7 @@ M is the matrix of the working set, B the border (d rows), and V is kept so that
 is solved by eliminating the border. A variable joins at the end in O(m^2), the forward
 substitution of its column; one that leaves takes its column out of U and Givens rotations make
 the rest triangular again, O(m^2). V has a row for each border row, then one for the column of the
-variable that is about to join, which is rotated along, and more rows for the solution.
+variable that is about to join, which is rotated along, and two rows for others to use.
 
 Symbols: m size in use, k place that leaves, u = V[d] the joining column.
 """
@@ -23,7 +23,7 @@ from ..kernel.never_inline import never_inline
 from ..numerics import REORDERED_MATH, inner, jit
 
 
-@jit(fastmath=REORDERED_MATH)
+@inner(fastmath=REORDERED_MATH)
 def forward(U, m, X, row):
     """X[row] := U^-T X[row]. Four rows of U at a time: one pass over x for all of them."""
     never_inline()
@@ -81,32 +81,42 @@ def dot(X, p, Y, q, m):
 
 
 @inner(fastmath=REORDERED_MATH)
-def solve_border(V, m, system):
-    """Solve (V V') y = q - V u, u = V[d], in place: column d of ``system``, of d rows, is q, then y.
+def answer(U, V, m, system):
+    """V[d + 1] := x of the bordered system for p = -U'u; column d of ``system`` is q, and then y.
 
-    A border row without a variable in it (V row zero) gets y = 0.
+    A border row without a variable in it (V row zero) gets y = 0. Returns u'Ux and u'u.
     """
     never_inline()
     d = system.shape[0]
-    for p in range(d):
-        system[p, d] -= dot(V, p, V, d, m)
-        for q in range(d):
-            system[p, q] = dot(V, p, V, q, m)
-        if system[p, p] == 0.0:
-            system[p, p] = 1.0
-            system[p, d] = 0.0
-    for p in range(d):
-        for q in range(p + 1, d):
-            ratio = system[q, p] / system[p, p]
-            for c in range(p, d + 1):
-                system[q, c] -= ratio * system[p, c]
-    for p in range(d - 1, -1, -1):
-        for q in range(p + 1, d):
-            system[p, d] -= system[p, q] * system[q, d]
-        system[p, d] /= system[p, p]
+    a, b, c, x, z = 0.0, 0.0, 0.0, system[0, d], system[d - 1, d]
+    for r in range(m):  # V V' and q - V u; with one border row, the second is the first
+        first, second, u = V[0, r], V[d - 1, r], V[d, r]
+        a += first * first
+        b += first * second
+        c += second * second
+        x -= first * u
+        z -= second * u
+    if a == 0.0:
+        a, x = 1.0, 0.0
+    if d == 2 and c != 0.0:
+        z = (z - x * b / a) / (c - b * b / a)
+    else:
+        z = 0.0
+    y = (x - b * z) / a
+    system[d - 1, d] = z
+    system[0, d] = y
+    bend, square = 0.0, 0.0
+    for r in range(m):
+        u = V[d, r]
+        step = -u - y * V[0, r] - z * V[d - 1, r]
+        V[d + 1, r] = step
+        bend += u * step
+        square += u * u
+    backward(U, m, V, d + 1)
+    return bend, square
 
 
-@jit
+@inner
 def join(U, V, d, m, pivot, border, value):
     """The variable whose column V[d] holds (solved forward) becomes row and column m.
 
@@ -121,7 +131,7 @@ def join(U, V, d, m, pivot, border, value):
         V[q, m] = (entry - dot(V, q, V, d, m)) / pivot
 
 
-@jit(fastmath=REORDERED_MATH)
+@inner(fastmath=REORDERED_MATH)
 def leave(U, V, m, k):
     """Take row and column k out; V's rows, the joining column too, are rotated along."""
     never_inline()
@@ -138,7 +148,13 @@ def leave(U, V, m, k):
             x, y = upper[r], lower[r]
             upper[r - 1] = cosine * x + sine * y
             lower[r] = cosine * y - sine * x
-        for q in range(V.shape[0]):
+        for q in range(V.shape[0] - 2):
             x, y = V[q, c], V[q, c + 1]
             V[q, c] = cosine * x + sine * y
             V[q, c + 1] = cosine * y - sine * x
+
+
+@jit
+def take_out(U, V, m, k):
+    """``leave``, for Python."""
+    leave(U, V, m, k)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..interrupts import checkpoint
 from . import lowrank
-from .factor import leave
+from .factor import take_out
 from .machine import Machine
 from .state import (
     ALPHA,
@@ -99,7 +99,7 @@ class LeaveOneOut:
         m, place = int(w.counts[M]), at.code[PLACE, i]
         w.counts[M] = m - 1
         if R is None:
-            leave(w.U, w.V, m, place)
+            take_out(w.U, w.V, m, place)
         else:
             lowrank.leave(i, self.values.Z, self.values.low, R, at, w)
         w.member[place : m - 1] = w.member[place + 1 : m].copy()

@@ -57,7 +57,7 @@ def _answer(j, Z, low, at):
 
 
 @inner
-def direction(i, gap, Z, low, R, at, w):
+def direction(i, Z, low, R, at, w):
     """``STEP`` and multiplier for a unit of violator i; returns the curvature.
 
     Without a violator (i < 0): for the step that solves the working set.
@@ -69,7 +69,7 @@ def direction(i, gap, Z, low, R, at, w):
     if i >= 0:
         _add_image(i, 1.0, Z, low, at)
     else:
-        low[IMAGE, n - 1] = -gap[0]
+        low[IMAGE, n - 1] = -w.border[0, d + 3]
         for p in range(m):
             j = w.member[p]
             _add_image(j, -w.V[d + SLOPE, p] / at.given[RIDGE, j], Z, low, at)

@@ -206,7 +206,8 @@ class Machine(WorkingSet):
         """Before the first sweep: near the solution by cheap steps, and a factor of what is free."""
         p, (values, at) = self.problem, self.everything()
         score = self.score.copy()
-        approach(values.K, at, score, self.first, gap, len(p.target), 4 * len(p))
+        pair, size = self._first_pair()
+        approach(values.K, at, score, *pair, size, gap, len(p.target), 4 * len(p))
         free = np.flatnonzero((at.alpha > 0) & (at.alpha < p.upper))
         if len(free) > self.most:  # the solution itself may have fewer
             return
@@ -214,6 +215,14 @@ class Machine(WorkingSet):
         self.alpha, self.score, self.held = at.alpha, score, free
         self._make_factor(min(len(p), self.most, len(self.held) * 5 // 4 + 16))
         self.rebuild()
+
+    def _first_pair(self) -> tuple[list[int], float]:
+        """The pair to begin with, if both are in one equality row, and by how much it violates."""
+        p, pair = self.problem, self.first
+        if len(pair) != 2 or p.group[pair[0]] != p.group[pair[1]]:
+            return [-1, -1], 0.0
+        slope = (p.entry * self.gradient())[pair]
+        return pair.tolist(), float(slope[1] - slope[0])
 
     def _sweep_all(self, violation: np.ndarray, tol: np.ndarray) -> None:
         """Every variable in turn, violators first, gradients from H or its factor.

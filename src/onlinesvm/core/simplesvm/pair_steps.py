@@ -15,15 +15,9 @@ from __future__ import annotations
 
 import math
 
+from ..kernel.never_inline import never_inline
 from ..numerics import inner, jit
 from .state import ALPHA, BASE, ENTRY, GROUP, RIDGE, ROW, SIGN, UPPER
-
-
-@inner
-def _slope(k, at, f):
-    """v_k."""
-    g = at.given[SIGN, k] * f[at.code[ROW, k]] + at.given[RIDGE, k] * at.given[ALPHA, k]
-    return at.given[ENTRY, k] * (g + at.given[BASE, k])
 
 
 @inner
@@ -32,19 +26,23 @@ def _worst_pair(rows, gap, at, f):
 
     Returns who grows along the row, who shrinks, and the violation.
     """
+    never_inline()
     best, i, j = gap, -1, -1
     for q in range(rows):
         low, high, grows, shrinks = math.inf, -math.inf, -1, -1
         for k in range(at.given.shape[1]):
-            if at.code[GROUP, k] == q:
-                value = _slope(k, at, f)
-                up, down = at.given[ALPHA, k] < at.given[UPPER, k], at.given[ALPHA, k] > 0.0
-                if at.given[ENTRY, k] < 0.0:
-                    up, down = down, up
-                if up and value < low:
-                    low, grows = value, k
-                if down and value > high:
-                    high, shrinks = value, k
+            if at.code[GROUP, k] != q:
+                continue
+            alpha, entry = at.given[ALPHA, k], at.given[ENTRY, k]
+            g = at.given[SIGN, k] * f[at.code[ROW, k]] + at.given[RIDGE, k] * alpha
+            value = entry * (g + at.given[BASE, k])
+            up, down = alpha < at.given[UPPER, k], alpha > 0.0
+            if entry < 0.0:
+                up, down = down, up
+            if up and value < low:
+                low, grows = value, k
+            if down and value > high:
+                high, shrinks = value, k
         if high - low > best:
             best, i, j = high - low, grows, shrinks
     return i, j, best
@@ -53,6 +51,7 @@ def _worst_pair(rows, gap, at, f):
 @inner
 def _move(k, amount, at):
     """alpha[k] += amount, exactly to the bound where only rounding is left of the way."""
+    never_inline()
     value, rest = at.given[ALPHA, k] + amount, 1e-14 * abs(amount)
     if value < rest:
         value = 0.0
@@ -61,43 +60,34 @@ def _move(k, amount, at):
     at.given[ALPHA, k] = value
 
 
-@inner
-def _step(i, j, best, K, at, f):
-    """Move the pair. False: nothing stops it."""
-    p, q, e_i, e_j = at.code[ROW, i], at.code[ROW, j], at.given[ENTRY, i], at.given[ENTRY, j]
-    z_i, z_j = at.given[SIGN, i] * e_i, at.given[SIGN, j] * e_j
-    bend = K[p, p] + K[q, q] - 2.0 * z_i * z_j * K[p, q]
-    bend += at.given[RIDGE, i] + at.given[RIDGE, j]
-    t = min(
-        at.given[UPPER, i] - at.given[ALPHA, i] if e_i > 0.0 else at.given[ALPHA, i],
-        at.given[ALPHA, j] if e_j > 0.0 else at.given[UPPER, j] - at.given[ALPHA, j],
-    )
-    if bend * t > best:
-        t = best / bend
-    if math.isinf(t):
-        return False
-    _move(i, e_i * t, at)
-    _move(j, -e_j * t, at)
-    x, y = z_i * t, z_j * t
-    for r in range(f.shape[0]):
-        f[r] += x * K[p, r] - y * K[q, r]
-    return True
-
-
 @jit
-def approach(K, at, f, first, gap, rows, limit):
+def approach(K, at, f, i, j, best, gap, rows, limit):
     """At most ``limit`` steps, until no pair violates by ``gap``. Changes alpha and f.
 
-    ``first`` is the pair to begin with (i, j), if both are in one of the ``rows`` equality rows, or
-    empty.
+    Begins with the pair i, j, which violates by ``best``, if that is positive.
     """
-    i, j, best = -1, -1, 0.0
-    if first.shape[0] == 2 and at.code[GROUP, first[0]] == at.code[GROUP, first[1]]:
-        i, j = first[0], first[1]
-        best = _slope(j, at, f) - _slope(i, at, f)
     for _ in range(limit):
         if best <= 0.0:
             i, j, best = _worst_pair(rows, gap, at, f)
-        if i < 0 or not _step(i, j, best, K, at, f):
+        if i < 0:
             return
+        p, q, e_i, e_j = at.code[ROW, i], at.code[ROW, j], at.given[ENTRY, i], at.given[ENTRY, j]
+        z_i, z_j = at.given[SIGN, i] * e_i, at.given[SIGN, j] * e_j
+        bend = K[p, p] + K[q, q] - 2.0 * z_i * z_j * K[p, q]
+        bend += at.given[RIDGE, i] + at.given[RIDGE, j]
+        t, reach = at.given[ALPHA, i], at.given[ALPHA, j]
+        if e_i > 0.0:
+            t = at.given[UPPER, i] - t
+        if e_j < 0.0:
+            reach = at.given[UPPER, j] - reach
+        t = min(t, reach)
+        if bend * t > best:
+            t = best / bend
+        if math.isinf(t):  # nothing stops it
+            return
+        _move(i, e_i * t, at)
+        _move(j, -e_j * t, at)
+        x, y = z_i * t, z_j * t
+        for r in range(f.shape[0]):
+            f[r] += x * K[p, r] - y * K[q, r]
         best = 0.0

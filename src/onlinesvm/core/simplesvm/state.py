@@ -79,5 +79,5 @@ class Work(NamedTuple):
     U: np.ndarray  # (capacity, capacity); see ``factor``
     V: np.ndarray  # (d + 3, capacity)
     member: np.ndarray  # (capacity,)
-    border: np.ndarray  # (d, d + 3): the border's system and its right side, beta, tau
+    border: np.ndarray  # (d, d + 4); in column d the border's solution, then beta, tau, b - Aa
     counts: np.ndarray  # (4,)

@@ -41,7 +41,7 @@ import numpy as np
 from ..kernel.never_inline import never_inline
 from ..numerics import REORDERED_SUMS, inner, jit
 from . import lowrank
-from .factor import backward, dot, forward, join, leave, solve_border
+from .factor import answer, dot, forward, join, leave
 from .state import (
     ADDED,
     ALPHA,
@@ -209,7 +209,7 @@ def _length(i, g, kappa, sigma, mode, at, w):
 
 
 @inner
-def _walk(i, amount, gap, Z, low, at, w):
+def _walk(i, amount, Z, low, at, w):
     """Step ``amount``: coefficients, multipliers, what is left of the gradients and of b - Aa."""
     never_inline()
     m, d = w.counts[M], w.border.shape[0]
@@ -220,8 +220,8 @@ def _walk(i, amount, gap, Z, low, at, w):
     for q in range(d):
         y = w.border[q, d]
         if i == NOBODY:
-            y += w.border[0, d + 2] * gap[q] if y != 0.0 else 0.0
-            gap[q] *= 1.0 - amount
+            y += w.border[0, d + 2] * w.border[q, d + 3] if y != 0.0 else 0.0
+            w.border[q, d + 3] *= 1.0 - amount
         w.border[q, d + 1] += amount * y
     if i == NOBODY:
         for p in range(m):
@@ -257,29 +257,18 @@ def _stop(i, p, Z, low, R, at, w):
             w.V[at.code[GROUP, i], q] = 0.0
 
 
-@inner(fastmath=REORDERED_SUMS)
-def _direction(i, own, gap, at, w):
+@inner
+def _direction(i, own, at, w):
     """Fill ``STEP``: how the working set answers to a unit of the violator, or is solved.
 
     Returns kappa, zero where only rounding is left of the violator's pivot.
     """
-    never_inline()
-    m, d = w.counts[M], w.border.shape[0]
+    d = w.border.shape[0]
     for q in range(d):
-        w.border[q, d] = -gap[q] if i == NOBODY else 0.0
+        w.border[q, d] = -w.border[q, d + 3] if i == NOBODY else 0.0
     if i != NOBODY:
         w.border[at.code[GROUP, i], d] = at.given[ENTRY, i]
-    solve_border(w.V, m, w.border)
-    bend, square = 0.0, 0.0
-    for p in range(m):
-        u = w.V[d, p]
-        step = -u
-        for q in range(d):
-            step -= w.V[q, p] * w.border[q, d]
-        w.V[d + STEP, p] = step
-        bend += u * step
-        square += u * u
-    backward(w.U, m, w.V, d + STEP)
+    bend, square = answer(w.U, w.V, w.counts[M], w.border)
     if i == NOBODY:
         return 1.0
     flat = ALL_ROUNDING if at.given[RIDGE, i] > 0.0 else SINGULAR
@@ -312,12 +301,12 @@ def _enter(i, own, Z, low, R, at, w):
 
 
 @jit
-def visit(K, Z, low, R, at, w, gap, order, mode, floor, limit):
+def visit(K, Z, low, R, at, w, order, mode, floor, limit):
     """Change the working set by the variables ``order``: the engine's one way in.
 
     ``IN_TURN``      add violators as they come; those that violate by at most ``floor`` wait
     ``WORST_FIRST``  add the worst violator, again and again
-    ``SOLVE``        solve the working set; ``SLOPE`` has its gradients, ``gap`` is b - Aa
+    ``SOLVE``        solve the working set; ``SLOPE`` has its gradients, ``border`` has b - Aa
     ``ENROLL``       the variables, wherever their coefficients are, join the working set; one that
                      it cannot hold beside the others (a duplicate) is moved to a bound along the
                      direction in which nothing changes
@@ -350,13 +339,13 @@ def visit(K, Z, low, R, at, w, gap, order, mode, floor, limit):
                 who = STAYS
                 break
             if R is None:
-                kappa = _direction(i, own, gap, at, w)
+                kappa = _direction(i, own, at, w)
             else:
-                kappa = lowrank.direction(i, gap, Z, low, R, at, w)
+                kappa = lowrank.direction(i, Z, low, R, at, w)
             t, who = _length(i, g, kappa, sigma, mode, at, w)
             if math.isinf(t):
                 return UNBOUNDED, largest
-            _walk(i, sigma * t, gap, Z, low, at, w)
+            _walk(i, sigma * t, Z, low, at, w)
             g += sigma * t * kappa
             if who == STAYS:
                 break

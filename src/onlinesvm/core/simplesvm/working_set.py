@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from . import steps
-from .factor import leave
+from .factor import take_out
 from .problems import Problem
 from .solution import LowRankSource, Solution, Source
 from .state import (
@@ -56,7 +56,7 @@ KEPT_MEMBERS = 256
 FEW = 16
 """Up to one in so many members may come or go before a factor made anew is cheaper."""
 
-NOBODY, NO_GAP = np.empty(0, np.int64), np.empty(0)
+NOBODY = np.empty(0, np.int64)
 
 
 class NoSolutionError(ValueError):
@@ -171,10 +171,10 @@ class WorkingSet(Solution):
 
     def _visit(
         self, values: Values, at: Local, order: np.ndarray, mode: int, floor: float = 0.0,
-        limit: int = 0, gap: np.ndarray = NO_GAP,
+        limit: int = 0,
     ) -> tuple[int, float]:  # fmt: skip
         """One call of the compiled loop; see ``steps.visit``."""
-        return steps.visit(*values, at, self.w, gap, order, mode, floor, limit)
+        return steps.visit(*values, at, self.w, order, mode, floor, limit)
 
     def _solve_members(self, values: Values, at: Local) -> None:
         """Solve the working set from any feasible coefficients.
@@ -190,7 +190,8 @@ class WorkingSet(Solution):
         allowed = ROUNDING * at.alpha[who].max(initial=0.0)
         if len(who) and not (is_solved and np.abs(gap).max() <= allowed):
             w.V[len(gap) + SLOPE, : len(who)] = slope
-            self._visit(values, at, NOBODY, SOLVE, gap=gap)
+            w.border[:, len(gap) + 3] = gap
+            self._visit(values, at, NOBODY, SOLVE)
 
     def _plain_gradients(self, values: Values, at: Local, which: np.ndarray) -> np.ndarray:
         """[Ha + c] of variables at hand, without the equality rows' part."""
@@ -254,7 +255,7 @@ class WorkingSet(Solution):
         members = len(self.problem) if normal else capacity
         R = np.zeros((normal, normal))
         R[np.arange(normal - 1), np.arange(normal - 1)] = 1.0
-        border = np.zeros((d, d + 3))
+        border = np.zeros((d, d + 4))
         border[0, d + 2] = 0.0 if normal else self.tau
         empty = Work(
             np.zeros((side, side)), np.zeros((d + 3, members)), np.zeros(members, np.int64), border,
@@ -351,7 +352,7 @@ class WorkingSet(Solution):
             self._make_factor(0)
             return
         for place in np.sort(places)[::-1]:
-            leave(w.U, w.V, m, place)
+            take_out(w.U, w.V, m, place)
             m -= 1
         w.counts[M] = m
         present = np.bincount(self.problem.group[self.held], minlength=len(self.beta))
