@@ -6,7 +6,7 @@ array that belong to different things have names.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -81,3 +81,13 @@ class Work(NamedTuple):
     member: np.ndarray  # (capacity,)
     border: np.ndarray  # (d, d + 4); in column d the border's solution, then beta, tau, b - Aa
     counts: np.ndarray  # (4,)
+
+
+T = TypeVar("T")
+
+
+def same(thing: T) -> T:
+    """Another object with the same attributes; ``copy.copy`` would go the way of pickles."""
+    other = object.__new__(type(thing))
+    other.__dict__.update(vars(thing))
+    return other

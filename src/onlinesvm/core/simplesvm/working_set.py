@@ -7,7 +7,6 @@ set; ``w`` has their factor.
 
 from __future__ import annotations
 
-import copy
 from typing import Self
 
 import numpy as np
@@ -48,6 +47,7 @@ from .state import (
     M,
     Values,
     Work,
+    same,
 )
 
 KEPT_MEMBERS = 256
@@ -79,7 +79,7 @@ class WorkingSet(Solution):
 
     def copy(self) -> Self:
         """A copy whose state is its own and can be written to; the kernel values are shared."""
-        twin = copy.copy(self)
+        twin = same(self)
         twin.alpha, twin.score = np.array(self.alpha), np.array(self.score)
         twin.held = np.array(self.held)
         twin.w = Work(*map(np.array, self.w))
@@ -145,7 +145,8 @@ class WorkingSet(Solution):
             examples, row = np.unique(examples, return_inverse=True)
         if isinstance(self.source, LowRankSource):
             values = Values(None, self.source.Z[examples], self.low, self.R)
-            values.low[FALL] = 0.0
+            assert self.low is not None
+            self.low[FALL] = 0.0
         else:
             values = Values(self.source.block(examples))
         at = self._record(ids, row, gradient[ids], tol[ids], np.zeros(len(examples)))
@@ -159,7 +160,8 @@ class WorkingSet(Solution):
         moved = self.coefficients()
         if isinstance(self.source, LowRankSource):
             values = Values(None, self.source.Z, self.low, self.R)
-            values.low[FALL, :-1] = moved @ self.source.Z
+            assert self.low is not None
+            self.low[FALL, :-1] = moved @ self.source.Z
         else:
             values = Values(self.source.fill())
         at = self._record(np.arange(n), p.row, p.linear, self.tolerances(), moved)
@@ -197,9 +199,9 @@ class WorkingSet(Solution):
         """[Ha + c] of variables at hand, without the equality rows' part."""
         row = at.code[ROW, which]
         total = at.given[RIDGE, which] * at.given[MOVED, row]
-        if values.Z is not None:
+        if values.Z is not None and values.low is not None:
             total += values.Z[row] @ values.low[FALL, :-1]
-        else:
+        if values.K is not None:
             moved = at.given[MOVED, : len(values.K)]
             total += (values.K @ moved)[row] if moved.any() else 0.0
         return at.given[BASE, which] + at.given[SIGN, which] * total
