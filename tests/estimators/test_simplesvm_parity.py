@@ -17,14 +17,15 @@ def clouds():
     return X, y
 
 
+@pytest.mark.parametrize("gamma", [0.3, "scale"])
 @pytest.mark.parametrize("offset", [1e3, 1e4, 1e6])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
-def test_rows_far_from_zero_equal_svc(clouds, offset, form):
+def test_rows_far_from_zero_equal_svc(clouds, offset, form, gamma):
     X, y = clouds
     far = X + offset
-    model = SimpleSVMClassifier(gamma=0.3).fit(form(far), y)
-    # SVC itself loses digits there, so it gets the kernel of the same numbers moved to zero.
-    reference = SVC(gamma=0.3, tol=1e-8).fit(far - offset, y)
+    model = SimpleSVMClassifier(gamma=gamma).fit(form(far), y)
+    # SVC itself loses digits far from zero, so it gets the same numbers moved back.
+    reference = SVC(gamma=gamma, tol=1e-8).fit(far - offset, y)
     np.testing.assert_allclose(
         model.decision_function(form(far)), reference.decision_function(far - offset), atol=1e-5
     )
