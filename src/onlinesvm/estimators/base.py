@@ -31,10 +31,10 @@ from ..core.interrupts import Interruptible, checkpoint, interrupted
 from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size, make_kernel
 from ..core.state.compact import compact, restore
 from ..core.state.published import published
-from .checks import check_rows_and_labels
+from .checks import check_rows_and_labels, check_square
 from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedModel
-from .labels import LabelBook, unique_labels
+from .labels import LabelBook, check_several, stream_labels, unique_labels
 from .objects import ObjectKernel, as_objects, check_objects_and_labels, learned_rows
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .weights import (
@@ -144,11 +144,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
         X, y = self._check_examples(X, y, reset=True)
         checkpoint()
         labels = unique_labels(y)
-        if len(labels) < 2:
-            raise ValueError(
-                f"The number of classes has to be greater than one; got {len(labels)} class "
-                f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
-            )
+        check_several(labels)
         self._check_labels(len(labels))
         self._prepare_kernel(X, LabelBook(labels))
         cost = self._cost(y, labels, sample_weight)
@@ -231,11 +227,7 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
             )
         first = not hasattr(self, "_learner")
         X, y = self._check_examples(X, y, reset=first)
-        labels = unique_labels(y)
-        if classes is not None:
-            expected = unique_labels(np.asarray(classes))
-            LabelBook(labels).check(expected)
-            labels = np.union1d(labels, expected)
+        labels = stream_labels(y, classes)
         cost = self._cost(y, None, sample_weight)
         if first:
             self._book, self._original = LabelBook(), np.empty(0, np.int64)
@@ -319,11 +311,8 @@ class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin,
                 self.__dict__.pop(name, None)
             return learned_rows(len(objects)), check_objects_and_labels(self, objects, y)
         X, y = check_rows_and_labels(self, X, y, reset)
-        if reset and getattr(self, "kernel", None) == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "Precomputed matrix must be a square matrix: the kernel value of every pair of "
-                f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
-            )
+        if reset:
+            check_square(self, X)
         return X, y
 
     def _cost(self, y: np.ndarray, labels: Any, sample_weight: Any) -> np.ndarray:

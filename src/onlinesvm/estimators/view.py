@@ -77,12 +77,7 @@ class View:
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example."""
-        values = self.decide(X)
-        if len(self.classes) == 1:
-            return np.repeat(self.classes, len(values))
-        if values.ndim == 1:
-            return self.classes[(values > 0).astype(int)]
-        return self.classes[values.argmax(axis=1)]
+        return labels_of(self.decide(X), self.classes)
 
     def to_classes(self, values: np.ndarray) -> np.ndarray:
         """Machines in the order of ``classes``, a copy; two classes: the second is positive."""
@@ -94,3 +89,12 @@ def to_classes(values: np.ndarray, order: np.ndarray) -> np.ndarray:
     if len(order) > 2:
         return values[order]
     return -values if len(order) == 2 and order[1] == 0 else values.copy()
+
+
+def labels_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The labels that decision values, (n,) or (n, classes), stand for."""
+    if len(classes) == 1:
+        return np.repeat(classes, len(values))
+    if values.ndim == 1:
+        return classes[(values > 0).astype(int)]
+    return classes[values.argmax(axis=1)]
