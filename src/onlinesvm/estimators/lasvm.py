@@ -37,7 +37,8 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     Several classes are learned one-vs-rest: one machine per class, all on the same kernel values.
     ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
-    predictions differ; those of two classes agree.
+    predictions differ; those of two classes agree. For ``SVC``'s predictions on three classes or
+    more, use ``sklearn.multiclass.OneVsOneClassifier(LASVMClassifier(epochs="converge"))``.
 
     Parameters
     ----------
@@ -45,10 +46,11 @@ class LASVMClassifier(OnlineKernelClassifier):
         Cost of a margin violation, as in ``SVC``. ``inf`` is the hard margin, for classes that
         can be separated.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
+        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first block on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -116,17 +118,24 @@ class LASVMClassifier(OnlineKernelClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Biases.
     n_support_ : ndarray of shape (n_classes,)
         Support vectors of each class.
+    class_weight_ : ndarray of shape (n_classes,)
+        Weights that multiply ``C`` for each class.
+    fit_status_ : int
+        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
+    shape_fit_ : tuple of int
+        Shape of the X given to ``fit``.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_iter_ : int
@@ -136,7 +145,7 @@ class LASVMClassifier(OnlineKernelClassifier):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----
@@ -285,7 +294,7 @@ class LASVMClassifier(OnlineKernelClassifier):
             )
 
     def _prepare(self, data: Any) -> Any:
-        """Copies of an example count as one of greater cost, except where the listing rules."""
+        """Copies of an example become one of greater cost, except with block_size=1 or a budget."""
         from ..core.lasvm.duplicates import merge_duplicates
 
         listed = self.block_size == 1 or self._is_bounded
@@ -298,7 +307,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         from ..core.lasvm.fitting import Fit
 
         fit = Fit(learner, data, rng, self._plan(data, rng))
-        self.n_iter_ = 0
+        self.n_iter_, self.fit_status_ = 0, 1
         for name, steps, count in fit.stages():
             for step in steps if name is None else progress.epoch(name, steps, count):
                 self.n_iter_ = fit.n_iter
@@ -322,6 +331,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         return Plan(epochs, converge, self.shuffle and not in_order, most, held, enough)
 
     def _tell_of_finish(self, done: bool) -> None:
+        self.fit_status_ = int(not done)
         if not done:
             warnings.warn(
                 f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
