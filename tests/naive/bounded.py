@@ -1,4 +1,8 @@
-"""A slow, obvious twin of LASVM with a bounded memory: dictionaries, one example at a time."""
+"""A slow, obvious twin of LASVM with a bounded memory: dictionaries, one example at a time.
+
+Gradients are maintained by the same operations in the same order as in the code, so that ties,
+which every direction search leaves behind, are told apart in the same way.
+"""
 
 import numpy as np
 
@@ -12,14 +16,20 @@ class NaiveBounded:
     def __init__(self, K, y, C, tau, window=None, budget=None, half_life=None, policy=OUTLIER):
         self.K, self.y, self.C, self.tau = K, y, C, tau
         self.window, self.budget, self.half_life, self.policy = window, budget, half_life, policy
-        self.S, self.alpha, self.bound = [], {}, {}
+        self.S, self.alpha, self.bound, self.grad = [], {}, {}, {}
         self.bias, self.clock, self.turn, self.removals = 0.0, 0, 0, 0
         self.born = {}
 
     # -- what follows from the coefficients -----------------------------------------------
 
     def gradient(self, k):
-        return self.y[k] - sum(self.alpha[s] * self.K[k, s] for s in self.S)
+        if k in self.grad:
+            return self.grad[k]
+        total = self.y[k]
+        for s in self.S:
+            if self.alpha[s] != 0.0:
+                total -= self.alpha[s] * self.K[k, s]
+        return total
 
     def lo(self, k):
         return 0.0 if self.y[k] > 0 else -self.bound[k]
@@ -45,6 +55,8 @@ class NaiveBounded:
         room_i, room_j = self.hi(i) - self.alpha[i], self.alpha[j] - self.lo(j)
         self.alpha[i] = self.hi(i) if step >= room_i else self.alpha[i] + step
         self.alpha[j] = self.lo(j) if step >= room_j else self.alpha[j] - step
+        for s in self.S:
+            self.grad[s] -= step * (self.K[i, s] - self.K[j, s])
 
     def search(self, i, j):
         rise = self.gradient(i) - self.gradient(j)
@@ -84,7 +96,7 @@ class NaiveBounded:
                 best = min([r for r in self.can_fall() if r != s], key=self.gradient)
                 room = self.alpha[best] - self.lo(best)
                 self.move(s, best, min(rest, room))
-            if abs(abs(self.alpha[s]) - size) < 1e-13:
+            if abs(abs(self.alpha[s]) - size) <= 1e-14 * rest:
                 self.alpha[s] = np.copysign(size, self.alpha[s]) if size else 0.0
 
     def release(self, s):
@@ -93,7 +105,7 @@ class NaiveBounded:
         last = self.S.pop()
         if last != s:
             self.S[place] = last
-        del self.alpha[s], self.bound[s], self.born[s]
+        del self.alpha[s], self.bound[s], self.born[s], self.grad[s]
 
     def push_out(self, s):
         self.bring_down(s, 0.0)
@@ -155,6 +167,7 @@ class NaiveBounded:
                 self.bring_down(s, self.bound[s])
         score = self.y[k] - self.gradient(k) + self.bias
         if len(self.of_label(k)) < SEEDS or self.slack(k) > 0:
+            self.grad[k] = self.gradient(k)
             self.S.append(k)
             self.alpha[k], self.bound[k], self.born[k] = 0.0, self.C, self.clock
             i, j = self.extremes()
