@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg.blas import dnrm2
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.interrupts import Interruptible
@@ -17,6 +14,7 @@ from ..core.kernel.kernel import Kernel
 from ..core.lasvm.criteria import SELECTIONS
 from ..core.state.published import published
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+from .lasvm_run import LASVMRun
 from .stopping import RULES, EarlyStopping, hold_out
 from .weights import finite_cost
 
@@ -24,7 +22,7 @@ _LONGEST = 1e19
 """Rows of less length have a square within single precision."""
 
 
-class LASVMClassifier(OnlineKernelClassifier):
+class LASVMClassifier(LASVMRun, OnlineKernelClassifier):
     """Support vector classifier that learns one example at a time (LASVM).
 
     Maximises the dual of the soft-margin SVM ::
@@ -39,7 +37,8 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     Several classes are learned one-vs-rest: one machine per class, all on the same kernel values.
     ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
-    predictions differ; those of two classes agree.
+    predictions differ; those of two classes agree. For ``SVC``'s predictions on three classes or
+    more, use ``sklearn.multiclass.OneVsOneClassifier(LASVMClassifier(epochs="converge"))``.
 
     Parameters
     ----------
@@ -47,10 +46,11 @@ class LASVMClassifier(OnlineKernelClassifier):
         Cost of a margin violation, as in ``SVC``. ``inf`` is the hard margin, for classes that
         can be separated.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
+        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first block on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -64,8 +64,9 @@ class LASVMClassifier(OnlineKernelClassifier):
         Examples learned at once. 1 follows the paper's listing to the letter. Streams that
         bring only a few examples at a time are learned one by one in any case.
     budget : int or None, default=None
-        At most so many support vectors; beyond it the least harmful joins its nearest
-        neighbour of the same class. Implies learning one by one.
+        Maximum number of support vectors. Above it, the support vector whose removal changes the
+        model least is merged with its nearest neighbour of the same class. Implies learning one
+        example at a time.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
@@ -106,17 +107,24 @@ class LASVMClassifier(OnlineKernelClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Biases.
     n_support_ : ndarray of shape (n_classes,)
         Support vectors of each class.
+    class_weight_ : ndarray of shape (n_classes,)
+        Weights that multiply ``C`` for each class.
+    fit_status_ : int
+        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
+    shape_fit_ : tuple of int
+        Shape of the X given to ``fit``.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_iter_ : int
@@ -126,7 +134,7 @@ class LASVMClassifier(OnlineKernelClassifier):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----
@@ -320,33 +328,17 @@ class LASVMClassifier(OnlineKernelClassifier):
         return self._kernel.is_compiled and not self._learner.support.store.is_sparse
 
     def _prepare(self, data: Any) -> Any:
-        """Copies of an example count as one of greater cost, except where the listing rules."""
+        """Copies of an example become one of greater cost, except with block_size=1 or a budget."""
         from ..core.lasvm.duplicates import merge_duplicates
 
         listed = self.block_size == 1 or self.budget is not None
         return data if listed or self.kernel == "precomputed" else merge_duplicates(data)
 
-    def _run(
-        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
-    ) -> Iterator[Any]:
-        """The stages of the fit (``core.lasvm.fitting``), told to callbacks."""
-        from ..core.lasvm.fitting import Fit
-
-        self._check_together()
-        fit = Fit(learner, data, rng, self._plan(data, rng))
-        self.n_iter_ = 0
-        for name, steps, count in fit.stages():
-            for step in steps if name is None else progress.epoch(name, steps, count):
-                self.n_iter_ = fit.n_iter
-                yield step
-            if progress.stopped:
-                return
-        self._tell_of_finish(fit.reached)
-
     def _plan(self, data: Any, rng: np.random.RandomState) -> Any:
         """What the parameters say about epochs and when they end."""
         from ..core.lasvm.fitting import Plan
 
+        self._check_together()
         converge, rule = self.epochs == "converge", self.early_stopping
         held, enough = np.empty(0, np.int64), None
         if rule == "score":
@@ -355,15 +347,6 @@ class LASVMClassifier(OnlineKernelClassifier):
             enough = EarlyStopping(rule, self.n_iter_no_change, data, held)
         epochs, most = 1 if converge else int(self.epochs), self.max_examples or np.inf
         return Plan(epochs, converge, self.shuffle, most, held, enough)
-
-    def _tell_of_finish(self, done: bool) -> None:
-        if not done:
-            warnings.warn(
-                f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
-                "allow no further progress. Use a larger tol or a smaller C, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _check_together(self) -> None:
         """Refuse settings that contradict each other."""

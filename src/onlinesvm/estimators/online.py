@@ -31,6 +31,7 @@ from ..core.state.compact import compact, restore
 from ..core.state.published import published
 from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedExpansion
+from .objects import ObjectKernel
 from .progress import CallbackSupportMixin, FitProgress
 from .weights import finite_cost
 
@@ -40,7 +41,7 @@ SPARSE_BELOW = 0.25
 """Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
 
 SPARSE_FROM = 32
-"""... if it has at least so many features."""
+"""... provided that it has at least this number of features."""
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
@@ -63,6 +64,7 @@ class OnlineKernelModel(FittedExpansion, CallbackSupportMixin, BaseEstimator):
     _kernel: Kernel
     _book: Any  # what labels mean: ``LabelBook`` or its kin
     _first_rows: FirstRows | None = None
+    _objects: np.ndarray | None = None  # the examples, where they are not rows of numbers
 
     # -- for subclasses -------------------------------------------------------------------
 
@@ -189,6 +191,8 @@ class OnlineKernelModel(FittedExpansion, CallbackSupportMixin, BaseEstimator):
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
             n_jobs=self.n_jobs, X=X,
         )  # fmt: skip
+        if self._objects is not None:
+            self._kernel.function = ObjectKernel(self.kernel, self._objects)
         dense = not sparse.issparse(X)
         self._packs = bool(
             dense

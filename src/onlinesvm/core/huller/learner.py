@@ -27,8 +27,8 @@ from . import steps as huller
 from .steps import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N
 
 LARGEST_BLOCK, SHARE = 256, 4
-"""A block has at most so many examples, and at most one for every SHARE rows held: their kernel values
-among themselves are then an eighth of all at most."""
+"""Maximum number of examples of a block, and rows held for each example of a block: the kernel values
+of a block with itself are then at most an eighth of all."""
 
 _BLOCK_VALUES = 8_000_000
 
@@ -265,10 +265,8 @@ class Huller(Compact):
         for side in (beta > 0, beta < 0):
             beta[side] /= abs(beta[side].sum()) if side.any() else 1.0
         parts = np.stack([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
-        dots = np.empty((2, n))
-        if not huller.project_all(h, self.caches[m], dots):
-            rows = self.store.rows().take(h.handle[:n])
-            dots = self.kernel.product(rows, rows, parts).T + parts * h.ridge[:n]
+        rows = self.store.rows().take(h.handle[:n])
+        dots = self.kernel.product(rows, rows, parts).T + parts * h.ridge[:n]
         h.scalar[PP], h.scalar[NP] = parts[0] @ dots[0], parts[0] @ dots[1]
         h.scalar[NN], h.state[STEPS] = parts[1] @ dots[1], 0
         return dots
