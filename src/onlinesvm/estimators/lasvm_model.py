@@ -146,7 +146,7 @@ class LASVMModel(LASVMRun, OnlineKernelModel):
             return False
         shifted = x if self._centre is None else x - self._centre
         in_order = 0 < weight < np.inf and np.isfinite(label).all() and dnrm2(shifted) < LONGEST
-        if not (in_order and self._kernel.is_compiled and not self._packs):
+        if not (in_order and self._kernel.is_compiled and not self._sparse):
             return False
         rows = Rows.of(shifted[None, :], None, None, self._kernel.far)
         diagonal = self._kernel.diagonal(rows)

@@ -119,13 +119,13 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     >>> from sklearn.datasets import make_friedman1
     >>> from onlinesvm import LASVMRegressor
     >>> X, y = make_friedman1(1200, random_state=0)
-    >>> model = LASVMRegressor(C=10, gamma=0.5, random_state=0).fit(X[:1000], y[:1000])
+    >>> model = LASVMRegressor(C=100, gamma=0.5, random_state=0).fit(X[:1000], y[:1000])
     >>> bool(model.score(X[1000:], y[1000:]) > 0.95)
     True
 
     A stream, in pieces of any size:
 
-    >>> stream = LASVMRegressor(C=10, gamma=0.5)
+    >>> stream = LASVMRegressor(C=100, gamma=0.5)
     >>> for start in range(0, 1000, 100):
     ...     stream = stream.partial_fit(X[start:start + 100], y[start:start + 100])
     >>> bool(stream.finish().score(X[1000:], y[1000:]) > 0.95)
