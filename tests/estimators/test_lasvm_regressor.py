@@ -212,6 +212,16 @@ def test_learn_one_is_partial_fit_with_one_row(friedman):
     np.testing.assert_array_equal(quick.predict(X), slow.predict(X))
 
 
+def test_learn_one_after_a_sparse_fit(friedman):
+    X, y = friedman
+    X = X * (X > 0.7)
+    quick, slow = (make().partial_fit(sparse.csr_matrix(X[:300]), y[:300]) for _ in range(2))
+    for x, value in zip(X[300:350], y[300:350]):
+        quick.learn_one(x, value)
+        slow.partial_fit(x[None], [value])
+    np.testing.assert_array_equal(quick.predict(X), slow.predict(X))
+
+
 def test_a_stream_whose_targets_grow(friedman):
     X, y = friedman
     model = make(C=1e4, epsilon=1.0)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.kernel.kernel import Kernel
 from ..core.lasvm.criteria import SELECTIONS
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+from .lasvm_run import LASVMRun
 from .stopping import RULES, EarlyStopping, hold_out
 
 POLICIES = ("outlier", "oldest", "join")
@@ -22,7 +20,7 @@ FORGOTTEN = 10
 """Half-lives after which an example is forgotten altogether, where there is no other limit."""
 
 
-class LASVMClassifier(OnlineKernelClassifier):
+class LASVMClassifier(LASVMRun, OnlineKernelClassifier):
     """Support vector classifier that learns one example at a time (LASVM).
 
     Maximises the dual of the soft-margin SVM ::
@@ -300,26 +298,11 @@ class LASVMClassifier(OnlineKernelClassifier):
         listed = self.block_size == 1 or self._is_bounded
         return data if listed or self.kernel == "precomputed" else merge_duplicates(data)
 
-    def _run(
-        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
-    ) -> Iterator[Any]:
-        """The stages of the fit (``core.lasvm.fitting``), told to callbacks."""
-        from ..core.lasvm.fitting import Fit
-
-        fit = Fit(learner, data, rng, self._plan(data, rng))
-        self.n_iter_, self.fit_status_ = 0, 1
-        for name, steps, count in fit.stages():
-            for step in steps if name is None else progress.epoch(name, steps, count):
-                self.n_iter_ = fit.n_iter
-                yield step
-            if progress.stopped:
-                return
-        self._tell_of_finish(fit.reached)
-
     def _plan(self, data: Any, rng: np.random.RandomState) -> Any:
         """What the parameters say about epochs and when they end."""
         from ..core.lasvm.fitting import Plan
 
+        self._check_together()
         converge, rule = self.epochs == "converge", self.early_stopping
         held, enough = np.empty(0, np.int64), None
         if rule == "score":
@@ -329,16 +312,6 @@ class LASVMClassifier(OnlineKernelClassifier):
         epochs, most = 1 if converge else int(self.epochs), self.max_examples or np.inf
         in_order = self.window is not None or self.half_life is not None  # time matters
         return Plan(epochs, converge, self.shuffle and not in_order, most, held, enough)
-
-    def _tell_of_finish(self, done: bool) -> None:
-        self.fit_status_ = int(not done)
-        if not done:
-            warnings.warn(
-                f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
-                "allow no further progress. Use a larger tol or a smaller C, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _check_together(self) -> None:
         """Refuse settings that contradict each other."""

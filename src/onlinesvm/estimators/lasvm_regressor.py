@@ -41,7 +41,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first 100 rows on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -68,17 +68,22 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_targets, n_SV)
         Signed coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_targets, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_targets,)
         Biases.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
+    fit_status_ : int
+        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
+    shape_fit_ : tuple of int
+        Shape of the X given to ``fit``.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_iter_ : int
@@ -86,7 +91,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----
@@ -114,13 +119,13 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     >>> from sklearn.datasets import make_friedman1
     >>> from onlinesvm import LASVMRegressor
     >>> X, y = make_friedman1(1200, random_state=0)
-    >>> model = LASVMRegressor(C=10, gamma=0.5, random_state=0).fit(X[:1000], y[:1000])
+    >>> model = LASVMRegressor(C=100, gamma=0.5, random_state=0).fit(X[:1000], y[:1000])
     >>> bool(model.score(X[1000:], y[1000:]) > 0.95)
     True
 
     A stream, in pieces of any size:
 
-    >>> stream = LASVMRegressor(C=10, gamma=0.5)
+    >>> stream = LASVMRegressor(C=100, gamma=0.5)
     >>> for start in range(0, 1000, 100):
     ...     stream = stream.partial_fit(X[start:start + 100], y[start:start + 100])
     >>> bool(stream.finish().score(X[1000:], y[1000:]) > 0.95)

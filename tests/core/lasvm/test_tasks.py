@@ -212,7 +212,7 @@ def test_mass_goes_to_those_that_violate_most():
 @pytest.mark.parametrize("megabytes", [1e-6, 100.0])
 def test_finishing_by_working_sets_reaches_the_optimum(monkeypatch, task, megabytes):
     """Sets so small that a few hundred rows make many rounds and are set aside in stages."""
-    for name, value in {"SET_SIZE": 32, "WHOLE": 48, "EXPENSIVE": 1}.items():
+    for name, value in {"LARGE_SET": 32, "WHOLE": 48, "EXPENSIVE": 1}.items():
         monkeypatch.setattr(working_set, name, value)
     X, y = noisy_values(300)
     label = y[:, None] if isinstance(task, Regression) else np.zeros(300, np.int64)
