@@ -275,16 +275,18 @@ def test_places_that_cannot_be_written(model, tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
 def test_a_full_disk(tmp_path):
     """The error comes from the system, while bytes are written."""
-    with (
-        pytest.raises(OSError, match="No space left"),
-        open("/dev/full", "wb", buffering=0) as file,
-    ):
-        file.write(b"x")
     path = tmp_path / "x"
     path.write_bytes(b"old")
-    with pytest.raises(OSError, match="No space left"), atomic_write(path) as file:
-        os.dup2(os.open("/dev/full", os.O_WRONLY), file.fileno())
-        file.write(b"new")
+
+    def write():
+        with atomic_write(path) as file:
+            full = os.open("/dev/full", os.O_WRONLY)
+            os.dup2(full, file.fileno())
+            os.close(full)
+            file.write(b"new")
+
+    with pytest.raises(OSError, match="No space left"):
+        write()
     assert path.read_bytes() == b"old"
     assert len(list(tmp_path.iterdir())) == 1
 
