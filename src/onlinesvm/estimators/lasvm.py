@@ -268,7 +268,7 @@ class LASVMClassifier(LASVMRun, OnlineKernelClassifier):
                 half_life=self.half_life, policy=self.policy,
             )  # fmt: skip
         settings: dict[str, Any] = {
-            "tau": self.tol,
+            "tau": float(self.tol),
             "cache_size": self.cache_size,
             "block_size": self.block_size,
             "delta_max": np.inf if self.delta_max is None else float(self.delta_max),

@@ -33,6 +33,7 @@ from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedExpansion
 from .objects import ObjectKernel
 from .progress import CallbackSupportMixin, FitProgress
+from .saving import Saving
 from .weights import finite_cost
 
 _ARRAYS = ("_original", "_centre")
@@ -53,7 +54,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class OnlineKernelModel(FittedExpansion, CallbackSupportMixin, BaseEstimator):
+class OnlineKernelModel(FittedExpansion, Saving, CallbackSupportMixin, BaseEstimator):
     """Base of the online kernel models.
 
     Subclasses check their examples (``_data_at_hand``, ``_stream_data``), make the learner, run

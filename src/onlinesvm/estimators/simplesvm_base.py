@@ -31,6 +31,7 @@ from .checks import check_square
 from .first_rows import FirstRows, is_estimated, joined
 from .interrupt import Interruptible
 from .progress import CallbackSupportMixin, FitProgress
+from .saving import Saving
 from .simplesvm_fitted import SimpleSVMFitted
 from .simplesvm_rows import Shifted, as_array, exact_rows
 
@@ -61,7 +62,7 @@ class Checked(NamedTuple):
     features: dict[str, Any]
 
 
-class SimpleSVMBase(SimpleSVMFitted, CallbackSupportMixin, BaseEstimator):
+class SimpleSVMBase(SimpleSVMFitted, Saving, CallbackSupportMixin, BaseEstimator):
     """Base of the SimpleSVM estimators. Subclasses say what the task is."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
