@@ -18,6 +18,8 @@ from .fields import Fields, narrow
 
 ALGORITHMS = {
     "LASVMClassifier": ("estimators.lasvm", "lasvm", "lasvm"),
+    "LASVMRegressor": ("estimators.lasvm_regressor", "lasvm", "lasvm"),
+    "LASVMOneClass": ("estimators.lasvm_one_class", "lasvm", "lasvm"),
     "HullerClassifier": ("estimators.huller", "huller", "huller"),
     "StreamSVMClassifier": ("estimators.streamsvm", "streamsvm", "streamsvm"),
     "NORMAClassifier": ("estimators.sgd", "sgd", "sgd"),
@@ -32,7 +34,10 @@ ALGORITHMS = {
 }
 """Class: the module of the class, the module of its record, and the record's name."""
 
-LEFT_OUT = ("_skl_callbacks", "_parent_callback_ctx")
+VALUES = ("LASVMRegressor", "LASVMOneClass")
+"""Online models that have no classes."""
+
+LEFT_OUT = ("_validated", "_skl_callbacks", "_parent_callback_ctx")
 """Attributes of an estimator that are no part of what it has learned."""
 
 
@@ -103,9 +108,12 @@ def _simple(estimator: Any, algorithm: str) -> dict[str, Any]:
 
 def _online(estimator: Any, algorithm: str) -> dict[str, Any]:
     from .records.common import book_fields, first_rows_fields, kernel_fields
+    from .records.tasks import targets_fields
 
+    book: Any = targets_fields if algorithm in VALUES else book_fields
+    table = getattr(estimator, "_class_table", {})
     return {
-        "labels": book_fields(estimator._book),
+        "labels": book(estimator._book),
         "kernel": kernel_fields(estimator._kernel),
         "original": narrow(estimator._original),
         "first_rows": first_rows_fields(estimator._first_rows),
@@ -113,7 +121,7 @@ def _online(estimator: Any, algorithm: str) -> dict[str, Any]:
         "sparse": bool(estimator._sparse),
         "centre": estimator._centre,
         "n_iter": int(estimator.n_iter_) if hasattr(estimator, "n_iter_") else None,
-        "class_table": [[key, float(value)] for key, value in estimator._class_table.items()],
+        "class_table": [[key, float(value)] for key, value in table.items()],
         "shape_fit": list(map(int, getattr(estimator, "shape_fit_", ()))) or None,
         "learner": _record(algorithm, "fields")(estimator._learner),
     }
@@ -189,15 +197,17 @@ def _shape(fields: Fields) -> tuple[int, ...]:
 
 def _restore_online(estimator: Any, algorithm: str, fields: Fields) -> None:
     from .records.common import Context, book_of, first_rows_of, kernel_of
+    from .records.tasks import targets_of
 
     d = estimator.n_features_in_
-    estimator._book = book_of(fields.record("labels"))
+    has_classes = algorithm not in VALUES
+    estimator._book = (book_of if has_classes else targets_of)(fields.record("labels"))
     estimator._kernel = kernel_of(fields.record("kernel"))
     estimator._original = fields.array("original", np.int64, (None,), 0)
     estimator._first_rows = None
     if not fields.absent("first_rows"):
         rows = estimator._first_rows = first_rows_of(fields.record("first_rows"), d)
-        if not set(rows.y.tolist()) <= set(estimator._book.numbers):
+        if has_classes and not set(rows.y.tolist()) <= set(estimator._book.numbers):
             raise fields.wrong("first_rows", "has labels that are not known")
     estimator._packs, estimator._sparse = fields.flag("packs"), fields.flag("sparse")
     estimator._centre = None
@@ -209,7 +219,9 @@ def _restore_online(estimator: Any, algorithm: str, fields: Fields) -> None:
         estimator.n_iter_ = fields.whole("n_iter")
     if not fields.absent("shape_fit"):
         estimator.shape_fit_ = _shape(fields)
-    estimator._class_table, estimator._objects = _class_table(fields), None
+    table = _class_table(fields)
+    if has_classes:
+        estimator._class_table, estimator._objects = table, None
     context = Context(estimator._kernel, d, len(estimator._book), len(estimator._original))
     learner = _record(algorithm, "of")(fields.record("learner"), context)
     estimator._learner = learner

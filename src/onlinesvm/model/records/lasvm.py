@@ -13,6 +13,7 @@ from ...core.lasvm.learner import LASVM
 from ...core.lasvm.listing import SEEDS
 from ...core.lasvm.selection import SelectiveLASVM
 from ...core.lasvm.support import STORED, N, Support, SupportArrays
+from ...core.lasvm.tasks import Classification, Regression
 from ..fields import Fields, narrow
 from .bounded import bounded_fields, bounded_of
 from .common import (
@@ -26,6 +27,7 @@ from .common import (
     store_fields,
     store_of,
 )
+from .tasks import task_fields, task_of
 
 _SLACK = 1e-6
 """Share of its bound by which rounding may carry a coefficient beyond it."""
@@ -105,11 +107,13 @@ def support_fields(support: Support) -> dict[str, Any]:
     """Rows, coefficients and gradients in use."""
     a, n = support.a, support.n
     return {
+        "task": task_fields(support.task),
+        "unit": support.unit,
         "store": store_fields(support.store),
         "alpha": a.alpha[:, :n],
         "grad": a.grad[:, :n],
         "member": a.member[:, :n],
-        "label": narrow(a.label[:n]),
+        "label": narrow(a.label[:n]) if a.label.ndim == 1 else a.label[:n],
         "bound": a.bound[:n],
         "diagonal": a.diagonal[:n],
         "key": narrow(a.key[:n]),
@@ -120,10 +124,16 @@ def support_fields(support: Support) -> dict[str, Any]:
 
 def support_of(fields: Fields, context: Context) -> Support:
     """The support set again: coefficients within their bounds, labels and keys that exist."""
-    positive = positives(context.n_labels)
+    task = task_of(fields.record("task"), context)
+    classes = isinstance(task, Classification)
+    positive = positives(context.n_labels) if classes else np.arange(context.n_labels)
     machines = len(positive)
     store = store_of(fields.record("store"), context)
-    n, label = store.n, labels_of(fields, store.n, context)
+    n = store.n
+    if isinstance(task, Regression):
+        label = fields.array("label", np.float64, (n, machines))
+    else:
+        label = labels_of(fields, n, context)
     bound = fields.array("bound", np.float64, (n,), low=0.0)
     count = np.zeros(8, np.int64)
     count[N] = count[STORED] = n
@@ -143,16 +153,15 @@ def support_of(fields: Fields, context: Context) -> Support:
         delta=fields.array("delta", np.float64, (machines,), infinite=True),
         count=count,
     )
+    unit = fields.array("unit", np.float64, (machines,), low=2.0**-1000)
     fields.close()
-    reach = np.where(label == positive[:, None], bound, -bound)
+    lo, hi = task.bounds(task.linear(label, positive), bound)
     beyond = _SLACK * bound
-    inside = (a.alpha >= np.minimum(reach, 0.0) - beyond) & (
-        a.alpha <= np.maximum(reach, 0.0) + beyond
-    )
-    if not inside.all():
+    if not ((a.alpha >= lo - beyond) & (a.alpha <= hi + beyond)).all():
         raise fields.wrong("alpha", "has coefficients beyond their bounds")
     if (a.alpha[~a.member] != 0.0).any():
         raise fields.wrong("alpha", "has coefficients of rows that are no members")
     support = object.__new__(Support)
     support.store, support.a, support.buffers = store, a, Buffers()
+    support.task, support.unit = task, unit
     return support
