@@ -36,7 +36,8 @@ ALLOWED = {
     "core": {"core"},
     "estimators": {"core", "estimators"},
     "active": {"core", "estimators", "active"},
-    "cli": {None, "core", "estimators", "active", "cli"},
+    "stream": {"core", "estimators", "model", "stream"},
+    "cli": {None, "core", "estimators", "active", "stream", "model", "cli"},
 }
 
 # The same within the core: algorithms do not know of each other.
