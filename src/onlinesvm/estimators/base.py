@@ -36,6 +36,7 @@ from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedModel
 from .labels import LabelBook, unique_labels
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
+from .saving import Saving
 from .weights import check_sample_weight, check_two_classes, class_weighted, finite_cost
 
 _ARRAYS = ("_original", "_centre")
@@ -56,7 +57,9 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class OnlineKernelClassifier(FittedModel, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class OnlineKernelClassifier(
+    FittedModel, Saving, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

@@ -32,6 +32,7 @@ from .first_rows import FirstRows, is_estimated, joined
 from .fitted import check_linear, gamma_of, read_only
 from .interrupt import Interruptible
 from .progress import CallbackSupportMixin, FitProgress
+from .saving import Saving
 
 SIMPLESVM_CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
@@ -63,7 +64,7 @@ class Checked(NamedTuple):
     features: dict[str, Any]
 
 
-class SimpleSVMBase(CallbackSupportMixin, BaseEstimator):
+class SimpleSVMBase(Saving, CallbackSupportMixin, BaseEstimator):
     """Base of the SimpleSVM estimators. Subclasses say what the task is."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from ..estimators.widening import widen
 from .blocks import Block
 from .errors import StreamError
 from .reader import BLOCK_ROWS, Reader
@@ -189,12 +190,11 @@ def teach(estimator: Any, X: Any, y: np.ndarray | None) -> None:
     """``partial_fit``; a model of sparse rows becomes wider when rows with new features come."""
     known = getattr(estimator, "n_features_in_", X.shape[1])
     if X.shape[1] > known:
-        if not hasattr(estimator, "_widen"):
+        if not widen(estimator, X.shape[1]):
             raise StreamError(
                 f"A row has feature {X.shape[1]}, but the first rows had {known} features, and "
                 f"{type(estimator).__name__} cannot take more; give --n-features."
             )
-        estimator._widen(X.shape[1])
     estimator.partial_fit(X) if y is None else estimator.partial_fit(X, y)
 
 

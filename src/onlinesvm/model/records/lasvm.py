@@ -1,0 +1,148 @@
+"""LASVM's learning state: the support set of every machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.kernel.buffers import Buffers
+from ...core.lasvm.criteria import ACTIVE, AUTOACTIVE, GRADIENT
+from ...core.lasvm.learner import LASVM
+from ...core.lasvm.listing import SEEDS
+from ...core.lasvm.selection import SelectiveLASVM
+from ...core.lasvm.support import STORED, TURN, VICTIM, N, Support, SupportArrays
+from ..fields import Fields, narrow
+from .common import LARGEST_CACHE, Context, store_fields, store_of
+
+_SLACK = 1e-6
+"""Share of its bound by which rounding may carry a coefficient beyond it."""
+
+
+def lasvm_fields(learner: LASVM) -> dict[str, Any]:
+    """Everything that LASVM needs to go on as if it had never stopped."""
+    fields: dict[str, Any] = {
+        "tau": float(learner.tau),
+        "cache_size": float(learner.cache_size),
+        "block_size": int(learner.block_size),
+        "budget": None if learner.budget is None else int(learner.budget),
+        "delta_max": float(learner.delta_max),
+        "seeds": narrow(learner.seeds),
+        "converged": bool(learner.converged),
+        "shallow": int(learner._shallow),
+        "support": support_fields(learner.support),
+    }
+    if isinstance(learner, SelectiveLASVM):
+        fields["selection"] = {
+            "criterion": learner.selection,
+            "sample_size": int(learner.sample_size),
+            "n_looked_at": int(learner.n_looked_at),
+            "learned": narrow(learner._learned),
+            "set_size": float(learner._set_size),
+            "everything": bool(learner.everything),
+        }
+    else:
+        fields["selection"] = None
+    return fields
+
+
+def lasvm_of(fields: Fields, context: Context) -> LASVM:
+    """The learner again."""
+    selects = not fields.absent("selection")
+    learner: Any = object.__new__(SelectiveLASVM if selects else LASVM)
+    learner.kernel, learner.n_labels = context.kernel, context.n_labels
+    learner.tau = fields.number("tau", 0.0)
+    learner.cache_size = fields.number("cache_size", 0.0, LARGEST_CACHE)
+    learner.block_size = fields.whole("block_size", 1)
+    learner.budget = None if fields.absent("budget") else fields.whole("budget", 2)
+    learner.delta_max = fields.number("delta_max", 0.0, infinite=True)
+    learner.seeds = fields.array("seeds", np.int64, (context.n_labels,), 0, SEEDS)
+    learner.converged = fields.flag("converged")
+    learner._shallow = fields.whole("shallow")
+    learner.support = support_of(fields.record("support"), context)
+    learner.cache = learner._one = None
+    if selects:
+        part = fields.record("selection")
+        learner.selection = part.word("criterion", ACTIVE, AUTOACTIVE, GRADIENT)
+        learner.sample_size = part.whole("sample_size", 1)
+        learner.n_looked_at = part.whole("n_looked_at")
+        learner._learned = part.array("learned", np.int64, (context.n_labels,), 0)
+        learner._set_size = part.number("set_size", 0.0)
+        learner.everything = part.flag("everything")
+        part.close()
+    fields.close()
+    return learner
+
+
+def support_fields(support: Support) -> dict[str, Any]:
+    """Rows, coefficients and gradients in use."""
+    a, n = support.a, support.n
+    return {
+        "store": store_fields(support.store),
+        "alpha": a.alpha[:, :n],
+        "grad": a.grad[:, :n],
+        "member": a.member[:, :n],
+        "label": narrow(a.label[:n]),
+        "bound": a.bound[:n],
+        "diagonal": a.diagonal[:n],
+        "key": narrow(a.key[:n]),
+        "bias": a.bias,
+        "delta": a.delta,
+        "turn": int(a.count[TURN]),
+    }
+
+
+def support_of(fields: Fields, context: Context) -> Support:
+    """The support set again: coefficients within their bounds, labels and keys that exist."""
+    positive = positives(context.n_labels)
+    machines = len(positive)
+    store = store_of(fields.record("store"), context)
+    n, label = store.n, labels_of(fields, store.n, context)
+    bound = fields.array("bound", np.float64, (n,), low=0.0)
+    count = np.array([0] * VICTIM + [-1, 0], np.int64)
+    count[N] = count[STORED] = n
+    count[TURN] = fields.whole("turn", 0, max(0, 2 * n + 2**20))
+    a = SupportArrays(
+        alpha=fields.array("alpha", np.float64, (machines, n)),
+        grad=fields.array("grad", np.float64, (machines, n)),
+        member=fields.array("member", bool, (machines, n)),
+        fresh=np.zeros((machines, n), bool),
+        label=label,
+        bound=bound,
+        diagonal=fields.array("diagonal", np.float64, (n,)),
+        key=keys_of(fields, n, context),
+        column=np.arange(n),
+        handle=np.arange(n),
+        positive=positive,
+        bias=fields.array("bias", np.float64, (machines,)),
+        delta=fields.array("delta", np.float64, (machines,), infinite=True),
+        count=count,
+    )
+    fields.close()
+    reach = np.where(label == positive[:, None], bound, -bound)
+    beyond = _SLACK * bound
+    inside = (a.alpha >= np.minimum(reach, 0.0) - beyond) & (
+        a.alpha <= np.maximum(reach, 0.0) + beyond
+    )
+    if not inside.all():
+        raise fields.wrong("alpha", "has coefficients beyond their bounds")
+    if (a.alpha[~a.member] != 0.0).any():
+        raise fields.wrong("alpha", "has coefficients of rows that are no members")
+    support = object.__new__(Support)
+    support.store, support.a, support.buffers = store, a, Buffers()
+    return support
+
+
+def positives(n_labels: int) -> np.ndarray:
+    """The label that each machine calls +1."""
+    return np.array([1] if n_labels <= 2 else range(n_labels), np.int64)
+
+
+def labels_of(fields: Fields, n: int, context: Context) -> np.ndarray:
+    """Numbers of labels that exist."""
+    return fields.array("label", np.int64, (n,), 0, context.n_labels - 1)
+
+
+def keys_of(fields: Fields, n: int, context: Context) -> np.ndarray:
+    """Numbers of examples that were given to ``fit``, or -1."""
+    return fields.array("key", np.int64, (n,), -1, context.n_keys - 1)
