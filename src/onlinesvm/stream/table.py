@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 
 from .blocks import Block
-from .columns import HASHED, MOST_CATEGORIES, NUMBER, ONE_HOT, TRUTH, Column, Columns
+from .columns import (
+    HASHED,
+    MOST_CATEGORIES,
+    NUMBER,
+    ONE_HOT,
+    TRUTH,
+    Column,
+    Columns,
+    labels,
+    matrix,
+)
 from .columns import label_kind as kind_of_labels
-from .columns import labels, matrix
 from .errors import StreamError
 from .reader import Reader
 

@@ -77,6 +77,11 @@ class Training:
 
     def steps(self) -> Iterator[Progress]:
         """Learn block after block; may be left after any of them, and gone on with later."""
+        for block in self.prepared():
+            yield self._learn(block)
+
+    def prepared(self) -> Iterator[Block]:
+        """Blocks of all passes as they are to be learned: mixed and scaled."""
         size = self.settings.batch_rows
         while self.epoch < self.settings.epochs:
             for block in self.reader.blocks(size, self.row):
@@ -84,10 +89,15 @@ class Training:
                 self._measure(block)
                 ready = self.buffer.push(block) if self.settings.shuffle_buffer else block
                 if ready is not None:
-                    yield self._learn(ready)
+                    yield self._scaled(ready)
             while (ready := self.buffer.pop(size)) is not None:
-                yield self._learn(ready)
+                yield self._scaled(ready)
             self.epoch, self.row = self.epoch + 1, 0
+
+    def _scaled(self, block: Block) -> Block:
+        if self.scale is None:
+            return block
+        return Block(self.scale.apply(block.X), block.y, block.first)
 
     def finish(self) -> None:
         """The algorithm's finishing step, once all passes are done."""
@@ -109,7 +119,7 @@ class Training:
         self.scale.update(block.X)
 
     def _learn(self, block: Block) -> Progress:
-        X = block.X if self.scale is None else self.scale.apply(block.X)
+        X = block.X
         drop_cached(self.estimator)
         error = self._judge(X, block.y)
         try:
@@ -189,18 +199,17 @@ class Training:
 def teach(estimator: Any, X: Any, y: np.ndarray | None) -> None:
     """``partial_fit``; a model of sparse rows becomes wider when rows with new features come."""
     known = getattr(estimator, "n_features_in_", X.shape[1])
-    if X.shape[1] > known:
-        if not widen(estimator, X.shape[1]):
-            raise StreamError(
-                f"A row has feature {X.shape[1]}, but the first rows had {known} features, and "
-                f"{type(estimator).__name__} cannot take more; give --n-features."
-            )
+    if X.shape[1] > known and not widen(estimator, X.shape[1]):
+        raise StreamError(
+            f"A row has feature {X.shape[1]}, but the first rows had {known} features, and "
+            f"{type(estimator).__name__} cannot take more; give --n-features."
+        )
     estimator.partial_fit(X) if y is None else estimator.partial_fit(X, y)
 
 
 def drop_cached(estimator: Any) -> None:
     """Forget kept kernel values: a saved model has none, and counts those that it computes."""
-    learner = getattr(estimator, "_learner", None)
+    learner: Any = getattr(estimator, "_learner", None)
     if getattr(learner, "cache", None) is not None:
         learner.cache = None
     if getattr(learner, "caches", None):
