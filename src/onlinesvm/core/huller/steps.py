@@ -280,13 +280,3 @@ def sweep(h, c):
                 return False
         h.state[POSITION] -= 1
     return True
-
-
-@jit
-def project_all(h, c, out):
-    """X_P x and X_N x of all support vectors into ``out``; false where a row is not kept."""
-    for s in range(h.state[N]):
-        if c.pages[s] == 0:
-            return False
-        out[0, s], out[1, s] = _project_kept(s, h, c)
-    return True
