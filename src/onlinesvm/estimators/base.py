@@ -27,7 +27,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import Interruptible, checkpoint, interrupted
+from ..core.interrupts import Deadline, Interruptible, TimeUp, checkpoint, interrupted
 from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size, make_kernel
 from ..core.state.compact import compact, restore
 from ..core.state.published import published
@@ -37,6 +37,7 @@ from .fitted import FittedModel
 from .labels import LabelBook, unique_labels
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .saving import Saving
+from .stopping import warn_of_time_limit
 from .weights import check_sample_weight, check_two_classes, class_weighted, finite_cost
 
 _ARRAYS = ("_original", "_centre")
@@ -52,6 +53,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
     "degree": [Interval(Integral, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
+    "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
 }
@@ -66,6 +68,7 @@ class OnlineKernelClassifier(
     _kernel: Kernel
     _book: LabelBook
     _first_rows: FirstRows | None = None
+    time_limit: float | None
     _weighted = True  # whether the algorithm has a cost that weights can scale
 
     # -- for subclasses -------------------------------------------------------------------
@@ -122,7 +125,7 @@ class OnlineKernelClassifier(
         self : object
             The fitted classifier. After Ctrl-C it is what was learned so far.
         """
-        with self._learning():
+        with self._learning(), Deadline(self.time_limit) as deadline:
             before = dict(self.__dict__)
             try:
                 data, X, y = self._data_at_hand(X, y, sample_weight)
@@ -130,7 +133,9 @@ class OnlineKernelClassifier(
             except BaseException:
                 self.__dict__ = before
                 raise
-            self._train(learner, data, X, y, before)
+            self._train(learner, data, X, y, before, deadline)
+        if deadline.has_passed:
+            warn_of_time_limit(self.time_limit)
         return self
 
     def _data_at_hand(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
@@ -154,16 +159,24 @@ class OnlineKernelClassifier(
         self._original, self._first_rows = data.key, None
         return data._replace(key=np.arange(len(data.key))), X, y
 
-    def _train(self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any]) -> None:
-        """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned."""
+    def _train(
+        self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any], deadline: Deadline
+    ) -> None:
+        """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned.
+
+        The time limit holds from the first step on, so that there is a model.
+        """
         rng = check_random_state(getattr(self, "random_state", None))
         self._learner = learner
         progress = FitProgress(self, X, y, None)
         try:
             for _ in self._run(learner, data, rng, progress):
+                deadline.arm()
                 checkpoint()
                 if progress.stopped:
                     break
+        except TimeUp:
+            pass
         except KeyboardInterrupt:
             raise
         except BaseException:
