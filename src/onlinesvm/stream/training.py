@@ -218,8 +218,8 @@ def drop_cached(estimator: Any) -> None:
 
 def delta_of(estimator: Any) -> float | None:
     """LASVM's delta: how far the present support set is from its optimum."""
-    support = getattr(getattr(estimator, "_learner", None), "support", None)
-    if support is None or not support.started().any():
+    support: Any = getattr(getattr(estimator, "_learner", None), "support", None)
+    if not hasattr(support, "started") or not support.started().any():
         return None
     delta = float(support.a.delta[support.started()].max())
     return delta if np.isfinite(delta) else None
