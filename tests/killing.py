@@ -76,16 +76,16 @@ def whole_run(folder, kind, model):
     return time.monotonic() - begin
 
 
-def trial(folder, kind, model, rng, seconds):
+def trial(folder, kind, model, rng, seconds, most=3):
     """Kill and resume until the run ends by itself. Returns how often it was killed."""
     kills = 0
     model.unlink(missing_ok=True)
     while True:
         process = start(folder, kind, model)
         try:
-            # Beyond three kills the run is left to end, so that a trial ends.
+            # After so many kills the run is left to end, so that a trial ends.
             said = process.communicate(
-                timeout=rng.uniform(0.2, 1.1) * seconds if kills < 3 else None
+                timeout=rng.uniform(0.2, 1.1) * seconds if kills < most else None
             )
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)

@@ -139,17 +139,15 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(arrays, "PIECE_BYTES", 1 << 14)
     monkeypatch.setattr(libsvm, "PIECE", 1 << 12)
     np.savez(tmp_path / "a.npz", X=np.zeros((20_000, 20)), y=np.zeros(20_000, int))
-    (tmp_path / "a.svm").write_bytes(b"1 1:0.25 2:0.5 7:1.125\n" * 10_000)
+    (tmp_path / "a.svm").write_bytes(b"1 1:0.25 2:0.5 7:1.125\n" * 40_000)
     for name in ("a.npz", "a.svm"):
         reader = open_reader(tmp_path / name)
         next(reader.blocks(64))  # imports what it needs
         tracemalloc.start()
-        assert sum(block.n for block in reader.blocks(64)) in (20_000, 10_000)
+        assert sum(block.n for block in reader.blocks(64)) in (20_000, 40_000)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert peak < 1.3 * (1 << 20), name  # the buffer of an open file alone is 1 MB
-        size = (tmp_path / name).stat().st_size
-        assert size > 2 * peak or name == "a.svm"
+        assert peak < 1 << 19, name
 
 
 # -- LIBSVM text ---------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-import onlinesvm
 from onlinesvm import LASVMClassifier, SimpleSVMOneClass, SimpleSVMRegressor, fit_stream
 from onlinesvm.cli.algorithms import algorithms
 from onlinesvm.model.files import model_bytes, read_model, write_model
@@ -75,7 +74,8 @@ def test_each_block_is_predicted_before_it_is_learned():
         if k:
             mistakes.append(np.mean(model.predict(X[k : k + 300]) != y[k : k + 300]))
         model.partial_fit(X[k : k + 300], y[k : k + 300])
-    assert [p.block_error for p in found] == [None, *pytest.approx(mistakes)]
+    assert found[0].block_error is None
+    assert [p.block_error for p in found[1:]] == pytest.approx(mistakes)
     assert found[-1].error == pytest.approx(np.mean(mistakes))
     assert [p.rows for p in found] == [300, 600, 900, 1200]
     assert found[-1].n_support == len(model.support_)
@@ -128,15 +128,15 @@ def test_a_resumed_run_ends_with_the_same_bytes(name, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "text labels"])
-@pytest.mark.parametrize("stop", [1, 3, 6, 9])
+@pytest.mark.parametrize("stop", [1, 5])
 def test_with_passes_a_buffer_a_scale_and_a_budget(form, stop, tmp_path):
-    X, y = noisy(700)
+    X, y = noisy(260)
     X, y = (sparse.csr_matrix(np.where(abs(X) > 0.5, X, 0.0)), y) if form == "sparse" else (X, y)
     y = np.where(y, "yes", "no") if form == "text labels" else y
-    settings = StreamSettings(2, 150, shuffle_buffer=260, standardize=True, seed=3)
+    settings = StreamSettings(2, 60, shuffle_buffer=90, standardize=True, seed=3)
 
     def begun():
-        return Training(LASVMClassifier(budget=40, gamma=0.2), MemoryReader(X, y), settings)
+        return Training(LASVMClassifier(budget=20, gamma=0.2), MemoryReader(X, y), settings)
 
     whole, training = run_to_the_end(begun()), begun()
     for number, _ in enumerate(training.steps()):
@@ -221,14 +221,14 @@ def test_the_buffer_loses_and_doubles_no_row():
 
 def test_a_buffer_helps_where_rows_are_sorted():
     """A budget forgets: sorted by class, the first class would be learned and lost."""
-    X, y = noisy(2000)
+    X, y = noisy(1000)
     order = np.argsort(y, kind="stable")
     errors = []
-    for size in (0, 1500):
-        model = onlinesvm.BudgetPerceptronClassifier(budget=30, gamma=0.2)
+    for size in (0, 800):
+        model = LASVMClassifier(budget=30, gamma=0.2)
         fit_stream(model, MemoryReader(X[order], y[order]), batch_rows=100, shuffle_buffer=size)
         errors.append(1 - model.score(X, y))
-    assert errors[1] < errors[0] - 0.03
+    assert errors[1] < errors[0] - 0.1
 
 
 @pytest.mark.parametrize("far", [0.0, 1e9])

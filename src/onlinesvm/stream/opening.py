@@ -31,7 +31,8 @@ def name_of(source: Any) -> str:
         return "standard input"
     if isinstance(source, str | os.PathLike):
         return f"'{os.fspath(source)}'"
-    return f"'{getattr(source, 'name', type(source).__name__)}'"
+    name = str(getattr(source, "name", type(source).__name__))
+    return name if name == "standard input" else f"'{name}'"
 
 
 def is_standard_input(source: Any) -> bool:
@@ -62,6 +63,8 @@ class Source(io.RawIOBase):
     def __init__(self, file: Any, name: str, head: bytes = b""):
         super().__init__()
         self._file, self._head, self.source = file, head, name
+        # What a pipe has now, without waiting for more.
+        self._read = getattr(file, "read1", file.read)
 
     def readable(self) -> bool:
         """Bytes can be read."""
@@ -78,7 +81,7 @@ class Source(io.RawIOBase):
             data, self._head = self._head[:size], self._head[size:]
             return data
         try:
-            return cast(bytes, self._file.read(size))
+            return cast(bytes, self._read(size))
         except _BROKEN as error:
             raise StreamError(
                 f"{self.source} is damaged or cut short ({error or type(error).__name__}); "
@@ -120,7 +123,7 @@ def open_source(source: Any) -> Source:
 
 def _decompressed(raw: Source, name: str) -> Any:
     magic = raw.peek(6)
-    buffered = io.BufferedReader(raw, 1 << 20)
+    buffered = io.BufferedReader(raw, 1 << 17)
     if magic.startswith(_GZIP):
         return gzip.GzipFile(fileobj=buffered)
     if magic.startswith(_BZIP2):

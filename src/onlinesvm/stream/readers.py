@@ -97,9 +97,10 @@ def open_reader(
     if schema is not None and schema.get("kind") != format and not _both_tables(schema, format):
         schema = None
     if format == "libsvm":
-        if schema is not None:
-            n_features, zero_based = schema["n_features"], schema["zero_based"]
-        return LibsvmReader(source, n_features, zero_based)
+        zero_based = zero_based if schema is None else schema["zero_based"]
+        reader = LibsvmReader(source, n_features, zero_based)
+        reader.start_width(0 if schema is None else schema["n_features"])
+        return reader
     if format in ("npy", "npz"):
         return (NpyReader if format == "npy" else NpzReader)(source, label, needs_label)
     options = TableOptions(label, ignore, categorical, encode, hash_size, missing)

@@ -41,12 +41,15 @@ class TableReader(Reader):
     """A source of record batches with named columns."""
 
     _columns: Columns | None = None
+    _given: dict[str, Any] | None = None
     options: TableOptions
 
     @property
     def schema(self) -> dict[str, Any]:
         """The columns, as JSON."""
-        return {"kind": self.kind} | ({} if self._columns is None else self._columns.schema())
+        if self._columns is not None:
+            return {"kind": self.kind} | self._columns.schema()
+        return self._given or {"kind": self.kind}
 
     @property
     def columns(self) -> Columns:
