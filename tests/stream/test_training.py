@@ -128,7 +128,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(name, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "text labels"])
-@pytest.mark.parametrize("stop", [1, 5])
+@pytest.mark.parametrize("stop", [1, 5, 99])  # the last: between the last row and finishing
 def test_with_passes_a_buffer_a_scale_and_a_budget(form, stop, tmp_path):
     X, y = noisy(260)
     X, y = (sparse.csr_matrix(np.where(abs(X) > 0.5, X, 0.0)), y) if form == "sparse" else (X, y)

@@ -105,6 +105,7 @@ class Training:
             return
         if not self.rows:
             raise StreamError(f"{self.reader.name} has no rows to learn from.")
+        drop_cached(self.estimator)
         if hasattr(self.estimator, "finish"):
             self.estimator.finish()
         self.finished = True
