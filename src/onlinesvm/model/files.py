@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core.state.published import published
 from .atomic import atomic_write
-from .container import TensorInfo, checksum, read_layout, read_tensors, to_bytes
+from .container import Layout, TensorInfo, checksum, read_layout, read_tensors, to_bytes
 from .encoding import Decoder, Encoder, Unsupported
 from .errors import InvalidState, ModelFileError, damaged, not_written
 from .fields import Fields
@@ -220,16 +220,22 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         with _open(path) as file:
             layout = read_layout(file)
-        header = _header(path, layout.metadata)
-        decoder = Decoder(None, layout.tensors)
-        facts = {name: decoder.decode(header[name]) for name in sorted(_KEYS)}
+        return _described(_header(path, layout.metadata), layout)
     except ModelFileError:
         raise
     except OSError as error:
         raise _not_read(path, error) from error
     except Exception as error:
         raise damaged(path, error if isinstance(error, InvalidState) else repr(error)) from error
+
+
+def _described(header: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    """The header with its values, and facts about the file."""
+    decoder = Decoder(None, layout.tensors)
+    facts = {name: decoder.decode(header[name]) for name in sorted(_KEYS)}
     state = facts.pop("state")
+    if not isinstance(state, dict):
+        raise InvalidState("its state is not a record")
     named = state.get("feature_names")
     facts["n_features"] = state.get("n_features")
     facts["feature_names"] = len(named) if isinstance(named, np.ndarray | list) else None

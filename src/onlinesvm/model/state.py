@@ -64,10 +64,14 @@ def check_no_code(estimator: Any) -> None:
     """Refuse parameters that are functions: a file holds data alone."""
     for name, value in estimator.get_params(deep=False).items():
         if callable(value):
+            remedy = (
+                "use a kernel that has a name (kernel='precomputed' takes the values of any function)"
+                if name == "kernel"
+                else "use a number in its place"
+            )
             raise ModelFileError(
-                f"{name} is a Python function, and model files hold no code: use one of the kernels "
-                "that have a name (kernel='precomputed' takes the values of any function), or pickle "
-                "the estimator."
+                f"{name} is a Python function, and model files hold no code: {remedy}, or pickle the "
+                "estimator."
             )
 
 
@@ -166,7 +170,9 @@ def _restore_online(estimator: Any, algorithm: str, fields: Fields) -> None:
     estimator._original = fields.array("original", np.int64, (None,), 0)
     estimator._first_rows = None
     if not fields.absent("first_rows"):
-        estimator._first_rows = first_rows_of(fields.record("first_rows"), d)
+        rows = estimator._first_rows = first_rows_of(fields.record("first_rows"), d)
+        if not set(rows.y.tolist()) <= set(estimator._book.numbers):
+            raise fields.wrong("first_rows", "has labels that are not known")
     estimator._packs, estimator._sparse = fields.flag("packs"), fields.flag("sparse")
     estimator._centre = None
     if not fields.absent("centre"):

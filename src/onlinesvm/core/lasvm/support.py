@@ -176,10 +176,12 @@ class Support(Compact):
 
     def reserve(self, needed: int) -> None:
         """Make room for ``needed`` slots; at least doubles, so growth costs little in the end."""
-        capacity = len(self.a.label)
-        if needed <= capacity:
-            return
-        more = max(needed, 2 * capacity) - capacity
+        if needed > len(self.a.label):
+            self.grow_to(max(needed, 2 * len(self.a.label)))
+
+    def grow_to(self, capacity: int) -> None:
+        """Make room for exactly so many slots."""
+        more = capacity - len(self.a.label)
         grown = {name: np.pad(getattr(self.a, name), (0, more)) for name in _PER_ROW}
         grown |= {name: np.pad(getattr(self.a, name), ((0, 0), (0, more))) for name in _PER_MACHINE}
         self.a = self.a._replace(**grown)

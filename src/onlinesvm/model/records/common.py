@@ -8,19 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from ...core.kernel.cache import KeptRows
 from ...core.kernel.kernel import Kernel
 from ...core.kernel.rows import RowStore
 from ...core.kernel.tiles import squared_norms
 from ...estimators.first_rows import ENOUGH, FirstRows
 from ...estimators.labels import LabelBook
 from ..encoding import check_sparse
-from ..errors import InvalidState
+from ..errors import InvalidState, ModelFileError
 from ..fields import Fields, narrow
 
 KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 LARGEST_CACHE = 2.0**20
 """Megabytes."""
+
+_SPARE = 2**20
+"""Slots of all machines that a small support set may have place for."""
 
 _SQUARES = 1e-3
 """Squared norms may differ from those of the rows by this share: they are in single precision."""
@@ -42,6 +46,11 @@ class Context:
 
 def kernel_fields(kernel: Kernel) -> dict[str, Any]:
     """A kernel that has a name; one that is a function is code, which files do not hold."""
+    if kernel.name not in KERNELS:
+        raise ModelFileError(
+            "The kernel is a Python function, and model files hold no code: use a kernel that has a "
+            "name (kernel='precomputed' takes the values of any function), or pickle the estimator."
+        )
     return {
         "name": kernel.name,
         "gamma": float(kernel.gamma),
@@ -217,3 +226,36 @@ def first_rows_of(fields: Fields, n_features: int) -> FirstRows:
     if not isinstance(y, np.ndarray) or y.shape != (n,) or not 0 < n < ENOUGH:
         raise fields.wrong("y", f"is not an array of {n} labels, fewer than {ENOUGH}")
     return FirstRows(X, y, weight)
+
+
+# -- what refers to rows, labels and examples ---------------------------------------------
+
+
+def positives(n_labels: int) -> np.ndarray:
+    """The label that each machine calls +1."""
+    return np.array([1] if n_labels <= 2 else range(n_labels), np.int64)
+
+
+def labels_of(fields: Fields, n: int, context: Context) -> np.ndarray:
+    """Numbers of labels that exist."""
+    return fields.array("label", np.int64, (n,), 0, context.n_labels - 1)
+
+
+def keys_of(fields: Fields, n: int, context: Context) -> np.ndarray:
+    """Numbers of examples that were given to ``fit``, or -1."""
+    return fields.array("key", np.int64, (n,), -1, context.n_keys - 1)
+
+
+def kept_fields(kept: KeptRows | None) -> dict[str, Any] | None:
+    """Which kernel rows a cache keeps."""
+    return None if kept is None else {"capacity": kept.capacity, "slots": narrow(kept.slots)}
+
+
+def kept_of(fields: Fields, n: int, machines: int) -> KeptRows:
+    """The same again; the capacity is one that memory allows."""
+    capacity = fields.whole("capacity", n, max(_SPARE // machines, 8 * n))
+    slots = fields.array("slots", np.int64, (None,), 0, n - 1)
+    fields.close()
+    if len(np.unique(slots)) != len(slots):
+        raise fields.wrong("slots", "has a slot twice")
+    return KeptRows(capacity, slots)

@@ -13,7 +13,17 @@ from ...core.lasvm.listing import SEEDS
 from ...core.lasvm.selection import SelectiveLASVM
 from ...core.lasvm.support import STORED, TURN, VICTIM, N, Support, SupportArrays
 from ..fields import Fields, narrow
-from .common import LARGEST_CACHE, Context, store_fields, store_of
+from .common import (
+    LARGEST_CACHE,
+    Context,
+    kept_fields,
+    kept_of,
+    keys_of,
+    labels_of,
+    positives,
+    store_fields,
+    store_of,
+)
 
 _SLACK = 1e-6
 """Share of its bound by which rounding may carry a coefficient beyond it."""
@@ -31,6 +41,7 @@ def lasvm_fields(learner: LASVM) -> dict[str, Any]:
         "converged": bool(learner.converged),
         "shallow": int(learner._shallow),
         "support": support_fields(learner.support),
+        "kept": kept_fields(learner.kept_rows()),
     }
     if isinstance(learner, SelectiveLASVM):
         fields["selection"] = {
@@ -60,7 +71,10 @@ def lasvm_of(fields: Fields, context: Context) -> LASVM:
     learner.converged = fields.flag("converged")
     learner._shallow = fields.whole("shallow")
     learner.support = support_of(fields.record("support"), context)
-    learner.cache = learner._one = None
+    learner.cache = learner._one = learner._kept = None
+    if not fields.absent("kept"):
+        support = learner.support
+        learner._kept = kept_of(fields.record("kept"), support.n, support.machines)
     if selects:
         part = fields.record("selection")
         learner.selection = part.word("criterion", ACTIVE, AUTOACTIVE, GRADIENT)
@@ -131,18 +145,3 @@ def support_of(fields: Fields, context: Context) -> Support:
     support = object.__new__(Support)
     support.store, support.a, support.buffers = store, a, Buffers()
     return support
-
-
-def positives(n_labels: int) -> np.ndarray:
-    """The label that each machine calls +1."""
-    return np.array([1] if n_labels <= 2 else range(n_labels), np.int64)
-
-
-def labels_of(fields: Fields, n: int, context: Context) -> np.ndarray:
-    """Numbers of labels that exist."""
-    return fields.array("label", np.int64, (n,), 0, context.n_labels - 1)
-
-
-def keys_of(fields: Fields, n: int, context: Context) -> np.ndarray:
-    """Numbers of examples that were given to ``fit``, or -1."""
-    return fields.array("key", np.int64, (n,), -1, context.n_keys - 1)
