@@ -105,7 +105,6 @@ class Training:
             return
         if not self.rows:
             raise StreamError(f"{self.reader.name} has no rows to learn from.")
-        drop_cached(self.estimator)
         if hasattr(self.estimator, "finish"):
             self.estimator.finish()
         self.finished = True
@@ -121,7 +120,6 @@ class Training:
 
     def _learn(self, block: Block) -> Progress:
         X = block.X
-        drop_cached(self.estimator)
         error = self._judge(X, block.y)
         try:
             teach(self.estimator, X, block.y)
@@ -206,15 +204,6 @@ def teach(estimator: Any, X: Any, y: np.ndarray | None) -> None:
             f"{type(estimator).__name__} cannot take more; give --n-features."
         )
     estimator.partial_fit(X) if y is None else estimator.partial_fit(X, y)
-
-
-def drop_cached(estimator: Any) -> None:
-    """Forget kept kernel values: a saved model has none, and counts those that it computes."""
-    learner: Any = getattr(estimator, "_learner", None)
-    if getattr(learner, "cache", None) is not None:
-        learner.cache = None
-    if getattr(learner, "caches", None):
-        learner.caches = [None] * len(learner.caches)
 
 
 def delta_of(estimator: Any) -> float | None:
