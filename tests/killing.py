@@ -8,6 +8,7 @@ a run that nothing has interrupted. After every kill the file is either missing 
 """
 
 import argparse
+import json
 import os
 import random
 import signal
@@ -52,6 +53,7 @@ def command(folder, kind, model, batch=250):
     source = "-" if "standard input" in kind else str(folder / "train.csv")
     line = [
         sys.executable, "-m", "onlinesvm", "train", source, "-o", str(model), "--json",
+        "--log", str(model.with_suffix(".jsonl")),
         "--batch-rows", str(batch), "--checkpoint", str(2 * batch), "--resume", *KINDS[kind],
     ]  # fmt: skip
     return line, (folder / "train.svm" if source == "-" else os.devnull)
@@ -68,33 +70,46 @@ def start(folder, kind, model):
 
 
 def whole_run(folder, kind, model):
-    """A run that nothing interrupts; its seconds."""
-    begin = time.monotonic()
+    """A run that nothing interrupts; the seconds that learning took."""
     process = start(folder, kind, model)
     said = process.communicate()[1].decode()
     assert process.returncode == 0, said
-    return time.monotonic() - begin
+    return json.loads(model.with_suffix(".jsonl").read_text().splitlines()[-1])["seconds"]
+
+
+def wait(process, log, seconds):
+    """Until learning has begun (in most cases), and so much longer; whether the process has ended."""
+    size = log.stat().st_size if log.exists() else 0
+    while seconds > 0 and (not log.exists() or log.stat().st_size == size):
+        if process.poll() is not None:
+            return True
+        time.sleep(0.005)
+    try:
+        process.wait(abs(seconds))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def trial(folder, kind, model, rng, seconds, most=3):
     """Kill and resume until the run ends by itself. Returns how often it was killed."""
     kills = 0
-    model.unlink(missing_ok=True)
+    for path in (model, model.with_suffix(".jsonl")):
+        path.unlink(missing_ok=True)
     while True:
         process = start(folder, kind, model)
-        try:
-            # After so many kills the run is left to end, so that a trial ends.
-            said = process.communicate(
-                timeout=rng.uniform(0.2, 1.1) * seconds if kills < most else None
-            )
-        except subprocess.TimeoutExpired:
+        # After so many kills the run is left to end, so that a trial ends. A negative time counts
+        # from the start of the process: it is killed while it starts.
+        moment = rng.uniform(0.0, 1.0) * seconds * rng.choice([1, 1, 1, 1, -1])
+        if kills < most and not wait(process, model.with_suffix(".jsonl"), moment):
             process.send_signal(signal.SIGKILL)
             process.communicate()
             kills += 1
             if model.exists():
                 onlinesvm.load_model(model)  # raises for half a file
             continue
-        assert process.returncode == 0, said[1].decode()
+        said = process.communicate()[1].decode()
+        assert process.returncode == 0, said
         return kills
 
 
@@ -110,10 +125,12 @@ def main():
         wanted, seconds = {}, {}
         for kind in KINDS:
             whole_run(folder, kind, folder / "warm.safetensors")  # compiles
-            (folder / "warm.safetensors").unlink()
+            for path in folder.glob("w*"):
+                path.unlink()
             seconds[kind] = whole_run(folder, kind, folder / "whole.safetensors")
             wanted[kind] = (folder / "whole.safetensors").read_bytes()
-            (folder / "whole.safetensors").unlink()
+            for path in folder.glob("whole*"):
+                path.unlink()
         while kills < arguments.count:
             kind = rng.choice(list(KINDS))
             model = folder / "model.safetensors"

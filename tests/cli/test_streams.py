@@ -78,7 +78,9 @@ def test_train_then_evaluate_predict_and_info(folder):
 
 def test_what_people_see(folder):
     text = train(folder, "--test", folder / "train.csv").stdout
-    assert re.search(r"LASVMClassifier: 1,500 rows in \d+\.\d s, error so far 0\.\d{4}, [\d,]+ sup", text)
+    assert re.search(
+        r"LASVMClassifier: 1,500 rows in \d+\.\d s, error so far 0\.\d{4}, [\d,]+ sup", text
+    )
     assert re.search(r"Test error: 0\.\d{4}\nModel: .*model.safetensors", text)
     text = done("evaluate", folder / "model.safetensors", folder / "train.csv").stdout
     assert re.search(r"Error \d+\.\d\d %: [\d,]+ of 1,500 rows", text)
@@ -141,7 +143,9 @@ def test_numbers_and_novelty(folder):
     assert load_model(folder / "r").predict([[0, 0, 0, 0, 0]]).shape == (1,)
     found = done("evaluate", folder / "r", folder / "numbers.csv", "--json")
     assert 0 < json.loads(found.stdout)["mean_absolute_error"] < 1
-    (folder / "rows.csv").write_text("\n".join(",".join(r.split(",")[:5]) for r in rows.split()[:200]))
+    (folder / "rows.csv").write_text(
+        "\n".join(",".join(r.split(",")[:5]) for r in rows.split()[:200])
+    )
     done("train", folder / "rows.csv", "-o", folder / "n", "--algorithm", "SimpleSVMOneClass")
     lines = done("predict", folder / "n", folder / "rows.csv", "--json").stdout.splitlines()
     assert set(lines) <= {'{"label": 1}', '{"label": -1}'}
@@ -187,7 +191,7 @@ def test_killed_at_random_moments_the_last_file_is_the_same(folder):
 
     kind = "csv, budget"
     seconds = whole_run(folder, kind, folder / "unkilled.safetensors")
-    kills = trial(folder, kind, folder / "killed.safetensors", random.Random(1), seconds)
+    kills = trial(folder, kind, folder / "killed.safetensors", random.Random(1), seconds, most=2)
     assert kills > 0
     whole = (folder / "unkilled.safetensors").read_bytes()
     assert (folder / "killed.safetensors").read_bytes() == whole
@@ -213,7 +217,7 @@ def test_ctrl_c_saves_and_says_so(folder):
         assert process.poll() is None
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate()
+    _, said = process.communicate()
     assert process.returncode == 130
     assert re.search(rb"Stopped by Ctrl-C; the model of [\d,]+ rows is in .*--resume goes on", said)
     assert b"Traceback" not in said
@@ -239,7 +243,9 @@ def test_tune_halves_the_candidates(folder):
     assert rounds == sorted(rounds, reverse=True)
     assert rounds[-2:] == [1, 1]
     assert [line["gamma"] for line in result["table"][-2:]] == [1e-6, 1e-6]
-    text = done("tune", folder / "train.csv", "--label", "target", "--C", "1", "--first-round", "400")
+    text = done(
+        "tune", folder / "train.csv", "--label", "target", "--C", "1", "--first-round", "400"
+    )
     assert "onlinesvm train" in text.stdout
 
 
@@ -300,7 +306,9 @@ def test_a_disk_that_is_full_leaves_the_old_model(folder, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    result = ask("train", folder / "train.csv", "--label", "target", "-o", folder / "old", "--C", "9")
+    result = ask(
+        "train", folder / "train.csv", "--label", "target", "-o", folder / "old", "--C", "9"
+    )
     assert result.exit_code == 2
     assert "No space left on device" in result.stderr
     assert (folder / "old").read_bytes() == before
@@ -341,5 +349,3 @@ def test_parameters_are_parsed_by_their_constraints():
         found = parsed(LASVMClassifier, name, text)
         assert found == value
         assert type(found) is type(value)
-
-

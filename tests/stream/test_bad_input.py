@@ -96,7 +96,9 @@ def test_text_where_numbers_are_needed(tmp_path):
     lines = "".join(f"{k},name{k},1\n" for k in range(2000))
     (tmp_path / "t.csv").write_text("a,b,target\n" + lines)
     refused(
-        tmp_path / "t.csv", "'b' .* not numeric and has 2,000 different .*--ignore b", label="target"
+        tmp_path / "t.csv",
+        "'b' .* not numeric and has 2,000 different .*--ignore b",
+        label="target",
     )
 
 
@@ -196,4 +198,6 @@ def test_without_pyarrow_the_sentence_says_how_to_get_it(tmp_path, monkeypatch):
 
     (tmp_path / "t.csv").write_text(CSV)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    refused(tmp_path / "t.csv", "PyArrow is needed: pip install 'onlinesvm\\[files\\]'", label="target")
+    refused(
+        tmp_path / "t.csv", "PyArrow is needed: pip install 'onlinesvm\\[files\\]'", label="target"
+    )

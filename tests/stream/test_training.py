@@ -114,7 +114,9 @@ def test_a_resumed_run_ends_with_the_same_bytes(name, tmp_path):
     estimator = algorithms()[name](random_state=0)
     X, y = data_for(estimator)
     settings = StreamSettings(batch_rows=90)
-    whole = run_to_the_end(Training(algorithms()[name](random_state=0), MemoryReader(X, y), settings))
+    whole = run_to_the_end(
+        Training(algorithms()[name](random_state=0), MemoryReader(X, y), settings)
+    )
     training = Training(estimator, MemoryReader(X, y), settings)
     for number, _ in enumerate(training.steps()):
         if number in (0, 1, 4):

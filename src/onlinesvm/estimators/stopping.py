@@ -82,13 +82,13 @@ def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
     return False
 
 
-def warn_of_time_limit(seconds: float | None) -> None:
+def warn_of_time_limit(seconds: float | None, stacklevel: int = 3) -> None:
     """Say that a fit has ended before it was done."""
     warnings.warn(
         f"fit stopped after time_limit={seconds} seconds: the model is what was learned until "
         "then. partial_fit goes on from there; a larger time_limit lets fit end by itself.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )
 
 

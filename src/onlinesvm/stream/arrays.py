@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .blocks import Block
-from .errors import StreamError
+from .errors import StreamError, one_line
 from .opening import checked_path, is_standard_input, name_of
 from .reader import Reader
 
@@ -166,7 +166,7 @@ class NpzReader(ArrayReader):
                     yield self._block(X.take(count), labels, first)
         except (*_BAD_ZIP, OSError) as error:
             raise StreamError(
-                f"{self.name} is not an .npz file, or is damaged: {error}; write it again."
+                f"{self.name} is not an .npz file, or is damaged: {one_line(error)}; write it again."
             ) from error
 
     def _members(self, archive: zipfile.ZipFile) -> tuple[_Member, _Member | None]:
@@ -199,8 +199,10 @@ class _Member:
                 version, np.lib.format.read_array_header_2_0
             )
             self.shape, fortran, self.dtype = read(self._file)
-        except (ValueError, SyntaxError, TypeError, UnicodeError, MemoryError) as error:
-            raise StreamError(f"The array '{array}' in {name} is damaged: {error}.") from error
+        except Exception as error:  # NumPy evaluates the header as a Python literal
+            raise StreamError(
+                f"The array '{array}' in {name} is damaged: {one_line(error)}."
+            ) from error
         if self.dtype.hasobject:
             raise StreamError(f"The array '{array}' in {name} holds Python objects: refused.")
         if fortran and len(self.shape) > 1:
@@ -236,9 +238,10 @@ def _rows_at_once(X: Any) -> int:
 def _mapped(path: Path, name: str) -> np.ndarray:
     try:
         found = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, SyntaxError, TypeError, UnicodeError, EOFError, OverflowError,
-            MemoryError) as error:  # fmt: skip
-        raise StreamError(f"{name} is not an .npy file, or is damaged: {error}.") from error
+    except Exception as error:  # NumPy evaluates the header as a Python literal
+        raise StreamError(
+            f"{name} is not an .npy file, or is damaged: {one_line(error)}."
+        ) from error
     if not isinstance(found, np.ndarray):
         raise StreamError(f"{name} is not an .npy file; is it an .npz?")
     return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .blocks import Block
-from .errors import StreamError
+from .errors import StreamError, one_line
 from .opening import checked_path, import_arrow, is_standard_input, name_of
 from .table import TableOptions, TableReader
 
@@ -51,7 +51,7 @@ class ParquetReader(TableReader):
                     row += batch.num_rows
         except (pa.ArrowException, OSError) as error:
             raise StreamError(
-                f"{self.name} is not Parquet, or is damaged: {_one_line(error)}."
+                f"{self.name} is not Parquet, or is damaged: {one_line(error)}."
             ) from error
         if not row:
             raise StreamError(f"{self.name} has no rows.")
@@ -94,7 +94,3 @@ class ParquetReader(TableReader):
             else:
                 return iter(())
         return iter(fragment.to_batches(columns=self.used(), **options))
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200].rstrip(".")
