@@ -23,11 +23,16 @@ Examples:
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(model: Path, target: str, output: Path, as_json: bool) -> None:
-    """Write MODEL as an ONNX graph, as LIBSVM's text, or as a Python function of NumPy."""
+    """Write MODEL as an ONNX graph, as LIBSVM's text, or as a Python function of NumPy.
+
+    What is exported takes features as numbers: categories as the columns that ``info`` lists. A
+    standardisation becomes part of it.
+    """
     import importlib
     import json
 
     from ..model.files import read_model
+    from .scoring import Loaded
 
     check_writable(output)
     found = read_model(model)
@@ -36,9 +41,12 @@ def command(model: Path, target: str, output: Path, as_json: bool) -> None:
         export = getattr(writer, f"export_{target}")
     except (ImportError, AttributeError) as error:
         raise Mistake(f"Exporting to {target} needs a package that is missing: {error}.") from error
-    export(found.estimator, output, preprocessing=found.preprocessing)
-    size = output.stat().st_size if output.exists() else None
+    scale = Loaded(found.estimator, found.preprocessing).scale
+    before = None if scale is None else {"mean": scale.shift(), "scale": scale.scale()}
+    paths = export(found.estimator, output, preprocessing=before) or [output]
     if as_json:
-        click.echo(json.dumps({"format": target, "file": str(output), "bytes": size}))
+        sizes = {str(path): path.stat().st_size for path in paths}
+        click.echo(json.dumps({"format": target, "files": sizes}))
     else:
-        click.echo(f"Written: {output}" + ("" if size is None else f", {size:,} bytes"))
+        for path in paths:
+            click.echo(f"Written: {path}, {path.stat().st_size:,} bytes")
