@@ -11,6 +11,7 @@ memory limit reads them; it is watched, for it may end or hang.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import random
 import signal
@@ -202,7 +203,7 @@ def with_checksum(header, arrays):
     from onlinesvm.model.container import DTYPES, KEY, checksum
     from onlinesvm.model.files import _canonical
 
-    try:
+    with contextlib.suppress(Exception):
         said = json.loads(header["__metadata__"][KEY])
         said.pop("checksum", None)
         tensors = {}
@@ -213,9 +214,20 @@ def with_checksum(header, arrays):
                 tensors[name] = raw.reshape(entry["shape"])
         said["checksum"] = checksum(_canonical(said), tensors)
         header["__metadata__"][KEY] = json.dumps(said)
-    except Exception:
-        pass
     return joined(header, arrays)
+
+
+def mutate(header, arrays, choose):
+    """One change that knows the format."""
+    what = choose.random()
+    if what < 0.4:
+        mutate_numbers(header, arrays, choose)
+    elif what < 0.55:
+        mutate_shape(header, arrays, choose)
+    else:
+        text = json.loads(header["__metadata__"]["onlinesvm"])
+        mutate_tree(text, choose)
+        header["__metadata__"]["onlinesvm"] = json.dumps(text)
 
 
 def mutated(seed, files):
@@ -226,15 +238,9 @@ def mutated(seed, files):
         return mutate_bytes(data, choose)
     header, arrays = split(data)
     for _ in range(choose.choice([1, 1, 1, 2, 4])):
-        what = choose.random()
-        if what < 0.4:
-            mutate_numbers(header, arrays, choose)
-        elif what < 0.55:
-            mutate_shape(header, arrays, choose)
-        else:
-            text = json.loads(header["__metadata__"]["onlinesvm"])
-            mutate_tree(text, choose)
-            header["__metadata__"]["onlinesvm"] = json.dumps(text)
+        # A mutation may find no place for itself in what an earlier one has left.
+        with contextlib.suppress(Exception):
+            mutate(header, arrays, choose)
     return with_checksum(header, arrays) if choose.random() < 0.9 else joined(header, arrays)
 
 
@@ -333,7 +339,12 @@ def main():
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--files", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="seed of the first file")
-    parser.add_argument("--slow", type=float, default=20.0, help="seconds after which one hangs")
+    parser.add_argument(
+        "--slow",
+        type=float,
+        default=60.0,
+        help="seconds after which one hangs (loops may be compiled)",
+    )
     parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
@@ -348,6 +359,8 @@ def main():
             for seed, result in watch(options.seed, last, folder, options.slow):
                 counts[result] += 1
                 examples.setdefault(result, seed)
+                if result.startswith("FAILED"):
+                    print(f"seed {seed}: {result}", flush=True)
                 if (seed + 1) % 500 == 0:
                     print(f"up to seed {seed}: {dict(counts)}", flush=True)
         finally:
