@@ -21,6 +21,7 @@ def test_files_as_they_are_give_rows(tmp_path, files, monkeypatch):
     assert {outcome(tmp_path, number, files) for number in range(60)} == {"rows"}
 
 
-def test_what_numpy_cannot_tokenize(tmp_path, files):
-    """Its own error, which is none of ValueError's kind."""
-    assert outcome(tmp_path, 95, files) == "refused"
+@pytest.mark.parametrize("number", [95, 2927])
+def test_errors_of_other_libraries(tmp_path, files, number):
+    """What NumPy cannot tokenize, and text in Parquet that is not UTF-8."""
+    assert outcome(tmp_path, number, files) == "refused"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import Block
+from .blocks import Block, whole_numbers
 from .errors import StreamError, one_line
 from .opening import checked_path, is_standard_input, name_of
 from .reader import Reader
@@ -74,7 +74,8 @@ class NpyReader(ArrayReader):
         step = _rows_at_once(X)
         for first in range(skip, X.shape[0], step):
             part = slice(first, first + step)
-            yield self._block(np.array(X[part]), None if y is None else np.array(y[part]), first)
+            labels = None if y is None else whole_numbers(np.array(y[part]))
+            yield self._block(np.array(X[part]), labels, first)
 
     def _split(self, table: np.ndarray) -> tuple[Any, Any]:
         if table.dtype.names is not None:
@@ -162,7 +163,7 @@ class NpzReader(ArrayReader):
                     y.skip(skip)
                 for first in range(skip, n, step):
                     count = min(step, n - first)
-                    labels = None if y is None else y.take(count)
+                    labels = None if y is None else whole_numbers(y.take(count))
                     yield self._block(X.take(count), labels, first)
         except (*_BAD_ZIP, OSError) as error:
             raise StreamError(

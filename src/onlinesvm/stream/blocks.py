@@ -35,6 +35,14 @@ class Block:
         return Block(self.X[which], y, self.first + start)
 
 
+def whole_numbers(labels: np.ndarray) -> np.ndarray:
+    """Labels as integers, where all of them are."""
+    if labels.dtype.kind != "f" or not (np.abs(labels) < 2**53).all():
+        return labels
+    whole = labels.astype(np.int64)
+    return whole if (whole == labels).all() else labels
+
+
 def widened(X: Any, n_features: int) -> Any:
     """CSR rows with columns of zeros appended; X itself where it has as many columns."""
     if X.shape[1] == n_features:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .blocks import Block, widened
+from .blocks import Block, whole_numbers, widened
 from .errors import StreamError, shortened
 from .opening import Source, is_standard_input, name_of, open_source
 from .reader import BLOCK_ROWS, Reader
@@ -95,7 +95,7 @@ class LibsvmReader(Reader):
         indices = X.indices - shift if shift else X.indices
         return Block(
             sparse.csr_matrix((X.data, indices, X.indptr), (X.shape[0], high - shift + 1)),
-            _labels(y), row,
+            whole_numbers(y), row,
         )  # fmt: skip
 
     def _explain(self, text: bytes, line: int) -> None:
@@ -186,9 +186,3 @@ def _number(word: str) -> float | None:
 
 def _all_finite(*arrays: np.ndarray) -> bool:
     return all(np.isfinite(values).all() for values in arrays)
-
-
-def _labels(y: np.ndarray) -> np.ndarray:
-    """Whole numbers where all are."""
-    whole = y.astype(np.int64) if (np.abs(y) < 2**53).all() else None
-    return whole if whole is not None and (whole == y).all() else y

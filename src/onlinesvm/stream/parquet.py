@@ -49,6 +49,8 @@ class ParquetReader(TableReader):
                     if batch.num_rows and row + batch.num_rows > skip:
                         yield self.block(batch, row)
                     row += batch.num_rows
+        except UnicodeDecodeError as error:
+            raise StreamError(f"{self.name} has text that is not UTF-8; write it again.") from error
         except (pa.ArrowException, OSError) as error:
             raise StreamError(
                 f"{self.name} is not Parquet, or is damaged: {one_line(error)}."
