@@ -21,7 +21,7 @@ def test_files_as_they_are_give_rows(tmp_path, files, monkeypatch):
     assert {outcome(tmp_path, number, files) for number in range(60)} == {"rows"}
 
 
-@pytest.mark.parametrize("number", [95, 2927])
+@pytest.mark.parametrize("number", [95, 2927, 8212, 9544])
 def test_errors_of_other_libraries(tmp_path, files, number):
-    """What NumPy cannot tokenize, and text in Parquet that is not UTF-8."""
+    """What NumPy cannot tokenize, names and text that are not UTF-8, odd blanks."""
     assert outcome(tmp_path, number, files) == "refused"

@@ -7,6 +7,7 @@ An ``.npz`` holds the rows in the array ``X`` and the labels in ``y`` (or named 
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -23,7 +24,8 @@ from .reader import Reader
 PIECE_BYTES = 1 << 22
 """Bytes of rows that are read at once."""
 
-_BAD_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, KeyError)
+_BAD_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, KeyError,
+            UnicodeDecodeError)  # fmt: skip
 
 
 class ArrayReader(Reader):
@@ -238,7 +240,9 @@ def _rows_at_once(X: Any) -> int:
 
 def _mapped(path: Path, name: str) -> np.ndarray:
     try:
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of files made by Python 2
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # NumPy evaluates the header as a Python literal
         raise StreamError(
             f"{name} is not an .npy file, or is damaged: {one_line(error)}."

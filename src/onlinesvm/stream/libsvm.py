@@ -112,9 +112,9 @@ class LibsvmReader(Reader):
             words = content.decode("ascii").split()
         except UnicodeDecodeError:
             return "bytes that are not LIBSVM text; save the file as plain ASCII or UTF-8 text."
-        if _number(words[0]) is None:
+        if not words or _number(words[0]) is None:
             return (
-                f"the label {shortened(words[0])} is not a finite number; "
+                f"the label {shortened(words[0] if words else content.decode())} is not a finite number; "
                 "a line is 'label index:value index:value ...'."
             )
         last = -1
