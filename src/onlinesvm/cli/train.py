@@ -11,6 +11,7 @@ from typing import Any
 import click
 from sklearn.base import is_outlier_detector
 
+from ..core.interrupts import Deadline, TimeUp
 from ..stream.reader import Reader
 from ..stream.training import StreamSettings, Training
 from . import algorithms
@@ -230,11 +231,17 @@ class Run:
 
     def _finish(self, interrupts: Interrupts) -> str | None:
         """The finishing step; if it is interrupted, the model as it was before stays saved."""
+        limit = self.options["time_limit"]
+        left = None if limit is None else limit - (time.monotonic() - self.begin)
         interrupts.at_once()
         try:
-            self.training.finish()
+            with Deadline(left) as deadline:
+                deadline.arm()
+                self.training.finish()
         except KeyboardInterrupt:
             return interrupts.reason
+        except TimeUp:
+            return f"The time limit of {limit:g} s was reached"
         self._save()
         return None
 

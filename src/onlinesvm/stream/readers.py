@@ -65,8 +65,10 @@ def open_reader(
         Whether LIBSVM text counts features from 0.
     delimiter : str or None, default=None
         What separates the values of CSV; None: a comma, in TSV a tab.
-    ignore, categorical : sequence of str, default=()
-        Columns to leave out, and columns of numbers to treat as categories.
+    ignore : sequence of str, default=()
+        Columns to leave out.
+    categorical : sequence of str, default=()
+        Columns of numbers to treat as categories.
     encode : {"onehot", "hash"}, default="onehot"
         What becomes of categories. Those that are new in mid-stream share one column.
     hash_size : int, default=64
