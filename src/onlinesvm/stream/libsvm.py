@@ -1,7 +1,7 @@
 """LIBSVM or SVMlight text: ``label index:value index:value ...``, one example per line.
 
-Whole lines are read in pieces of about a megabyte, which scikit-learn's compiled parser turns into
-CSR rows. It does not say where a mistake is; where it finds one, or accepts what no model can learn
+Whole lines are read in pieces of about a megabyte. Plain ones are parsed as a whole
+(``libsvm_text``), others by scikit-learn's parser. It does not say where a mistake is; where it finds one, or accepts what no model can learn
 from, the piece is read again line by line to name the line.
 """
 
@@ -17,6 +17,7 @@ from scipy import sparse
 
 from .blocks import Block, whole_numbers, widened
 from .errors import StreamError, shortened
+from .libsvm_text import Parsed, parse_plain
 from .opening import Source, is_standard_input, name_of, open_source
 from .reader import BLOCK_ROWS, Reader
 
@@ -77,6 +78,18 @@ class LibsvmReader(Reader):
             raise StreamError(f"{self.name} has no examples, only blank lines or comments.")
 
     def _parse(self, text: bytes, row: int, line: int) -> Block:
+        parsed = parse_plain(text) or self._parse_any(text, line)
+        shift = 0 if self.zero_based else 1
+        indices, y = parsed.indices, parsed.y
+        low, high = int(indices.min(initial=shift)), int(indices.max(initial=shift))
+        most = self.n_features or MOST_FEATURES
+        if low < shift or high - shift >= most or not _all_finite(parsed.data, y):
+            self._explain(text, line)
+        parts = (parsed.data, indices - shift, parsed.indptr)
+        return Block(sparse.csr_matrix(parts, (len(y), high - shift + 1)), whole_numbers(y), row)
+
+    def _parse_any(self, text: bytes, line: int) -> Parsed:
+        """Rows of a text with comments, query numbers or mistakes, which are explained."""
         from sklearn.datasets import load_svmlight_file
 
         try:
@@ -87,16 +100,7 @@ class LibsvmReader(Reader):
         except (ValueError, OverflowError, IndexError, UnicodeError, MemoryError) as error:
             self._explain(text, line)
             raise StreamError(f"{self.name} near line {line}: {error}.") from error
-        shift = 0 if self.zero_based else 1
-        low, high = int(X.indices.min(initial=shift)), int(X.indices.max(initial=shift))
-        most = self.n_features or MOST_FEATURES
-        if low < shift or high - shift >= most or not _all_finite(X.data, y):
-            self._explain(text, line)
-        indices = X.indices - shift if shift else X.indices
-        return Block(
-            sparse.csr_matrix((X.data, indices, X.indptr), (X.shape[0], high - shift + 1)),
-            whole_numbers(y), row,
-        )  # fmt: skip
+        return Parsed(X.data, X.indices, X.indptr, y)
 
     def _explain(self, text: bytes, line: int) -> None:
         """Raise for the first line that is wrong, if one is."""
