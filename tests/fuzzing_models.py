@@ -34,6 +34,9 @@ MEMORY = 3 * 2**30
 """Bytes of address space that reading, predicting and learning a few rows may take; most of it is
 reserved by compiled code and by kernel caches, and never touched."""
 
+COMPILING = 900.0
+"""Seconds for a file where loops are compiled."""
+
 
 # -- mutations ----------------------------------------------------------------------------
 
@@ -315,23 +318,33 @@ def work(first, last, folder):
 
 
 def watch(first, last, folder, slow):
-    """Outcomes of seeds from a process that may end or hang; another one goes on."""
+    """Outcomes of seeds from a process that may end or hang; another one goes on.
+
+    A file may be the first to need some loop, which is then compiled: one that takes long is given a
+    second chance with much more time.
+    """
+    tried = -1
     while first < last:
         command = [sys.executable, __file__, "--work", str(first), str(last), folder]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
-            patience = 900.0  # the first one compiles
+            patience = COMPILING
             while first < last:
                 timer = threading.Timer(patience, worker.kill)
                 timer.start()
                 lines = worker.stdout.readline(), worker.stdout.readline()
                 timer.cancel()
-                patience = slow
-                seed, first = first, first + 1
-                if not lines[1]:
-                    hangs = worker.wait() == -signal.SIGKILL
-                    yield seed, "FAILED: hangs" if hangs else f"FAILED: ends ({worker.returncode})"
+                patience = COMPILING if first == tried else slow
+                if lines[1]:
+                    yield first, json.loads(lines[1])
+                    first += 1
+                    continue
+                hangs = worker.wait() == -signal.SIGKILL
+                if hangs and tried != first:
+                    tried = first
                     break
-                yield seed, json.loads(lines[1])
+                yield first, "FAILED: hangs" if hangs else f"FAILED: ends ({worker.returncode})"
+                first += 1
+                break
 
 
 def main():

@@ -178,7 +178,7 @@ class HullerClassifier(OnlineKernelClassifier):
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(
-            kernel, rows, n_labels, slack=not self._is_hard, tol=self.tol,
+            kernel, rows, n_labels, slack=not self._is_hard, tol=float(self.tol),
             sweeps=self.max_sweeps, cache_size=self.cache_size, seed=seed,
         )  # fmt: skip
 

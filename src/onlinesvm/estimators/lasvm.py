@@ -231,7 +231,7 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
         settings: dict[str, Any] = {
-            "tau": self.tol,
+            "tau": float(self.tol),
             "cache_size": self.cache_size,
             "block_size": self.block_size,
             "budget": self.budget,

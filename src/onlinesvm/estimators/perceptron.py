@@ -365,7 +365,7 @@ class BudgetPerceptronClassifier(PerceptronBase):
         from ..core.sgd.perceptron import BudgetPerceptron
 
         return BudgetPerceptron(
-            kernel, rows, n_labels, budget=self.budget, margin=self.margin,
+            kernel, rows, n_labels, budget=self.budget, margin=float(self.margin),
             cache_size=self.cache_size,
         )  # fmt: skip
 

@@ -89,7 +89,7 @@ class Huller(Compact):
         return self.__dict__ | {"caches": [None] * len(self.hulls), "_kept": self.kept_rows()}
 
     def kept_rows(self) -> list[KeptRows | None]:
-        """Which kernel rows every machine keeps: ``refresh`` sums another way where one is missing.
+        """Which kernel rows every machine keeps; each that is missing costs evaluations.
 
         None for a kernel in Python, which is not asked for values on the chance of their use.
         """
