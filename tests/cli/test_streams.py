@@ -229,6 +229,19 @@ def test_ctrl_c_saves_and_says_so(folder):
     assert model.read_bytes() == (folder / "unstopped").read_bytes()
 
 
+def test_what_killed_processes_left_is_removed(folder):
+    old, new = (folder / f".left.{k}.tmp" for k in "ab")
+    other = folder / ".else.a.tmp"
+    for path in (old, new, other):
+        path.write_bytes(b"half a file")
+    for path in (old, other):
+        os.utime(path, (1, 1))
+    train(folder, name="left")
+    assert [path.exists() for path in (old, new, other)] == [False, True, True]
+    for path in (new, other):
+        path.unlink()
+
+
 # -- tune ----------------------------------------------------------------------------------------
 
 
@@ -277,7 +290,9 @@ def test_tune_halves_the_candidates(folder):
         (["info", "no-model"], "does not exist"),
         (["export", "no-model", "--to", "onnx", "-o", "m"], "does not exist"),
         (["tune", "{csv}", "--label", "target", "--C", "a,b"], "takes positive numbers"),
-        (["tune", "{csv}", "--label", "target", "--algorithm", "perceptron"], "algorithm|no C and gamma"),
+        (["tune", "{csv}", "--label", "target", "--algorithm", "perceptron"], "no algorithm"),
+        (["tune", "{csv}", "--label", "target", "--algorithm", "kernel-perceptron"], "is no classifier with C and gamma"),
+        (["train", "{csv}", "--label", "target", "-o", "m", "--test", "no.csv"], "no file 'no.csv' to test on"),
     ],
 )  # fmt: skip
 def test_one_sentence_and_exit_code_2(folder, tmp_path, monkeypatch, arguments, says):

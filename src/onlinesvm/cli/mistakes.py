@@ -1,8 +1,10 @@
-"""What users can mend: one sentence, exit code 2, no traceback."""
+"""What users can mend: one sentence, exit code 2, no traceback; files before they are written."""
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
+import time
 from pathlib import Path
 
 import click
@@ -28,3 +30,16 @@ def check_writable(path: Path, option: str = "-o") -> None:
         raise Mistake(
             f"Nothing can be written to {str(folder)!r} ({error.strerror}); choose another {option}."
         ) from error
+
+
+REMAINS_AFTER = 3600
+"""Seconds after which nobody writes to a temporary file any more."""
+
+
+def remove_remains(path: Path) -> None:
+    """Remove temporary files of this file that processes have left when they were killed."""
+    folder = path.resolve().parent
+    for remains in folder.glob(f".{path.name[:100]}.*.tmp"):
+        with contextlib.suppress(OSError):
+            if time.time() - remains.stat().st_mtime > REMAINS_AFTER:
+                remains.unlink()

@@ -16,7 +16,7 @@ from ..stream.reader import Reader
 from ..stream.training import StreamSettings, Training
 from . import algorithms
 from .curves import Curve
-from .mistakes import Mistake, check_writable
+from .mistakes import Mistake, check_writable, remove_remains
 from .scoring import score_source
 from .showing import Log, Reporter
 from .signals import Interrupts, StopReading
@@ -109,6 +109,10 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
     for path, name in ((output, "-o"), (options["plot"], "--plot"), (options["log"], "--log")):
         if path is not None:
             check_writable(path, name)
+    if options["test"] is not None and not Path(options["test"]).exists():
+        raise Mistake(f"There is no file {options['test']!r} to test on; check --test.")
+    if output is not None:
+        remove_remains(output)
     Run(source, output, options).go()
 
 

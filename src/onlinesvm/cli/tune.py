@@ -16,6 +16,7 @@ from typing import Any
 import click
 import numpy as np
 from scipy import sparse
+from sklearn.base import is_classifier
 
 from ..stream.blocks import Block
 from ..stream.reader import Reader
@@ -85,8 +86,8 @@ def _numbers(_: Any, option: Any, text: str | None) -> list[float] | None:
 def command(source: str, **options: Any) -> None:
     """Find C and gamma for SOURCE by successive halving on one pass over it."""
     each = algorithms.algorithm(options["algorithm"])
-    if not {"C", "gamma"} <= set(algorithms.parameters(each)):
-        raise Mistake(f"{options['algorithm']} has no C and gamma to tune.")
+    if not {"C", "gamma"} <= set(algorithms.parameters(each)) or not is_classifier(each()):
+        raise Mistake(f"{options['algorithm']} is no classifier with C and gamma to tune.")
     reader = reader_of(source, options)
     candidates = Search(each, reader, options).run()
     _tell(source, candidates, options)
