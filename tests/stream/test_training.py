@@ -184,6 +184,31 @@ def test_features_that_come_late(name, kernel):
     )
 
 
+def test_features_that_come_late_to_rows_that_are_shifted():
+    rng = np.random.default_rng(0)
+    X = np.c_[1e4 + rng.normal(size=200), rng.normal(size=(200, 3))]
+    X[:100, 3] = 0.0
+    y = (X[:, 0] > 1e4).astype(int)
+    blocks = [
+        Block(sparse.csr_matrix(X[:100, :3]), y[:100], 0),
+        Block(sparse.csr_matrix(X[100:]), y[100:], 100),
+    ]
+
+    class Widening(MemoryReader):
+        def blocks(self, size, skip=0):
+            return iter(blocks)
+
+    model = fit_stream(LASVMClassifier(gamma=0.5), Widening(X, y)).estimator
+    assert model._centre[0] > 9000  # shifted, or single precision loses the digits
+    known = LASVMClassifier(gamma=0.5)
+    for part in (slice(0, 100), slice(100, 200)):
+        known.partial_fit(sparse.csr_matrix(X[part]), y[part])
+    np.testing.assert_allclose(
+        model.decision_function(sparse.csr_matrix(X)),
+        known.finish().decision_function(sparse.csr_matrix(X)), atol=1e-4,
+    )  # fmt: skip
+
+
 def test_dense_models_do_not_grow():
     X, y = noisy(40)
 
