@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from compile_once import share_compilation
 from hypothesis import HealthCheck, settings
 
 # Compiling a loop inside the first example would trip any deadline; a run that is the same every
@@ -17,6 +18,12 @@ settings.register_profile(
 )
 settings.register_profile("thorough", parent=settings.get_profile("house"), max_examples=500)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compile_once(tmp_path_factory) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        share_compilation(tmp_path_factory.getbasetemp().parent / "compiling")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 Given a data set and a seed, a :class:`Peer` builds a model with the data set's C and γ and the
 library's own defaults for everything else. Batch models have ``fit`` and ``predict``; models for
-streams have ``learn`` and ``answer``, one example a call. A library is imported when its model is
+streams have ``learn`` and ``answer``, one example per call. A library is imported when its model is
 built, so that the list can be read, and a missing library named, without it.
 """
 
@@ -152,7 +152,7 @@ def _vowpalwabbit(data: Dataset, seed: int) -> Any:
 
 
 class ByPartialFit:
-    """A scikit-learn model that learns a stream one row a call."""
+    """A scikit-learn model that learns a stream one row per call."""
 
     def __init__(self, model: Any, features: Any = None) -> None:
         self.model = model

@@ -73,11 +73,11 @@ class Online:
 
         self.y = data.y_train
         size = None if method.endswith("all") else 50
-        strategy = "random" if method.endswith("random") else "active"
+        selection = "random" if method.endswith("random") else "active"
         model = LASVMClassifier(C=data.C, gamma=data.gamma)
         self.clock = Clock()
         with self.clock:
-            self.learner = ActiveLearner(model, data.X_train, strategy, size, seed)
+            self.learner = ActiveLearner(model, data.X_train, selection, size, seed)
 
     def step(self) -> None:
         with self.clock:

@@ -50,13 +50,13 @@ def test_a_kernel_that_fails_half_way_changes_nothing():
             raise RuntimeError("out of order")
         return A @ B.T
 
-    learner = digits(LASVMClassifier(kernel=kernel), strategy="random")
+    learner = digits(LASVMClassifier(kernel=kernel), selection="random")
     learner.teach([0, 1, 2], BINARY[:3])
     calls[:] = [0] * 50
     with pytest.raises(RuntimeError, match="out of order"):
         learner.teach(np.arange(3, 40), BINARY[3:40])
     calls.clear()
-    fresh = digits(LASVMClassifier(kernel=kernel), strategy="random").teach([0, 1, 2], BINARY[:3])
+    fresh = digits(LASVMClassifier(kernel=kernel), selection="random").teach([0, 1, 2], BINARY[:3])
     calls.clear()
     assert_same_state(state(learner), state(fresh))
 
@@ -111,7 +111,7 @@ def test_more_questions_than_examples():
 @pytest.mark.parametrize(
     ("settings", "error", "words"),
     [
-        ({"strategy": "clever"}, ValueError, "clever"),
+        ({"selection": "clever"}, ValueError, "clever"),
         ({"sample_size": 0}, ValueError, "sample_size"),
         ({"sample_size": 2.5}, ValueError, "sample_size"),
         ({"estimator": SVC()}, TypeError, "partial_fit"),

@@ -16,7 +16,7 @@ def test_learning_curves_and_their_picture():
         LASVMClassifier(C=10, gamma=1.0), A[:300], b[:300], A[300:], b[300:],
         ("active", "random", active), n_labels=50, n_points=5, n_runs=2, random_state=0,
     )  # fmt: skip
-    assert [curve.strategy for curve in curves] == ["active", "random", "active"]
+    assert [curve.selection for curve in curves] == ["active", "random", "active"]
     for curve in curves:
         assert curve.labels.tolist() == [10, 20, 30, 40, 50]
         for values in (curve.error, curve.n_support, curve.seconds):

@@ -83,9 +83,9 @@ def test_questions_are_diverse_until_two_classes_are_known():
 
 
 def test_random_questions():
-    learner = teach(digits(strategy="random"), Y, 100)
+    learner = teach(digits(selection="random"), Y, 100)
     assert len(set(learner.taught.tolist())) == 100
-    first = digits(strategy="random").query(100)
+    first = digits(selection="random").query(100)
     assert abs(first.mean() - 300) < 60
 
 
@@ -93,14 +93,14 @@ def test_a_callable_strategy():
     def brightest(estimator, candidates):
         return candidates.sum(axis=1)
 
-    learner = teach(digits(strategy=brightest, sample_size=None), BINARY, 12)
+    learner = teach(digits(selection=brightest, sample_size=None), BINARY, 12)
     left = np.setdiff1d(np.arange(600), learner.taught)
     assert learner.query()[0] == left[X[left].sum(axis=1).argmax()]
 
 
 @pytest.mark.parametrize("wrong", [lambda m, c: c, lambda m, c: np.full(len(c), np.nan)])
 def test_a_callable_that_answers_nonsense(wrong):
-    learner = digits(strategy=wrong)
+    learner = digits(selection=wrong)
     learner.teach([0, 1], [0, 1])
     with pytest.raises(ValueError, match="strategy returned"):
         learner.query()

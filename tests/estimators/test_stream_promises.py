@@ -82,6 +82,8 @@ def test_one_class_only_predicts_that_class(kind, stream):
         assert model.classes_.tolist() == [2]
         assert (model.predict(X) == 2).all()
     assert (finish(model).predict(X) == 2).all()
+    other = only[:1] + 5.0
+    assert model.partial_fit(other, [7]).predict(other).tolist() == [7]
 
 
 @every_online
@@ -222,6 +224,16 @@ def test_the_same_seed_gives_the_same_bits(kind, stream):
     models = [make(kind).fit(X, y) for _ in range(2)]
     np.testing.assert_array_equal(decide(models[0], X), decide(models[1], X))
     np.testing.assert_array_equal(models[0].dual_coef_, models[1].dual_coef_)
+    np.testing.assert_array_equal(models[0].support_, models[1].support_)
+
+
+@pytest.mark.parametrize(
+    "kind", [k for k in ONLINE if "shuffle" in parameters(k)], ids=lambda kind: kind.__name__
+)
+def test_another_seed_is_another_order(kind):
+    X, y = make_blobs(200, centers=2, n_features=2, cluster_std=4.0, random_state=0)
+    one, other = (make(kind, C=1.0, random_state=seed).fit(X, y) for seed in (0, 1))
+    assert not np.array_equal(decide(one, X), decide(other, X))
 
 
 @every_online
@@ -252,21 +264,24 @@ def test_sparse_equals_dense(kind, stream):
 # -- bad input changes nothing --------------------------------------------------------------------
 
 
-def spoilt(X, y):
+def spoilt(X):
+    labels = np.array([0, 1, 0])
     nan, inf = X[:3].copy(), X[:3].copy()
     nan[1, 1], inf[2, 0] = np.nan, np.inf
     return {
-        "nan": (nan, y[:3]),
-        "infinity": (inf, y[:3]),
-        "features": (X[:3, :2], y[:3]),
-        "empty": (X[:0], y[:0]),
-        "length": (X[:3], y[:2]),
-        "missing labels": (X[:3], None),
-        "continuous": (X[:3], np.array([0.1, 0.2, 0.35])),
-        "mixed": (X[:3], np.array([1, "a", 2], dtype=object)),
-        "other kind": (X[:3], np.array(["a", "b", "a"])),
-        "too large": (np.outer([1, -1, 1], [1e200] * 4), y[:3]),
-        "text": (np.full((3, 4), "word"), y[:3]),
+        "nan": (nan, labels, "NaN"),
+        "infinity": (inf, labels, "infinity"),
+        "features": (X[:3, :2], labels, "features"),
+        "empty": (X[:0], labels[:0], "0 sample"),
+        "length": (X[:3], labels[:2], "inconsistent"),
+        "missing labels": (X[:3], None, "y to be passed|y cannot be None"),
+        "continuous": (X[:3], np.array([0.1, 0.2, 0.35]), "continuous"),
+        "mixed": (X[:3], np.array([1, "a", 2], dtype=object), "Mix of label"),
+        "other kind": (X[:3], np.array(["a", "b", "a"]), "Mix of label"),
+        "objects as labels": (X[:3], [object()] * 3, "label"),
+        "no labels": (X[:3], np.array([None] * 3), "label|None"),
+        "too large": (np.outer([1, -1, 1], [1e200] * 4), labels, "too large"),
+        "text": (np.full((3, 4), "word"), labels, "could not convert string|numeric"),
     }
 
 
@@ -278,8 +293,8 @@ def test_a_bad_batch_changes_nothing(kind, stream, classes):
     model = one_by_one(kind).partial_fit(X[:60], y[:60])
     values, state = decide(model, X), pickle.dumps(model)
     names = set(vars(model))
-    for what, (bad_X, bad_y) in spoilt(X, y).items():
-        with pytest.raises((ValueError, TypeError)):
+    for what, (bad_X, bad_y, words) in spoilt(X).items():
+        with pytest.raises((ValueError, TypeError), match=words):
             model.partial_fit(bad_X, bad_y)
         assert set(vars(model)) == names, what
         np.testing.assert_array_equal(decide(model, X), values, err_msg=what)
@@ -292,20 +307,26 @@ def test_a_bad_batch_changes_nothing(kind, stream, classes):
 
 @every_online
 def test_a_bad_first_batch_leaves_the_model_unfitted(kind, stream):
-    X, y = stream
-    for what, (bad_X, bad_y) in spoilt(X, y).items():
+    X, _ = stream
+    for what, (bad_X, bad_y, words) in spoilt(X).items():
         if what in ("features", "other kind"):
             continue  # nothing is wrong with these on a first call
         model = make(kind)
         before = dict(vars(model))
-        with pytest.raises((ValueError, TypeError)):
+        with pytest.raises((ValueError, TypeError), match=words):
             model.partial_fit(bad_X, bad_y)
         assert vars(model) == before, what
-        with pytest.raises((ValueError, TypeError)):
+        with pytest.raises((ValueError, TypeError), match=words):
             model.fit(bad_X, bad_y)
         assert vars(model) == before, what
         with pytest.raises(NotFittedError):
             model.predict(X)
+
+
+@every_online
+def test_fit_refuses_a_single_class(kind, stream):
+    with pytest.raises(ValueError, match="greater than one"):
+        make(kind).fit(stream[0], np.ones(len(stream[0])))
 
 
 @every_online

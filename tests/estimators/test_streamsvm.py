@@ -275,23 +275,6 @@ def test_two_classes_become_two_machines():
     assert close > 0.9
 
 
-def test_one_class_only():
-    X, y = problem(50, 1)
-    model = StreamSVMClassifier().partial_fit(X[y > 0], y[y > 0])
-    assert (model.predict(X) == 1).all()
-    model.partial_fit(X, y)
-    assert model.score(X, y) > 0.8
-
-
-def test_pickle_in_mid_stream():
-    X, y = problem(400, 5)
-    model = StreamSVMClassifier(n_balls=5).partial_fit(X[:200], y[:200])
-    twin = pickle.loads(pickle.dumps(model))
-    for m in (model, twin):
-        m.partial_fit(X[200:], y[200:])
-    assert (model.coef_ == twin.coef_).all()
-
-
 # -- bad input -------------------------------------------------------------------------------
 
 

@@ -1,47 +1,28 @@
-"""What users of SVC rely on, stated of LASVM trained to the end.
+"""What users of SVC rely on, stated of LASVM trained to the end: solution, decisions, weights.
 
-The behaviours are those that scikit-learn's own tests of SVC state. Two classes are compared with
-SVC itself, several classes with one SVC against the rest for each class. What is different on
-purpose is stated in the last part.
+The behaviours are those that scikit-learn's own tests of SVC state; the rest of them are in
+``test_svc_parity_input.py`` and ``test_svc_parity_sparse.py``. Two classes are compared with SVC
+itself, several classes with one SVC against the rest for each class, and one against one with SVC.
 """
-
-import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_blobs, make_classification
-from sklearn.exceptions import NotFittedError
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics import f1_score
 from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
-from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
-
-from onlinesvm import LASVMClassifier
-
-X = np.array([[-2, -1], [-1, -1], [-1, -2], [1, 1], [1, 2], [2, 1]], float)
-Y = np.array([1, 1, 1, 2, 2, 2])
-NEW = np.array([[-1.0, -1.0], [2.0, 2.0], [3.0, 2.0]])
-ANSWERS = [1, 2, 2]
+from svc_parity import ANSWERS, NEW, X, Y, close, exact, shuffled_iris
 
 OPPOSED = np.array([[-2, 0], [-1, -1], [0, -2], [0, 2], [1, 1], [2, 0]], float)
 BETWEEN = np.array([[-1.0, 1.0]])
 
 
-def exact(**settings):
-    return LASVMClassifier(epochs="converge", **({"random_state": 0} | settings))
-
-
 @pytest.fixture(scope="module")
 def iris():
-    data = load_iris()
-    order = np.random.default_rng(42).permutation(len(data.target))
-    return data.data[order], data.target[order]
-
-
-def close(ours, theirs, atol=5e-3):
-    np.testing.assert_allclose(ours, theirs, atol=atol, rtol=5e-3)
+    return shuffled_iris()
 
 
 # -- the solution ----------------------------------------------------------------------------
@@ -110,6 +91,18 @@ def test_a_callable_kernel_is_the_kernel_also_in_a_clone(iris):
     assert (ours.predict(iris[0]) == same.predict(iris[0])).all()
 
 
+def test_precomputed_values_may_be_lists():
+    model = exact(kernel="precomputed").fit(linear_kernel(X).tolist(), Y.tolist())
+    assert model.predict(linear_kernel(NEW, X).tolist()).tolist() == ANSWERS
+
+
+def test_classes_are_sorted_whatever_their_order(iris):
+    names = np.array(["setosa", "versicolor", "virginica"])[iris[1]]
+    model = exact().fit(iris[0][::-1], names[::-1])
+    assert model.classes_.tolist() == sorted(set(names))
+    assert model.score(iris[0], names) > 0.9
+
+
 def test_the_same_settings_give_the_same_values():
     one, two = (exact().fit(X, Y).decision_function(X) for _ in range(2))
     np.testing.assert_array_equal(one, two)
@@ -155,6 +148,26 @@ def test_values_grow_with_the_distance_from_the_boundary():
     assert (near.diagonal() < far.diagonal()).all()
 
 
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_one_vs_one_has_svcs_decision_values_and_predictions(kernel, iris):
+    ours = OneVsOneClassifier(exact(kernel=kernel, gamma=0.3)).fit(*iris)
+    theirs = SVC(kernel=kernel, gamma=0.3).fit(*iris)
+    close(ours.decision_function(iris[0]), theirs.decision_function(iris[0]), atol=2e-2)
+    assert (ours.predict(iris[0]) == theirs.predict(iris[0])).all()
+    theirs.set_params(decision_function_shape="ovo")
+    pairs = np.stack([-machine.decision_function(iris[0]) for machine in ours.estimators_], axis=1)
+    close(pairs, theirs.decision_function(iris[0]), atol=2e-2)
+
+
+def test_probabilities_come_from_calibration_as_in_current_svc(iris):
+    model = CalibratedClassifierCV(exact(), ensemble=False).fit(*iris)
+    chances = model.predict_proba(iris[0])
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0)
+    assert (chances.argmax(axis=1) == model.predict(iris[0])).all()
+    theirs = CalibratedClassifierCV(SVC(), ensemble=False).fit(*iris)
+    assert abs(chances - theirs.predict_proba(iris[0])).mean() < 0.05
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_it_works_inside_one_vs_rest(classes):
     given, y = make_blobs(centers=classes, random_state=0)
@@ -162,6 +175,14 @@ def test_it_works_inside_one_vs_rest(classes):
 
 
 # -- weights ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 0.5}, {1: 3.0, 0: 0.2}])
+def test_class_weight_is_svcs_attribute(class_weight):
+    given, y = make_classification(100, weights=[0.8], random_state=0)
+    ours, theirs = exact(class_weight=class_weight), SVC(class_weight=class_weight)
+    np.testing.assert_allclose(ours.fit(given, y).class_weight_, theirs.fit(given, y).class_weight_)
+    assert not hasattr(exact(), "class_weight_")
 
 
 def test_a_class_of_little_weight_is_given_up():
@@ -207,15 +228,25 @@ def test_weights_of_a_hundredth_are_a_cost_of_a_hundredth():
 
 
 @pytest.mark.parametrize("weight", [0.0, -0.3])
-def test_weights_that_leave_nothing_are_refused(weight):
-    with pytest.raises(ValueError, match="weight"):
-        exact(kernel="linear").fit(X, Y, sample_weight=[weight] * 6)
+@pytest.mark.parametrize("form", [lambda w: [w] * 6, lambda w: w])
+def test_weights_that_leave_nothing_are_refused_in_svcs_words(weight, form):
+    with pytest.raises(ValueError, match="all samples have zero or negative weights"):
+        exact(kernel="linear").fit(X, Y, sample_weight=form(weight))
 
 
 @pytest.mark.parametrize("weight", [[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
-def test_weights_that_leave_one_class_are_refused(weight):
-    with pytest.raises(ValueError, match="same class"):
-        exact(kernel="linear").fit(X, Y, sample_weight=weight)
+def test_weights_that_leave_one_class_are_refused_in_svcs_words(weight):
+    message = "all samples with positive weights belong to the same class"
+    for model in (exact(kernel="linear"), SVC(kernel="linear")):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, Y, sample_weight=weight)
+
+
+@pytest.mark.parametrize("weight", [[0, -0.5, 0, 1, 1, 1], [1, 1, 1, 0, -0.1, -0.3]])
+def test_negative_weights_that_leave_one_class_are_refused(weight):
+    for model in (exact(kernel="linear"), SVC(kernel="linear")):
+        with pytest.raises(ValueError, match=r"Negative values|same class"):
+            model.fit(X, Y, sample_weight=weight)
 
 
 @pytest.mark.parametrize(("absent", "expected"), [(1, [0.4, 0.4]), (3, [0.4, 0.4])])
@@ -227,128 +258,3 @@ def test_an_example_of_weight_zero_is_as_if_absent(absent, expected):
     assert model.coef_[0, 0] == pytest.approx(model.coef_[0, 1], rel=1e-3)
     assert absent not in model.support_
     close(model.coef_, SVC(kernel="linear").fit(X, Y, sample_weight=weight).coef_)
-
-
-# -- input -----------------------------------------------------------------------------------
-
-
-def test_labels_that_do_not_match_are_refused():
-    with pytest.raises(ValueError, match="inconsistent"):
-        exact().fit(X, Y[:-1])
-
-
-def test_arrays_may_lie_in_memory_as_they_like():
-    y = np.ascontiguousarray(np.tile(Y, (2, 1)).T)[:, -1]
-    assert not y.flags["C_CONTIGUOUS"]
-    assert exact().fit(np.asfortranarray(X), y).predict(NEW).tolist() == ANSWERS
-
-
-def test_a_precomputed_kernel_must_be_square():
-    with pytest.raises(ValueError, match="square"):
-        exact(kernel="precomputed").fit(X, Y)
-
-
-@pytest.mark.parametrize("case", ["precomputed", "columns", "transposed"])
-def test_prediction_refuses_another_number_of_features(case):
-    model = exact(kernel="precomputed" if case == "precomputed" else "rbf")
-    model.fit(linear_kernel(X) if case != "transposed" else X, Y)
-    with pytest.raises(ValueError, match="features"):
-        model.predict(X.T if case == "transposed" else X)
-
-
-def test_values_too_large_to_compute_with_are_refused():
-    huge = np.finfo(float).max * np.random.default_rng(0).uniform(size=(10, 2))
-    with pytest.raises(ValueError, match="too large"):
-        exact().fit(huge, np.arange(10) % 2)
-
-
-def test_a_kernel_that_returns_the_wrong_shape_is_refused():
-    with pytest.raises(ValueError, match="shape"):
-        exact(kernel=lambda A, B: A).fit(X, Y)
-
-
-def test_prediction_before_learning_is_an_error():
-    with pytest.raises(NotFittedError, match="LASVMClassifier instance is not fitted"):
-        exact().predict("no rows")
-
-
-@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.csr_array, sparse.lil_matrix])
-def test_sparse_rows_give_the_dense_model(form):
-    ours, dense = exact().fit(form(X), Y), exact().fit(X, Y)
-    assert sparse.issparse(ours.support_vectors_)
-    close(ours.dual_coef_, dense.dual_coef_)
-    close(ours.decision_function(form(NEW)), dense.decision_function(NEW))
-
-
-# -- attributes ------------------------------------------------------------------------------
-
-
-def test_gamma_scale_is_a_number():
-    assert exact().fit([[0.0], [1.0]], [0, 1]).gamma_ == pytest.approx(4)
-
-
-def test_coef_cannot_be_changed(iris):
-    model = exact(kernel="linear").fit(*iris)
-    with pytest.raises(AttributeError):
-        model.coef_ = np.arange(3)
-    with pytest.raises(ValueError, match="read-only"):
-        model.coef_[0, 0] = 0
-
-
-@pytest.mark.parametrize("name", ["n_support_", "support_", "dual_coef_"])
-def test_writing_into_an_attribute_harms_no_prediction(name):
-    model = exact(kernel="linear").fit(X, Y)
-    getattr(model, name)[...] = 1000000
-    assert model.predict(X).tolist() == Y.tolist()
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("infinite", [np.inf, float("inf")])
-def test_an_infinite_cost_is_a_very_large_one(seed, infinite):
-    given, y = make_classification(random_state=seed)
-    hard, large, theirs = exact(C=infinite), exact(C=1e10), SVC(C=np.inf)
-    for model in (hard, large, theirs):
-        model.fit(given, y)
-    assert (hard.predict(given) == large.predict(given)).all()
-    assert (hard.predict(given) == theirs.predict(given)).all()
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 4])
-def test_n_iter_counts_the_examples_learned(n_classes):
-    given, y = make_classification(n_classes=n_classes, n_informative=n_classes, random_state=0)
-    model = exact(kernel="linear", tol=0.05)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(given, y)
-    assert type(model.n_iter_) is int
-    assert model.n_iter_ == 100
-
-
-# -- different on purpose --------------------------------------------------------------------
-
-
-def test_probabilities_are_not_offered():
-    assert not hasattr(exact(), "predict_proba")
-
-
-@pytest.mark.parametrize(
-    "setting", ["max_iter", "probability", "shrinking", "decision_function_shape", "break_ties"]
-)
-def test_settings_without_a_meaning_here_are_refused(setting):
-    with pytest.raises(TypeError, match=setting):
-        LASVMClassifier(**{setting: 1})
-
-
-def test_negative_weights_are_refused_where_svc_takes_them_for_zero():
-    weight = [1, -0.5, 1, 1, 1, 1]
-    SVC(kernel="linear").fit(X, Y, sample_weight=weight)
-    with pytest.raises(ValueError, match=r"[Nn]egative"):
-        exact(kernel="linear").fit(X, Y, sample_weight=weight)
-
-
-def test_sparse_rows_are_welcome_after_dense_ones():
-    dense, sparse_rows = X, sparse.csr_matrix(X)
-    with pytest.raises(ValueError, match="sparse"):
-        SVC().fit(dense, Y).predict(sparse_rows)
-    model = exact().fit(dense, Y)
-    close(model.decision_function(sparse_rows), model.decision_function(dense))

@@ -266,7 +266,12 @@ def test_the_python_function_of_every_class(name, tmp_path):
     values = outputs(model, rows)
     near = 1e-4 * max(1.0, abs(values).max())
     np.testing.assert_allclose(scope["decision_function"](rows), values, atol=near)
-    assert np.mean(scope["predict"](rows) == model.predict(rows)) > (0.0 if name == "SVR" else 0.98)
+    if name == "SVR":
+        return
+    margin = abs(values) if values.ndim == 1 else np.diff(np.sort(values, axis=1))[:, -1]
+    clear = margin > 2 * near  # support vectors of one class are on its edge
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(scope["predict"](rows)[clear], model.predict(rows)[clear])
 
 
 @every_kernel

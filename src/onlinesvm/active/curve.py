@@ -26,7 +26,7 @@ _USES = {"pool": "ask about", "test": "measure with"}
 class LabellingCurve:
     """One strategy. Arrays of shape (n_runs, n_points), except ``labels`` of shape (n_points,)."""
 
-    strategy: str
+    selection: str
     labels: np.ndarray
     error: np.ndarray
     n_support: np.ndarray
@@ -55,7 +55,7 @@ class LabellingCurves(list[LabellingCurve]):
             axes = Figure(figsize=(9, 3.6), layout="constrained").subplots(1, 2)
         for curve in self:
             for axis, values in zip(axes, (curve.error, curve.n_support), strict=True):
-                _draw(axis, curve.labels, values, curve.strategy)
+                _draw(axis, curve.labels, values, curve.selection)
         axes[0].set(xlabel="labels", ylabel="test error")
         axes[1].set(xlabel="labels", ylabel="support vectors")
         axes[0].legend(frameon=False)
@@ -77,14 +77,14 @@ def labelling_curve(
     y_pool: Any,
     X_test: Any,
     y_test: Any,
-    strategies: Sequence[str | Strategy] = ("active", "random"),
+    selections: Sequence[str | Strategy] = ("active", "random"),
     n_labels: int = 200,
     sample_size: int | None = 50,
     n_points: int = 20,
     n_runs: int = 1,
     random_state: Any = None,
 ) -> LabellingCurves:
-    """Test error and support vectors against labels used, for several strategies.
+    """Test error and support vectors against labels used, for several ways of selection.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def labelling_curve(
         Examples to measure with.
     y_test : array-like of shape (n_test,)
         Their labels.
-    strategies : sequence of {"active", "random"} or callable, default=("active", "random")
-        Strategies to compare; all see the same seeds.
+    selections : sequence of {"active", "random"} or callable, default=("active", "random")
+        Ways of selection to compare; all see the same seeds.
     n_labels : int, default=200
         Labels to ask for, at most the size of the pool.
     sample_size : int or None, default=50
@@ -107,14 +107,14 @@ def labelling_curve(
     n_points : int, default=20
         Points of a curve, evenly spread.
     n_runs : int, default=1
-        Runs of each strategy, with different seeds.
+        Runs of each way of selection, with different seeds.
     random_state : int, RandomState instance or None, default=None
         Seed of the runs.
 
     Returns
     -------
     curves : LabellingCurves
-        A list with one ``LabellingCurve`` a strategy, and a method ``plot``.
+        A list with one ``LabellingCurve`` per way of selection, and a method ``plot``.
 
     Examples
     --------
@@ -139,13 +139,15 @@ def labelling_curve(
     points = points[points > 0]
     seeds = check_random_state(random_state).randint(2**31 - 1, size=n_runs)
     curves = LabellingCurves()
-    for strategy in strategies:
+    for selection in selections:
         runs = []
         for seed in seeds:
-            learner = ActiveLearner(estimator, X_pool, strategy, sample_size, int(seed))
+            learner = ActiveLearner(estimator, X_pool, selection, sample_size, int(seed))
             runs.append(_run(learner, y_pool, X_test, y_test, points))
         error, support, seconds = np.array(runs).transpose(1, 0, 2)
-        name = strategy if isinstance(strategy, str) else getattr(strategy, "__name__", "callable")
+        name = (
+            selection if isinstance(selection, str) else getattr(selection, "__name__", "callable")
+        )
         curves.append(LabellingCurve(name, points, error, support, seconds))
     return curves
 

@@ -24,7 +24,7 @@ from .strategies import (
     Strategy,
     best,
     best_of_samples,
-    check_strategy,
+    check_selection,
     check_utilities,
     diverse,
     is_count,
@@ -32,7 +32,7 @@ from .strategies import (
 
 
 class ActiveLearner:
-    """Asks about the examples of a pool that are worth a label, and learns the answers.
+    """Chooses which examples of a pool to label next, and learns their labels.
 
     Each question is the example closest to the decision boundary among ``sample_size`` random
     ones; each answer is one online iteration of the model, so the next question takes
@@ -41,58 +41,57 @@ class ActiveLearner:
     Parameters
     ----------
     estimator : classifier
-        Any classifier of the library, or another one with ``partial_fit`` and
-        ``decision_function``, or a ``Pipeline`` that ends with one. It is copied; if it has
-        learned something, it goes on from there.
+        A classifier of this library, another classifier with ``partial_fit`` and
+        ``decision_function``, or a ``Pipeline`` that ends with one. It is copied. If it is already
+        fitted, learning continues from its state.
     X_pool : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Examples without labels. They are copied: what is done to the array later has no effect.
-    strategy : {"active", "random"} or callable, default="active"
-        What to ask about. A callable takes the model and candidates, and returns one utility
-        each; the highest is asked about. Of a pipeline it gets the last step, and candidates as
-        the transformers made them.
+        Examples without labels. They are copied: later changes of the array have no effect.
+    selection : {"active", "random"} or callable, default="active"
+        How questions are chosen. A callable takes the model and the candidates and returns one
+        utility per candidate; the candidate with the highest utility is asked about. With a
+        pipeline, it receives the last step and the transformed candidates.
     sample_size : int or None, default=50
-        Random examples among which each question is chosen; None: all of the pool.
+        Number of random examples among which each question is chosen; None: the whole pool.
     random_state : int, RandomState instance or None, default=None
         Seed of the samples.
     classes : array-like of shape (n_classes,) or None, default=None
-        All labels there are; any other one is then an error. None: a new label is welcome at any
-        time.
+        All labels; any other label is then an error. None: new labels are accepted at any time.
     pickle_pool : bool, default=True
-        Whether a pickled learner contains its pool. If not, it has to be given back with
-        ``attach`` before the next question; everything else works without it.
+        Whether a pickled learner contains its pool. If not, call ``attach`` with the pool before
+        the next question; everything else works without it.
 
     Attributes
     ----------
     estimator : classifier
-        The model as it stands; of a pipeline, the whole pipeline. Another one may be assigned; it
-        is copied. One that has learned nothing learns all answers so far; one that has learned
-        something is taken to know them.
+        The current model; with a pipeline, the whole pipeline. Another estimator may be assigned;
+        it is copied. An unfitted one learns all labels given so far; a fitted one is assumed to
+        have learned them.
     taught : ndarray
-        Numbers of the examples with a label, in the order in which they were taught.
+        Pool indices of the labelled examples, in the order in which they were taught.
     labels : list
         Their labels.
     set_aside : ndarray
-        Numbers of the examples whose label nobody knows.
+        Pool indices of the examples whose label is unknown to the labeller.
 
     Notes
     -----
-    Until two classes are known the questions are diverse: each is the example of the sample that
-    lies farthest from all asked before, in the distance of the kernel. The library's classifiers
-    resolve ``gamma="scale"`` on the whole pool. With several classes the boundary is where the two
-    best are equal.
+    Until two classes are known, each question is the candidate that is farthest from all examples
+    asked about before, in the distance of the kernel. The classifiers of this library estimate
+    ``gamma="scale"`` from the whole pool. With several classes, the boundary is where the two
+    largest decision values are equal.
 
-    Where a LASVM learns from the pool alone and it pays (always with ``sample_size=None``), the
-    decision values of the whole pool are kept up to date: a label costs one kernel row over the
-    pool. These rows take up to ``cache_size`` MB of the estimator. Where many labels came since
-    the last question of that kind, the examples asked for are judged by themselves.
+    If a LASVM learns from the pool only, and if it saves time (always with ``sample_size=None``),
+    the decision values of the whole pool are kept up to date: each label costs one kernel row over
+    the pool. These rows take up to the estimator's ``cache_size`` MB. If many labels were taught
+    since the last question, only the decision values of the candidates are computed.
 
-    The transformers of a ``Pipeline`` transform the pool once. Those that are fitted are used as
-    they are; if any is not, all are fitted on the pool, which has no labels.
+    The transformers of a ``Pipeline`` transform the pool once. If all of them are fitted, they are
+    used as they are; otherwise all are fitted on the pool, without labels.
 
-    A label that is taught again replaces the old one exactly as if it had been given the first
-    time: the model is built anew from all labels, in their order. What cannot be undone is that
-    later questions were chosen with the old one; what was done to ``estimator`` directly, such as
-    ``finish``, is not part of the record and is lost then.
+    Teaching another label for an example replaces the old label: the model is learned again from
+    all labels, in their order, exactly as if the new label had been given the first time. Later
+    questions that were chosen with the old label remain. Direct changes of ``estimator``, such as
+    ``finish``, are lost then.
 
     Examples
     --------
@@ -111,16 +110,16 @@ class ActiveLearner:
         self,
         estimator: Any,
         X_pool: Any,
-        strategy: str | Strategy = "active",
+        selection: str | Strategy = "active",
         sample_size: int | None = 50,
         random_state: Any = None,
         classes: Any = None,
         pickle_pool: bool = True,
     ):
-        check_strategy(strategy, sample_size)
+        check_selection(selection, sample_size)
         if not isinstance(pickle_pool, bool | np.bool_):
             raise ValueError(f"pickle_pool must be True or False; got {pickle_pool!r}.")
-        self.strategy = strategy
+        self.selection = selection
         self.sample_size = sample_size
         self.random_state = random_state
         self.classes = None if classes is None else unique_labels(np.asarray(classes))
@@ -278,7 +277,7 @@ class ActiveLearner:
 
     def _sample(self, open_: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
         """Candidates in random order; all of the pool, in its order, if there is no sampling."""
-        if self.strategy == "random":
+        if self.selection == "random":
             return rng.choice(open_, n, replace=False)
         if self.sample_size is None:
             return open_
@@ -286,14 +285,14 @@ class ActiveLearner:
 
     def _choose(self, candidates: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Places of the chosen among the candidates, and the utilities of all of them."""
-        if self.strategy == "random":
+        if self.selection == "random":
             return np.arange(n), np.zeros(n)
         if self._n_classes() < 2:
             return self._diverse(candidates, n)
-        if self.strategy == "active":
+        if self.selection == "active":
             utilities = -distance(self._pool.decide(self._model, candidates))
         else:
-            found = self.strategy(self._model, self._pool.X[candidates])  # type: ignore[operator]
+            found = self.selection(self._model, self._pool.X[candidates])  # type: ignore[operator]
             utilities = check_utilities(found, len(candidates))
         if utilities.min() == utilities.max():  # a model without a boundary has no opinion
             return self._diverse(candidates, n)

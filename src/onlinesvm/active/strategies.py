@@ -45,11 +45,11 @@ STRATEGIES = ("active", "random")
 """Strategies that have a name; the second asks about anything, in random order."""
 
 
-def check_strategy(strategy: Any, sample_size: Any) -> None:
-    """Refuse a strategy that does not exist, or a sample of a strange size."""
-    if not callable(strategy) and strategy not in STRATEGIES:
+def check_selection(selection: Any, sample_size: Any) -> None:
+    """Refuse a way of selection that does not exist, or a sample size that is not positive."""
+    if not callable(selection) and selection not in STRATEGIES:
         raise ValueError(
-            f"strategy={strategy!r} does not exist; choose one of {', '.join(STRATEGIES)}, or pass "
+            f"selection={selection!r} does not exist; choose one of {', '.join(STRATEGIES)}, or pass "
             "a function of a model and candidates."
         )
     if sample_size is not None and not is_count(sample_size):

@@ -10,7 +10,7 @@ from .kernel.rows import Rows
 
 
 class Examples(NamedTuple):
-    """Rows, the numbers of their labels, their bounds C, k(x, x), and their numbers in the data."""
+    """Rows, the numbers of their labels, their bounds C, k(x, x), and their row indices in X."""
 
     rows: Rows
     label: np.ndarray

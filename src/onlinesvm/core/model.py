@@ -26,7 +26,7 @@ _SLOW_PART = 1024
 
 
 class Model(NamedTuple):
-    """Support vectors and their coefficients, one row a machine."""
+    """Support vectors and their coefficients, one row per machine."""
 
     rows: Rows
     coef: np.ndarray

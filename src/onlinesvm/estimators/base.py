@@ -31,14 +31,21 @@ from ..core.interrupts import Deadline, Interruptible, TimeUp, checkpoint, inter
 from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size, make_kernel
 from ..core.state.compact import compact, restore
 from ..core.state.published import published
-from .checks import check_rows_and_labels
+from .checks import check_rows_and_labels, check_square
 from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedModel
-from .labels import LabelBook, unique_labels
+from .labels import LabelBook, check_several, stream_labels, unique_labels
+from .objects import ObjectKernel, as_objects, check_objects_and_labels, learned_rows
 from .progress import CallbackSupportMixin, FitProgress, with_callbacks
 from .saving import Saving
 from .stopping import warn_of_time_limit
-from .weights import check_sample_weight, check_two_classes, class_weighted, finite_cost
+from .weights import (
+    check_sample_weight,
+    check_two_classes,
+    class_table,
+    finite_cost,
+    scaled_by_class,
+)
 
 _ARRAYS = ("_original", "_centre")
 
@@ -46,7 +53,7 @@ SPARSE_BELOW = 0.25
 """Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
 
 SPARSE_FROM = 32
-"""... if it has at least so many features."""
+"""... provided that it has at least this number of features."""
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
@@ -69,6 +76,7 @@ class OnlineKernelClassifier(
     _book: LabelBook
     _first_rows: FirstRows | None = None
     time_limit: float | None
+    _objects: np.ndarray | None = None  # the examples, where they are not rows of numbers
     _weighted = True  # whether the algorithm has a cost that weights can scale
 
     # -- for subclasses -------------------------------------------------------------------
@@ -114,7 +122,8 @@ class OnlineKernelClassifier(
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
+            callable kernel it may be a list of objects of any type, such as strings.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -143,11 +152,7 @@ class OnlineKernelClassifier(
         X, y = self._check_examples(X, y, reset=True)
         checkpoint()
         labels = unique_labels(y)
-        if len(labels) < 2:
-            raise ValueError(
-                f"The number of classes has to be greater than one; got {len(labels)} class "
-                f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
-            )
+        check_several(labels)
         self._check_labels(len(labels))
         self._prepare_kernel(X, LabelBook(labels))
         cost = self._cost(y, labels, sample_weight)
@@ -157,6 +162,7 @@ class OnlineKernelClassifier(
         check_two_classes(data.label, data.bound)
         checkpoint()
         self._original, self._first_rows = data.key, None
+        self.shape_fit_ = X.shape if self._objects is None else self._objects.shape
         return data._replace(key=np.arange(len(data.key))), X, y
 
     def _train(
@@ -231,13 +237,13 @@ class OnlineKernelClassifier(
                 "kernel='precomputed' needs all examples at once: use fit, or pass the "
                 "kernel as a function of two arrays."
             )
+        if callable(self.kernel) and (self._objects is not None or as_objects(X) is not None):
+            raise ValueError(
+                "Examples that are not rows of numbers are learned all at once: use fit."
+            )
         first = not hasattr(self, "_learner")
         X, y = self._check_examples(X, y, reset=first)
-        labels = unique_labels(y)
-        if classes is not None:
-            expected = unique_labels(np.asarray(classes))
-            LabelBook(labels).check(expected)
-            labels = np.union1d(labels, expected)
+        labels = stream_labels(y, classes)
         cost = self._cost(y, None, sample_weight)
         if first:
             self._book, self._original = LabelBook(), np.empty(0, np.int64)
@@ -313,12 +319,16 @@ class OnlineKernelClassifier(
     # -- checks ---------------------------------------------------------------------------
 
     def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        objects = as_objects(X) if reset and callable(self.kernel) else None
+        if reset:
+            self._objects = objects
+        if objects is not None:
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+            return learned_rows(len(objects)), check_objects_and_labels(self, objects, y)
         X, y = check_rows_and_labels(self, X, y, reset)
-        if reset and getattr(self, "kernel", None) == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "Precomputed matrix must be a square matrix: the kernel value of every pair of "
-                f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
-            )
+        if reset:
+            check_square(self, X)
         return X, y
 
     def _cost(self, y: np.ndarray, labels: Any, sample_weight: Any) -> np.ndarray:
@@ -327,7 +337,8 @@ class OnlineKernelClassifier(
         if sample_weight is not None and not self._weighted:
             raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
         weight = check_sample_weight(sample_weight, y)
-        return class_weighted(weight, class_weight, y, labels)
+        self._class_table = class_table(class_weight, y, labels)
+        return scaled_by_class(weight, self._class_table, y)
 
     def _prepare_kernel(self, X: Any, book: LabelBook) -> None:
         """Fix on the first examples what stays: gamma, the shift, dense or sparse."""
@@ -336,6 +347,8 @@ class OnlineKernelClassifier(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
             n_jobs=self.n_jobs, X=X,
         )  # fmt: skip
+        if self._objects is not None:
+            self._kernel.function = ObjectKernel(self.kernel, self._objects)
         dense = not sparse.issparse(X)
         self._packs = bool(
             dense

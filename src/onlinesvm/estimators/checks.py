@@ -39,3 +39,12 @@ def _plain(X: Any) -> Any:
     if X.dtype == np.float32 and not X.flags.writeable:
         return X.copy()  # loops are compiled for arrays that can be written
     return X
+
+
+def check_square(estimator: Any, X: Any) -> None:
+    """Refuse a precomputed kernel matrix of training examples that is not square."""
+    if getattr(estimator, "kernel", None) == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            "Precomputed matrix must be a square matrix: the kernel value of every pair of "
+            f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
+        )

@@ -37,12 +37,32 @@ def gamma_of(kernel: Kernel) -> float:
     return float(kernel.gamma)
 
 
+class Absent:
+    """A method that users of other classifiers know: asking for it says what to do instead.
+
+    ``hasattr`` is false, as scikit-learn expects of a method that is not there.
+    """
+
+    def __init__(self, remedy: str):
+        self.remedy = remedy
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise AttributeError(f"{owner.__name__} has no {self.name}: {self.remedy}")
+
+
 class FittedModel:
     """What users see of a classifier that has learned."""
 
     _kernel: Kernel
     _book: LabelBook
     _learner: Any
+    _class_table: dict[Any, float]
+
+    predict_proba = Absent("wrap it in sklearn.calibration.CalibratedClassifierCV.")
+    predict_log_proba = Absent("wrap it in sklearn.calibration.CalibratedClassifierCV.")
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance from the boundary, in units of the margin.
@@ -55,7 +75,7 @@ class FittedModel:
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column a class.
+            Positive for ``classes_[1]`` with two classes, else one column per class.
         """
         check_is_fitted(self)
         with Interruptible():
@@ -121,17 +141,22 @@ class FittedModel:
 
     @property
     def support_vectors_(self) -> Any:
-        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``."""
+        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``.
+
+        Where the examples are objects, an array of objects.
+        """
         view = self._seen("support_vectors_")
         if view.settings._kernel.name == "precomputed":
             return np.empty((0, 0))
+        if view.settings._objects is not None:
+            return view.settings._objects[view.support[view.ascending]]
         return view.model.rows.to_array(view.settings._centre)[view.ascending]
 
     @property
     def support_(self) -> np.ndarray:
-        """Numbers of the support vectors in the data given to ``fit``, ascending.
+        """Row indices of the support vectors in the X given to ``fit``, in ascending order.
 
-        -1 for those of a stream.
+        -1 for support vectors learned from a stream.
         """
         view = self._seen("support_")
         return view.support[view.ascending]
@@ -165,6 +190,15 @@ class FittedModel:
         """Support vectors of each class."""
         view = self._seen("n_support_")
         return np.bincount(view.model.label, minlength=len(view.order))[view.order]
+
+    @property
+    def class_weight_(self) -> np.ndarray:
+        """Weights that multiply ``C``, one per class."""
+        view = self._seen("class_weight_")
+        if not hasattr(self, "class_weight"):
+            raise AttributeError(f"{type(self).__name__} has no weights of classes.")
+        table = view.settings._class_table
+        return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)
 
     @property
     def n_kernel_evaluations_(self) -> int:

@@ -18,7 +18,7 @@ from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 _MOST_EPOCHS, _MOST_SWEEPS = 100, 1000
 
 _PROGRESS = 1e-9
-"""An epoch that brings the hulls closer by less than this part is the last."""
+"""Convergence ends with an epoch that shrinks the distance of the hulls by less than this share."""
 
 
 class HullerClassifier(OnlineKernelClassifier):
@@ -33,19 +33,19 @@ class HullerClassifier(OnlineKernelClassifier):
     points along the line to an example, by eqs. (4) to (6); the scalars that it needs follow by
     eqs. (7) and (8). It is applied in turn to the next fresh example, which it may insert, and
     to a random support vector, which it may remove (figure 4). X_P and X_N start as averages of
-    the first five examples of their classes. Several classes: one machine a class against the
-    rest, all on the same kernel values.
+    the first five examples of their classes. Several classes are learned one-vs-rest
+    (``SVC`` is one-vs-one): one machine per class, all on the same kernel values.
 
     Parameters
     ----------
     C : float or None, default=None
-        None or ``inf``: the hard margin, for classes that can be separated. A number: quadratic slack,
+        None or ``inf``: the hard margin, for separable classes. A number: quadratic slack,
         ``1/2 |w|^2 + C/2 sum_i slack_i^2``, the hard margin under the kernel k + I/C (section 6).
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first block on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -79,11 +79,12 @@ class HullerClassifier(OnlineKernelClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients, scaled so that the margins are at +1 and -1.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
@@ -95,7 +96,7 @@ class HullerClassifier(OnlineKernelClassifier):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----

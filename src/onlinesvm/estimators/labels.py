@@ -16,6 +16,25 @@ def unique_labels(y: np.ndarray) -> np.ndarray:
     return np.unique(y)
 
 
+def check_several(labels: np.ndarray) -> None:
+    """Refuse the labels of a data set if there is only one."""
+    if len(labels) < 2:
+        raise ValueError(
+            f"The number of classes has to be greater than one; got {len(labels)} class "
+            f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
+        )
+
+
+def stream_labels(y: np.ndarray, classes: Any) -> np.ndarray:
+    """Sorted labels of y and of ``classes``, which may be None, or one clear error."""
+    labels = unique_labels(y)
+    if classes is None:
+        return labels
+    expected = unique_labels(np.asarray(classes))
+    LabelBook(labels).check(expected)
+    return np.union1d(labels, expected)
+
+
 def _check_kinds(y: np.ndarray) -> None:
     """Labels kept as Python objects must be all numbers or all strings."""
     kinds = {type(label) for label in y.ravel().tolist()}

@@ -39,7 +39,8 @@ class LASVMClassifier(OnlineKernelClassifier):
 
     Several classes are learned one-vs-rest: one machine per class, all on the same kernel values.
     ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
-    predictions differ; those of two classes agree.
+    predictions differ; those of two classes agree. For ``SVC``'s predictions on three classes or
+    more, use ``sklearn.multiclass.OneVsOneClassifier(LASVMClassifier(epochs="converge"))``.
 
     Parameters
     ----------
@@ -47,10 +48,11 @@ class LASVMClassifier(OnlineKernelClassifier):
         Cost of a margin violation, as in ``SVC``. ``inf`` is the hard margin, for classes that
         can be separated.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
+        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first block on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -64,8 +66,9 @@ class LASVMClassifier(OnlineKernelClassifier):
         Examples learned at once. 1 follows the paper's listing to the letter. Streams that
         bring only a few examples at a time are learned one by one in any case.
     budget : int or None, default=None
-        At most so many support vectors; beyond it the least harmful joins its nearest
-        neighbour of the same class. Implies learning one by one.
+        Maximum number of support vectors. Above it, the support vector whose removal changes the
+        model least is merged with its nearest neighbour of the same class. Implies learning one
+        example at a time.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
@@ -109,17 +112,24 @@ class LASVMClassifier(OnlineKernelClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
         Biases.
     n_support_ : ndarray of shape (n_classes,)
         Support vectors of each class.
+    class_weight_ : ndarray of shape (n_classes,)
+        Weights that multiply ``C`` for each class.
+    fit_status_ : int
+        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
+    shape_fit_ : tuple of int
+        Shape of the X given to ``fit``.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_iter_ : int
@@ -129,7 +139,7 @@ class LASVMClassifier(OnlineKernelClassifier):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----
@@ -325,7 +335,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         return self._kernel.is_compiled and not self._learner.support.store.is_sparse
 
     def _prepare(self, data: Any) -> Any:
-        """Copies of an example count as one of greater cost, except where the listing rules."""
+        """Copies of an example become one of greater cost, except with block_size=1 or a budget."""
         from ..core.lasvm.duplicates import merge_duplicates
 
         listed = self.block_size == 1 or self.budget is not None
@@ -342,7 +352,7 @@ class LASVMClassifier(OnlineKernelClassifier):
             held = hold_out(data.label, self.validation_fraction, rng)
         enough = EarlyStopping(self.early_stopping, self.n_iter_no_change, data, held)
         slacks = np.full((learner.support.machines, len(data.rows)), np.inf)  # not judged yet
-        self.n_iter_ = 0
+        self.n_iter_, self.fit_status_ = 0, 1
         for epoch in range(1 if converge else int(self.epochs)):
             steps, count = self._epoch(learner, data, rng, slacks, enough)
             yield from progress.epoch(f"epoch {epoch + 1}", steps, count)
@@ -363,6 +373,7 @@ class LASVMClassifier(OnlineKernelClassifier):
         self._tell_of_finish(done)
 
     def _tell_of_finish(self, done: bool) -> None:
+        self.fit_status_ = int(not done)
         if not done:
             warnings.warn(
                 f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "

@@ -72,11 +72,11 @@ class KernelPerceptronClassifier(PerceptronBase):
     Looks for any o(x) = sum_i a_i k(x, x_i) with y_i o(x_i) > 0 for all examples. For each example
     in turn: if y_t o(x_t) <= 0, it joins the support vectors with a_t = y_t (steps 3 and 4 of
     the listing in section 2.2 of Bordes et al. 2005). It stops changing if a solution exists; on
-    noisy data support vectors pile up.
+    noisy data the number of support vectors keeps growing.
 
-    Several classes: one machine a class against the rest, all on the same kernel values. A label
-    that appears in mid-stream gets a machine that first learns the present support vectors as
-    counter-examples.
+    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one machine per class, all on
+    the same kernel values. A label that first appears in mid-stream gets a new machine, which
+    starts by learning the current support vectors as counter-examples.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class KernelPerceptronClassifier(PerceptronBase):
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first block on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -108,11 +108,12 @@ class KernelPerceptronClassifier(PerceptronBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
@@ -124,13 +125,13 @@ class KernelPerceptronClassifier(PerceptronBase):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----
-    t numbers the iterations: an example that is picked again and misclassified again joins once
-    more, so its coefficients add up. ``sample_weight`` and ``class_weight`` are refused: there is
-    no cost they could scale.
+    t counts the iterations: an example that is visited again and misclassified again is added once
+    more, so its coefficients add up. ``sample_weight`` and ``class_weight`` are not supported: the
+    algorithm has no cost that they could scale.
 
     References
     ----------
@@ -155,12 +156,12 @@ class AveragedPerceptronClassifier(PerceptronBase):
 
         o(x) = 1/T sum_t o_t(x),    o_t the perceptron after example t
 
-    so a state counts as often as it survived. The average is kept as one running sum for each
-    coefficient, not as copies of the states.
+    so each state is weighted by the number of examples that it survived. The average is kept as
+    one running sum per coefficient, not as copies of the states.
 
-    Several classes: one machine a class against the rest, all on the same kernel values. A label
-    that appears in mid-stream gets a machine that first learns the present support vectors as
-    counter-examples.
+    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one machine per class, all on
+    the same kernel values. A label that first appears in mid-stream gets a new machine, which
+    starts by learning the current support vectors as counter-examples.
 
     Parameters
     ----------
@@ -168,7 +169,7 @@ class AveragedPerceptronClassifier(PerceptronBase):
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first block on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -192,11 +193,12 @@ class AveragedPerceptronClassifier(PerceptronBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
@@ -208,14 +210,14 @@ class AveragedPerceptronClassifier(PerceptronBase):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----
     The voted perceptron of the same paper takes the majority of signs instead, which needs all
-    states; its authors find the average about as good. A label's machine is averaged over the
-    examples since it exists, those it started with included. ``sample_weight`` and ``class_weight``
-    are refused: there is no cost they could scale.
+    states; its authors find the average about as good. The machine of a label is averaged over
+    all examples since its start, including the support vectors it started with. ``sample_weight``
+    and ``class_weight`` are not supported: the algorithm has no cost that they could scale.
 
     References
     ----------
@@ -237,7 +239,7 @@ class AveragedPerceptronClassifier(PerceptronBase):
 
 
 class BudgetPerceptronClassifier(PerceptronBase):
-    """A kernel perceptron that never holds more than so many support vectors.
+    """A kernel perceptron with a maximum number of support vectors.
 
     Crammer, Kandola and Singer's rule as listed in section 2.2 of Bordes et al. (2005): if
     y_t o(x_t) <= margin, example t joins with a_t = y_t (4a); if there are now more support
@@ -245,22 +247,22 @@ class BudgetPerceptronClassifier(PerceptronBase):
 
         argmax_i  y_i (o(x_i) - a_i k(x_i, x_i))
 
-    Several classes: one machine a class against the rest, on the same support vectors; a row is
-    as safe as the least safe machine that holds it finds, and the budget counts rows. A label
-    that appears in mid-stream gets a machine that first learns the present support vectors as
-    counter-examples.
+    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one machine per class, on
+    shared support vectors. The budget counts rows; the value of 4b of a row is the smallest one of
+    the machines that hold it. A label that first appears in mid-stream gets a new machine, which
+    starts by learning the current support vectors as counter-examples.
 
     Parameters
     ----------
     budget : int, default=500
-        Most support vectors, the listing's N.
+        Maximum number of support vectors, the listing's N.
     margin : float, default=0.0
         Examples below it join, the listing's beta. The scale is that of the kernel.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first block on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -287,11 +289,12 @@ class BudgetPerceptronClassifier(PerceptronBase):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_machines,)
@@ -303,7 +306,7 @@ class BudgetPerceptronClassifier(PerceptronBase):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----

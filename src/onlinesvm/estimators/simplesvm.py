@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .labels import LabelBook, unique_labels
+from .labels import LabelBook, check_several, stream_labels, unique_labels
 from .progress import with_callbacks
 from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
+from .view import labels_of, to_classes
 from .weights import check_sample_weight, check_two_classes, class_weighted
 
 
@@ -94,6 +95,10 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         Biases.
     n_support_ : ndarray of shape (n_classes,)
         Support vectors of each class.
+    shape_fit_ : tuple of int
+        Number of examples kept, and of their features.
+    fit_status_ : int
+        0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_sweeps_ : int
@@ -207,11 +212,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         with self._atomic():
             data = self._check_X(X, y, True)
             labels = unique_labels(data.y)
-            if len(labels) < 2:
-                raise ValueError(
-                    f"The number of classes has to be greater than one; got {len(labels)} class "
-                    f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
-                )
+            check_several(labels)
             book = LabelBook(labels)
             weight = check_sample_weight(sample_weight, data.X)
             weight = class_weighted(weight, self.class_weight, data.y, labels)
@@ -246,11 +247,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         with self._atomic():
             kept = getattr(self, "_learner", None)
             data = self._check_X(X, y, kept is None)
-            labels = unique_labels(data.y)
-            if classes is not None:
-                expected = unique_labels(np.asarray(classes))
-                LabelBook(labels).check(expected)
-                labels = np.union1d(labels, expected)
+            labels = stream_labels(data.y, classes)
             weight = check_sample_weight(sample_weight, data.X)
             weight = class_weighted(weight, self.class_weight, data.y, None)
             book = LabelBook() if kept is None else deepcopy(kept.labels)
@@ -329,7 +326,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column a class.
+            Positive for ``classes_[1]`` with two classes, else one column per class.
         """
         values, learner = self._decide(X)
         return _shaped(values, learner.labels)
@@ -348,7 +345,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             Labels.
         """
         values, learner = self._decide(X)
-        return _labels_of(_shaped(values, learner.labels), learner.labels.classes)
+        return labels_of(_shaped(values, learner.labels), learner.labels.classes)
 
     def leave_one_out_decision(self) -> np.ndarray:
         """Decision values of the kept examples, each by the model without that example.
@@ -373,7 +370,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         values, book = _shaped(values, learner.labels), learner.labels
         truth = book.classes[np.argsort(book.order())][learner.target]
         lost = np.isnan(values if values.ndim == 1 else values.sum(axis=1))
-        return float(np.mean((_labels_of(values, book.classes) != truth) | lost))
+        return float(np.mean((labels_of(values, book.classes) != truth) | lost))
 
     # -- fitted attributes ----------------------------------------------------------------
 
@@ -384,15 +381,15 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
 
     @property
     def dual_coef_(self) -> np.ndarray:
-        """Signed coefficients, one row a machine over all support vectors."""
+        """Signed coefficients, one row per machine over all support vectors."""
         learner = self._fitted("dual_coef_")
-        return np.atleast_2d(_shaped(learner.expansion()[1].T, learner.labels).T)
+        return to_classes(learner.expansion()[1], learner.labels.order())
 
     @property
     def intercept_(self) -> np.ndarray:
         """Bias of each machine."""
         learner = self._fitted("intercept_")
-        return np.atleast_1d(_shaped(learner.readings()[0][None, :], learner.labels).squeeze())
+        return to_classes(learner.readings()[0], learner.labels.order())
 
     @property
     def n_support_(self) -> np.ndarray:
@@ -403,16 +400,6 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
 
 
 def _shaped(values: np.ndarray, book: LabelBook) -> np.ndarray:
-    """Machines in the order of the classes; two classes: one column, the second positive."""
-    order = book.order()
-    if len(order) > 2:
-        return values[:, order]
-    return -values[:, 0] if len(order) == 2 and order[1] == 0 else values[:, 0]
-
-
-def _labels_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    if len(classes) == 1:
-        return np.repeat(classes, len(values))
-    if values.ndim == 1:
-        return classes[(values > 0).astype(int)]
-    return classes[values.argmax(axis=1)]
+    """Machines (n, machines) in the order of the classes; two classes: one column."""
+    values = to_classes(values.T, book.order())
+    return values[0] if len(values) == 1 else values.T

@@ -9,7 +9,6 @@ and predictions in other threads use the old model or the new one.
 
 from __future__ import annotations
 
-import copy
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,11 +28,13 @@ from ..core.interrupts import Deadline, TimeUp
 from ..core.kernel.csr import canonical_csr, check_structure
 from ..core.kernel.kernel import make_kernel
 from .base import KERNEL_CONSTRAINTS
+from .checks import check_square
 from .first_rows import FirstRows, is_estimated, joined
-from .fitted import check_linear, gamma_of, read_only
 from .interrupt import Interruptible
 from .progress import CallbackSupportMixin, FitProgress
 from .saving import Saving
+from .simplesvm_fitted import SimpleSVMFitted
+from .simplesvm_rows import Shifted, as_array, exact_rows
 from .stopping import warn_of_time_limit
 
 SIMPLESVM_CONSTRAINTS: dict[str, list[Any]] = {
@@ -54,9 +55,6 @@ SIMPLESVM_CONSTRAINTS: dict[str, list[Any]] = {
 
 FEATURES = ("n_features_in_", "feature_names_in_")
 
-CENTRE_ROWS = 1000
-"""Examples whose median is the origin of RBF rows."""
-
 
 class Checked(NamedTuple):
     """Input that was found to be good, and the attributes that go with it once it is learned."""
@@ -66,7 +64,7 @@ class Checked(NamedTuple):
     features: dict[str, Any]
 
 
-class SimpleSVMBase(Saving, CallbackSupportMixin, BaseEstimator):
+class SimpleSVMBase(SimpleSVMFitted, Saving, CallbackSupportMixin, BaseEstimator):
     """Base of the SimpleSVM estimators. Subclasses say what the task is."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
@@ -116,7 +114,7 @@ class SimpleSVMBase(Saving, CallbackSupportMixin, BaseEstimator):
                 for _ in progress.epoch("sweeps", learner.optimise(self.max_sweeps), None):
                     safe = learner if interruptible.asked else copies.of(learner)
                     if progress.root is not None:  # somebody looks at the estimator
-                        self._publish(learner.copy(), data.features)
+                        self._publish(learner.snapshot(), data.features)
                     deadline.arm()
                     interruptible.check()
             except TimeUp:
@@ -139,10 +137,12 @@ class SimpleSVMBase(Saving, CallbackSupportMixin, BaseEstimator):
             n_jobs=self.n_jobs, X=X,
         )  # fmt: skip
         centre = None
-        if kernel.ignores_shift and not sparse.issparse(X):
-            centre = np.median(X[:: -(-X.shape[0] // CENTRE_ROWS)], axis=0)
+        if kernel.ignores_shift:
+            from ..core.kernel.centre import centre_of
+
+            centre = centre_of(X, kernel.gamma, sparse.issparse(X))
         key = np.arange(X.shape[0]) if kernel.name == "precomputed" else None
-        rows = _rows(X, kernel, centre, key, own=True)
+        rows = exact_rows(X, kernel, centre, sparse.issparse(X), key, own=True)
         return rows, centre, self._features(rows, centre)
 
     def _options(self) -> Any:
@@ -169,7 +169,9 @@ class SimpleSVMBase(Saving, CallbackSupportMixin, BaseEstimator):
             self._learn_first(Checked(rows.X, rows.y, data.features), rows.y, rows.weight, labels)
             return
         learner.task, learner.labels = self._task(labels), labels
-        rows = _rows(data.X, learner.rows.kernel, learner.centre, own=True)
+        rows = exact_rows(
+            data.X, learner.rows.kernel, learner.centre, learner.rows.is_sparse, own=True
+        )
         self._replace_by(learner, lambda: learner.learn(rows, target, weight))
 
     def _replace_by(self, learner: Any, change: Callable[[], None]) -> None:
@@ -206,7 +208,9 @@ class SimpleSVMBase(Saving, CallbackSupportMixin, BaseEstimator):
         return error
 
     def finish(self) -> Any:
-        """Do nothing: the solution is optimal after every call. For the family's sake.
+        """Do nothing: the solution is optimal after every call.
+
+        The other estimators of this package have a finishing step of this name.
 
         Returns
         -------
@@ -285,12 +289,8 @@ class SimpleSVMBase(Saving, CallbackSupportMixin, BaseEstimator):
         X, y = checked if isinstance(checked, tuple) else (checked, None)
         if sparse.issparse(X):
             X = canonical_csr(X, copy=True)
-        precomputed = getattr(self, "kernel", None) == "precomputed"
-        if reset and precomputed and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "Precomputed matrix must be a square matrix: the kernel value of every pair of "
-                f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
-            )
+        if reset:
+            check_square(self, X)
         features = {name: vars(target)[name] for name in FEATURES if name in vars(target)}
         return Checked(X, y, features)
 
@@ -302,99 +302,10 @@ class SimpleSVMBase(Saving, CallbackSupportMixin, BaseEstimator):
         if self.low_rank == "linear":
             if self.kernel != "linear":
                 raise ValueError("low_rank='linear' is for kernel='linear', whose factor is X.")
-            return Features(rows, None, _as_array)
+            return Features(rows, None, as_array)
         if callable(self.low_rank):
-            return Features(rows, None, _Shifted(self.low_rank, centre))
+            return Features(rows, None, Shifted(self.low_rank, centre))
         return Features(rows, self.low_rank, None)
-
-    # -- what was learned -----------------------------------------------------------------
-
-    def _decide(self, X: Any) -> tuple[np.ndarray, Any]:
-        """Decision values, (n, machines), and the learner that they come from."""
-        check_is_fitted(self)
-        learner = self._learner
-        X = self._check_X(X, "no_validation", False).X
-        kernel = copy.copy(learner.rows.kernel)  # its count is that of learning
-        return learner.decide(_rows(X, kernel, learner.centre)), learner
-
-    def _leave_one_out(self) -> tuple[np.ndarray, Any]:
-        """Decision values of the kept examples, each by the model without it, and the learner."""
-        from ..core.simplesvm.leave_one_out import leave_one_out
-
-        check_is_fitted(self)
-        learner = self._learner
-        return leave_one_out(learner), learner
-
-    def _fitted(self, name: str) -> Any:
-        if not hasattr(self, "_learner"):
-            raise AttributeError(f"{type(self).__name__} has no {name} yet: call fit first.")
-        return self._learner
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
-
-    @property
-    def support_(self) -> np.ndarray:
-        """Numbers of the support vectors among the examples given."""
-        learner = self._fitted("support_")
-        return learner.number[learner.expansion()[0]]
-
-    @property
-    def support_vectors_(self) -> Any:
-        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``."""
-        learner = self._fitted("support_vectors_")
-        if learner.rows.kernel.name == "precomputed":
-            return np.empty((0, 0))
-        values = learner.rows.take(learner.expansion()[0]).values
-        return values if learner.centre is None else values + learner.centre
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Signed coefficients, one row per machine over all support vectors."""
-        return self._fitted("dual_coef_").expansion()[1]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Bias of each machine."""
-        return self._fitted("intercept_").readings()[0]
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``."""
-        check_linear(self._fitted("coef_").rows.kernel)
-        if self.low_rank not in (None, "linear"):
-            raise AttributeError("coef_ is not available with a kernel matrix of low rank.")
-        return read_only(np.asarray(self.dual_coef_ @ self.support_vectors_))
-
-    @property
-    def gamma_(self) -> float:
-        """The gamma in use."""
-        return gamma_of(self._fitted("gamma_").rows.kernel)
-
-    @property
-    def n_support_(self) -> np.ndarray:
-        """Number of support vectors."""
-        return np.array([len(self._fitted("n_support_").expansion()[0])])
-
-    @property
-    def n_kernel_evaluations_(self) -> int:
-        """Kernel values computed while learning."""
-        return int(self._fitted("n_kernel_evaluations_").rows.kernel.n_evaluations)
-
-    @property
-    def n_sweeps_(self) -> int:
-        """Sweeps made by the machines together."""
-        return sum(machine.n_sweeps for machine in self._fitted("n_sweeps_").machines)
-
-    @property
-    def kkt_violation_(self) -> float:
-        """Largest part of the KKT gap of any example, as in the paper's stopping rule."""
-        return max(m.kkt_violation() for m in self._fitted("kkt_violation_").machines)
-
-    @property
-    def dual_objective_(self) -> np.ndarray:
-        """The minimised objective of each machine."""
-        return np.array([m.objective() for m in self._fitted("dual_objective_").machines])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -414,42 +325,7 @@ class _Copies:
         """The last copy, or a new one if that is due."""
         begin = time.perf_counter()
         if begin >= self._next:
-            self.copy = learner.copy()
+            self.copy = learner.snapshot()
             end = time.perf_counter()
             self._next = end + 50 * (end - begin)
         return self.copy
-
-
-def _rows(
-    X: Any, kernel: Any, centre: Any, key: np.ndarray | None = None, own: bool = False
-) -> Any:
-    """Checked input as rows; ``own``: in memory that is not the user's."""
-    from ..core.kernel.exact import ExactRows
-
-    if kernel.name == "precomputed" and sparse.issparse(X):
-        X = X.toarray()
-    if centre is not None:
-        X = (X.toarray() if sparse.issparse(X) else X) - centre
-    with np.errstate(over="ignore"):
-        rows = ExactRows(X, kernel, key, own)
-        largest = 0.0 if kernel.name == "callable" else np.abs(rows.diagonal()).max()
-    if not np.isfinite(largest + rows.squares.max()):
-        raise ValueError(
-            "The values are too large for kernel values in double precision; scale the "
-            "features (for example with StandardScaler)."
-        )
-    return rows
-
-
-def _as_array(values: Any) -> np.ndarray:
-    return values.toarray() if sparse.issparse(values) else values
-
-
-class _Shifted:
-    """The user's feature map, which expects examples as the user knows them."""
-
-    def __init__(self, function: Callable[[Any], Any], centre: np.ndarray | None):
-        self.function, self.centre = function, centre
-
-    def __call__(self, values: Any) -> np.ndarray:
-        return self.function(values if self.centre is None else values + self.centre)

@@ -71,6 +71,10 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
         ``score_samples(X) - offset_`` is the decision function.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
+    shape_fit_ : tuple of int
+        Number of examples kept, and of their features.
+    fit_status_ : int
+        0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_sweeps_ : int

@@ -24,7 +24,8 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of an error beyond ``epsilon``.
+        Cost of an error beyond ``epsilon``. Infinity is allowed where a function exists whose
+        errors are all at most ``epsilon``.
     epsilon : float, default=0.1
         Errors up to this cost nothing.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
@@ -71,6 +72,10 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         Bias.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
+    shape_fit_ : tuple of int
+        Number of examples kept, and of their features.
+    fit_status_ : int
+        0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_sweeps_ : int
@@ -100,7 +105,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SIMPLESVM_CONSTRAINTS,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="right")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -198,6 +203,14 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         from ..core.simplesvm.tasks import Regression
 
         return Regression(float(self.C), float(self.epsilon))
+
+    def _explained(self, error: BaseException) -> BaseException:
+        if type(error).__name__ != "NoSolutionError":
+            return error
+        return ValueError(
+            f"C={self.C} has no solution: no function of this kernel is within epsilon="
+            f"{self.epsilon} of all values. Use a finite C, or a larger epsilon."
+        )
 
     def predict(self, X: Any) -> np.ndarray:
         """The value of each example.

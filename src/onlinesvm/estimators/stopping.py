@@ -21,7 +21,7 @@ from ..core.lasvm.criteria import distance
 RULES = ("margin", "support", "score")
 
 GROWTH, FEWEST = 1.1, 64
-"""Iterations between two checks: a tenth of those made, but at least so many."""
+"""Minimum number of iterations between two checks; otherwise a tenth of those made so far."""
 
 STALLED = 1.005
 """A support set that has not grown by half a per cent has not grown."""

@@ -27,7 +27,8 @@ class StreamSVMClassifier(UnweightedClassifier):
     when all phi(x_n) have length 1. Each example is seen once: one inside a ball is ignored,
     one outside becomes a ball of radius zero, and when there are more than ``n_balls`` balls,
     some merge (section "A Streaming Algorithm"). With ``n_balls=1`` that is the paper's update
-    w + (1 - R/d)/2 (y x - w). Several classes: one machine a class against the rest.
+    w + (1 - R/d)/2 (y x - w). Several classes are learned one-vs-rest
+    (``SVC`` is one-vs-one): one machine per class.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class StreamSVMClassifier(UnweightedClassifier):
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first block on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -75,11 +76,12 @@ class StreamSVMClassifier(UnweightedClassifier):
         Rows of the expansion. With the linear kernel examples are forgotten, and these are the
         weight vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Their coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     intercept_ : ndarray of shape (n_machines,)
         Zeros: there is no bias.
     n_support_ : ndarray of shape (n_classes,)
@@ -89,7 +91,7 @@ class StreamSVMClassifier(UnweightedClassifier):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .checks import check_rows
+from .objects import asked_rows, check_objects
 
 LARGEST_WEIGHT = 1e30
 """Weight vectors up to this predict in single precision."""
@@ -34,9 +35,18 @@ class View:
 
     def decide(self, X: Any) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
-        rows = self.settings._rows(check_rows(self.settings, X))
-        values = self.to_classes(self._deciding.decide(self.settings._kernel, rows).T)
+        kernel, rows = self._asked(X)
+        values = self.to_classes(self._deciding.decide(kernel, rows).T)
         return values[0] if len(values) == 1 else values.T
+
+    def _asked(self, X: Any) -> tuple[Any, Any]:
+        """Checked examples as rows, and the kernel that compares them with support vectors."""
+        settings, kernel = self.settings, self.settings._kernel
+        if settings._objects is None:
+            return kernel, settings._rows(check_rows(settings, X))
+        objects = check_objects(settings, X)
+        kernel = replace(kernel, function=kernel.function.asking(objects))
+        return kernel, settings._rows(asked_rows(len(objects)))
 
     @cached_property
     def _deciding(self) -> Any:
@@ -56,7 +66,7 @@ class View:
 
     @cached_property
     def support(self) -> np.ndarray:
-        """Numbers of the support vectors in the data given to ``fit``; -1 for a stream's."""
+        """Row indices of the support vectors in the X given to ``fit``; -1 for a stream's."""
         keys, original = self.model.key, self.settings._original
         return np.where(keys >= 0, original[keys], -1) if len(original) else keys
 
@@ -67,12 +77,7 @@ class View:
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example."""
-        values = self.decide(X)
-        if len(self.classes) == 1:
-            return np.repeat(self.classes, len(values))
-        if values.ndim == 1:
-            return self.classes[(values > 0).astype(int)]
-        return self.classes[values.argmax(axis=1)]
+        return labels_of(self.decide(X), self.classes)
 
     def to_classes(self, values: np.ndarray) -> np.ndarray:
         """Machines in the order of ``classes``, a copy; two classes: the second is positive."""
@@ -84,3 +89,12 @@ def to_classes(values: np.ndarray, order: np.ndarray) -> np.ndarray:
     if len(order) > 2:
         return values[order]
     return -values if len(order) == 2 and order[1] == 0 else values.copy()
+
+
+def labels_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The labels that decision values, (n,) or (n, classes), stand for."""
+    if len(classes) == 1:
+        return np.repeat(classes, len(values))
+    if values.ndim == 1:
+        return classes[(values > 0).astype(int)]
+    return classes[values.argmax(axis=1)]

@@ -23,23 +23,23 @@ def finite_cost(C: float | None) -> float:
 
 def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
     """Finite weights, none negative and not all zero; ones if ``sample_weight`` is None."""
-    weight = _check_sample_weight(
+    given = np.asarray(sample_weight)
+    if given.dtype.kind in "biuf" and given.size and (given <= 0).all():
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights: there is nothing to learn."
+        )
+    return _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
-    if not weight.any():
-        raise ValueError("All sample weights are zero: there is nothing to learn.")
-    return weight
 
 
-def class_weighted(
-    weight: np.ndarray, class_weight: Any, y: np.ndarray, labels: np.ndarray | None
-) -> np.ndarray:
-    """``weight`` times the weight of each example's class.
+def class_table(class_weight: Any, y: np.ndarray, labels: np.ndarray | None) -> dict[Any, float]:
+    """Weights of the classes; a class that is not in the table has weight one.
 
     ``labels`` are the unique labels of ``y``, or None on a stream, where "balanced" is unknown.
     """
     if class_weight is None:
-        return weight
+        return {}
     if isinstance(class_weight, dict):
         _check_table(class_weight)
     elif labels is None:
@@ -48,17 +48,32 @@ def class_weighted(
             "as a dictionary."
         )
     if labels is None:
-        scale = np.array([class_weight.get(label, 1.0) for label in y.tolist()], np.float64)
-    else:
-        scale = compute_class_weight(class_weight, classes=labels, y=y)[np.searchsorted(labels, y)]
+        return dict(class_weight)
+    weights = compute_class_weight(class_weight, classes=labels, y=y)
+    return dict(zip(labels.tolist(), weights.tolist()))
+
+
+def class_weighted(
+    weight: np.ndarray, class_weight: Any, y: np.ndarray, labels: np.ndarray | None
+) -> np.ndarray:
+    """``weight`` times the weight of each example's class, as ``class_weight`` asks."""
+    return scaled_by_class(weight, class_table(class_weight, y, labels), y)
+
+
+def scaled_by_class(weight: np.ndarray, table: dict[Any, float], y: np.ndarray) -> np.ndarray:
+    """``weight`` times the weight of each example's class in the table."""
+    if not table:
+        return weight
+    labels, which = np.unique(y, return_inverse=True)
+    scale = np.array([table.get(label, 1.0) for label in labels.tolist()], np.float64)[which]
     with np.errstate(over="ignore"):
         weight = weight * scale
     if not np.isfinite(weight).all():
         raise ValueError("class_weight times sample_weight is too large for double precision.")
     if not weight.any():
         raise ValueError(
-            "All examples have weight zero (class_weight times sample_weight): there is nothing "
-            "to learn."
+            "Invalid input - all samples have zero or negative weights (class_weight times "
+            "sample_weight): there is nothing to learn."
         )
     return weight
 
@@ -68,8 +83,8 @@ def check_two_classes(label: np.ndarray, weight: np.ndarray) -> None:
     label = label[weight > 0]
     if (label == label[0]).all():
         raise ValueError(
-            "The number of classes has to be greater than one: all examples of positive weight "
-            "have the same class."
+            "Invalid input - all samples with positive weights belong to the same class; the "
+            "number of classes has to be greater than one."
         )
 
 

@@ -77,6 +77,11 @@ def check_no_code(estimator: Any) -> None:
 
 def state_of(estimator: Any, algorithm: str) -> dict[str, Any]:
     """What the estimator has learned."""
+    if getattr(estimator, "_objects", None) is not None:
+        raise ModelFileError(
+            "The model was trained on objects that are not rows of numbers, with a Python function as "
+            "its kernel, and model files hold no code: pickle the estimator."
+        )
     return {
         "n_features": int(estimator.n_features_in_),
         "feature_names": getattr(estimator, "feature_names_in_", None),
@@ -108,6 +113,8 @@ def _online(estimator: Any, algorithm: str) -> dict[str, Any]:
         "sparse": bool(estimator._sparse),
         "centre": estimator._centre,
         "n_iter": int(estimator.n_iter_) if hasattr(estimator, "n_iter_") else None,
+        "class_table": [[key, float(value)] for key, value in estimator._class_table.items()],
+        "shape_fit": list(map(int, getattr(estimator, "shape_fit_", ()))) or None,
         "learner": _record(algorithm, "fields")(estimator._learner),
     }
 
@@ -161,6 +168,25 @@ def _names(fields: Fields, count: int) -> np.ndarray:
     return names
 
 
+def _class_table(fields: Fields) -> dict[Any, float]:
+    """Weights of classes by label."""
+    pairs = fields.take("class_table")
+    if not isinstance(pairs, list):
+        raise fields.wrong("class_table", "is not a list")
+    for pair in pairs:
+        good = isinstance(pair, list) and len(pair) == 2 and type(pair[1]) is float
+        if not (good and pair[1] >= 0.0 and isinstance(pair[0], str | int | float | np.generic)):
+            raise fields.wrong("class_table", "has a malformed weight")
+    return dict(pairs)
+
+
+def _shape(fields: Fields) -> tuple[int, ...]:
+    shape = fields.take("shape_fit")
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise fields.wrong("shape_fit", "is not a shape")
+    return tuple(shape)
+
+
 def _restore_online(estimator: Any, algorithm: str, fields: Fields) -> None:
     from .records.common import Context, book_of, first_rows_of, kernel_of
 
@@ -181,6 +207,9 @@ def _restore_online(estimator: Any, algorithm: str, fields: Fields) -> None:
             raise fields.wrong("centre", "is for kernels that do not notice a shift")
     if not fields.absent("n_iter"):
         estimator.n_iter_ = fields.whole("n_iter")
+    if not fields.absent("shape_fit"):
+        estimator.shape_fit_ = _shape(fields)
+    estimator._class_table, estimator._objects = _class_table(fields), None
     context = Context(estimator._kernel, d, len(estimator._book), len(estimator._original))
     learner = _record(algorithm, "of")(fields.record("learner"), context)
     estimator._learner = learner

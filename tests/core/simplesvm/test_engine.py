@@ -10,6 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from onlinesvm.core.kernel.exact import ExactRows
 from onlinesvm.core.kernel.kernel import make_kernel
+from onlinesvm.core.numerics import jit
 from onlinesvm.core.simplesvm import factor, problems
 from onlinesvm.core.simplesvm.kernel_store import KernelStore
 from onlinesvm.core.simplesvm.learner import Options, SimpleSVM
@@ -19,6 +20,16 @@ from onlinesvm.core.simplesvm.pair_steps import approach
 from onlinesvm.core.simplesvm.solution import LowRankSource
 from onlinesvm.core.simplesvm.state import SINGULAR
 from onlinesvm.core.simplesvm.tasks import Classification
+
+
+@jit
+def forward(U, m, X, row):
+    factor.forward(U, m, X, row)
+
+
+@jit
+def join(U, V, d, m, pivot, border, value):
+    factor.join(U, V, d, m, pivot, border, value)
 
 
 def points(seed, n=60, copies=8, near=8):
@@ -78,26 +89,26 @@ def test_factor_follows_ten_thousand_insertions_and_deletions():
     K = rbf_kernel(X, gamma=0.5) + 0.3
     border = np.sign(rng.normal(size=len(X)))
     room = len(X)
-    U, V = np.zeros((room, room)), np.zeros((2, room))
+    U, V = np.zeros((room, room)), np.zeros((4, room))
     members = []
     worst, refused = 0.0, 0
     for _ in range(10_000):
         m = len(members)
-        outside = [i for i in range(room) if i not in members]
+        outside = sorted(set(range(room)).difference(members))
         if m and (not outside or rng.random() < 0.5):
             k = int(rng.integers(m))
-            factor.leave(U, V, m, k)
+            factor.take_out(U, V, m, k)
             members.pop(k)
         else:
             i = int(rng.choice(outside))
             u = V[1]
             u[:m] = K[i, members]
-            factor.forward(U, m, u)
+            forward(U, m, V, 1)
             pivot = K[i, i] - u[:m] @ u[:m]
             if pivot <= SINGULAR * K[i, i]:
                 refused += 1
                 continue
-            factor.join(U, V, m, np.sqrt(pivot), 0, border[i])
+            join(U, V, 1, m, np.sqrt(pivot), 0, border[i])
             members.append(i)
         m = len(members)
         upper = np.triu(U[:m, :m])
@@ -122,7 +133,7 @@ def test_every_step_equals_the_naive_twin(name, seed):
     twin = NaiveSimpleSVM(H, p.linear, p.upper, A, p.target, machine.alpha)
     twin.work = machine.held.tolist()
     if twin.work:
-        machine._work(np.empty(0, np.int64), machine.gradient(), np.ones(len(p)), 1)
+        machine._work_on(np.empty(0, np.int64), machine.gradient(), np.ones(len(p)), 1)
         twin.alpha[twin.work], twin.beta = machine.alpha[twin.work], machine.beta.copy()
     rng = np.random.default_rng(seed)
     added = 0
@@ -130,7 +141,7 @@ def test_every_step_equals_the_naive_twin(name, seed):
         if i in twin.work or not twin.violates(i, 1e-6):
             continue
         tol = np.full(len(p), 1e-6)
-        machine._work(np.array([i]), machine.gradient(), tol, 1)
+        machine._work_on(np.array([i]), machine.gradient(), tol, 1)
         twin.add(i)
         added += 1
         np.testing.assert_allclose(machine.alpha, twin.alpha, atol=1e-7)
@@ -145,12 +156,12 @@ def test_promises_after_every_insertion(seed, kernel):
     rng = np.random.default_rng(seed)
     for p in six_problems(y).values():
         machine = machine_for(p, X, kernel, seed=seed)
-        machine._work(np.empty(0, np.int64), machine.gradient(), np.ones(len(p)), 1)
+        machine._work_on(np.empty(0, np.int64), machine.gradient(), np.ones(len(p)), 1)
         objective = check_promises(machine, np.inf)
         for i in rng.permutation(len(p))[:25]:
             if i not in machine.held:
                 tol = np.full(len(p), 1e-9)
-                machine._work(np.array([i]), machine.gradient(), tol, 1)
+                machine._work_on(np.array([i]), machine.gradient(), tol, 1)
                 objective = check_promises(machine, objective)
 
 
@@ -209,8 +220,9 @@ def test_cheap_steps_keep_what_must_hold(name):
     machine = machine_for(six_problems(y)[name], X)
     objective = machine.objective()
     for gap in (0.3, 0.1, 0.01):
-        at = machine.everything()
-        approach(at, machine.score, np.empty(0, np.int64), gap, 500)
+        values, at = machine.everything()
+        rows = len(machine.problem.target)
+        approach(values.K, at, machine.score, -1, -1, 0.0, gap, rows, 500)
         machine.alpha = at.alpha
         assert machine.objective() <= objective + 1e-12 * abs(objective)
         objective = machine.objective()

@@ -27,8 +27,8 @@ from . import steps as huller
 from .steps import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N
 
 LARGEST_BLOCK, SHARE = 256, 4
-"""A block has at most so many examples, and at most one for every SHARE rows held: their kernel values
-among themselves are then an eighth of all at most."""
+"""Maximum number of examples of a block, and rows held for each example of a block: the kernel values
+of a block with itself are then at most an eighth of all."""
 
 _BLOCK_VALUES = 8_000_000
 

@@ -32,7 +32,7 @@ _INLINE_WORK, _FUNCTION_WORK = 8_000_000, 30
 thirty of them."""
 
 _FEW = 16
-"""Rows whose k(x, x) a callable is asked for at once: few calls, few values in vain."""
+"""Batch size when asking a callable for k(x, x); larger batches waste off-diagonal values."""
 
 _CHUNK_ROWS = 1024
 """Rows at a time where a block must be stored to make a product."""
@@ -318,7 +318,12 @@ def resolve_gamma(gamma: float | str, X: Any) -> float:
         return 1.0 / X.shape[1]
     if gamma != "scale":
         raise ValueError(f"gamma={gamma!r} is not known; use 'scale', 'auto' or a number.")
-    variance = (
-        X.multiply(X).mean() - X.mean() ** 2 if sparse.issparse(X) else np.var(X, dtype=np.float64)
-    )
+    variance = _variance(X) if sparse.issparse(X) else np.var(X, dtype=np.float64)
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _variance(X: Any) -> float:
+    """Variance of all values of sparse X, from differences: far from zero, squares cancel."""
+    data, size = np.asarray(X.data, np.float64), X.shape[0] * X.shape[1]
+    mean = data.sum() / size
+    return float((((data - mean) ** 2).sum() + (size - len(data)) * mean**2) / size)

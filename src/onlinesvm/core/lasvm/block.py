@@ -40,7 +40,7 @@ DEPTH = 0.5
 """Gap to which a working set is optimised."""
 
 STEPS = 20
-"""At most so many pair steps for each row of a working set."""
+"""Maximum number of pair steps per row of a working set."""
 
 OLD_MEMBERS = 1024
 """Members that violate most and join a block's working set; shared out to several machines."""

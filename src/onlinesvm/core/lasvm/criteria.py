@@ -3,7 +3,7 @@
     gradient      k = argmin_k  y_k f(x_k)      (eq. 12)   the most misclassified
     active        k = argmin_k  |f(x_k)|        (eq. 13)   the closest to the boundary
 
-Given decision values, (n,) of one machine or (n, classes) of one machine a class, both return one
+Given decision values, (n,) of one machine or (n, classes) of one machine per class, both return one
 number an example, the smallest being the one to choose. With several classes the boundary is
 where the two best are equal, and the distance from it is half their difference, which for two
 classes with f_2 = -f_1 is |f| again. Plain NumPy: anything with a decision function can use it.

@@ -50,7 +50,7 @@ def first_equal(rows: Rows, label: np.ndarray) -> np.ndarray:
 
 
 def _projection(rows: Rows) -> np.ndarray:
-    """One number a row, the same for equal rows and, but for chance, for no others."""
+    """One number per row, the same for equal rows and, but for chance, for no others."""
     direction = np.random.default_rng(0).standard_normal(rows.n_features)
     if isinstance(rows.values, SparseRows):
         mark = project_sparse(rows.values, direction)

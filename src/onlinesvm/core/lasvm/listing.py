@@ -202,7 +202,7 @@ def _start(k, m, a):
 def online(fresh, a, c, tau, limit, row):
     """Online iterations over a block, from where the last call stopped; true when all is done.
 
-    With a ``limit``, rows make way after every example until at most so many are left. None is
+    With a ``limit``, rows make way after every example until at most ``limit`` are left. None is
     another type: what makes way is not compiled then.
     """
     machines = a.alpha.shape[0]

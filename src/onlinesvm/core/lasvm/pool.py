@@ -250,7 +250,7 @@ class PoolValues:
         return sum(i not in self.rows for i in changes.example.tolist())
 
     def follow(self, changes: Changes, most: int) -> bool:
-        """Apply changes, making at most so many kernel rows. Returns whether all were applied."""
+        """Apply changes, making up to ``most`` kernel rows. Returns whether all were applied."""
         left, done = most, True
         for i, now in zip(changes.example.tolist(), changes.now, strict=True):
             if i not in self.rows:

@@ -45,7 +45,7 @@ INNER_STEPS = 50
 """At most this many pair steps for each row of a working set."""
 
 WHOLE = 4096
-"""A problem of at most so many rows is solved at once, as a single working set."""
+"""Maximum number of rows of a problem that is solved at once, as a single working set."""
 
 FEWER = 0.7
 """Rows are set aside when no more than this share would be left."""

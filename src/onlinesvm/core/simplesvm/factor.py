@@ -2,17 +2,17 @@
 
     U'U = M,    U upper triangular, row by row in memory,    V = U^-T B'
 
-M is the matrix of the working set, B the border (a few rows), and V is kept so that the system
+M is the matrix of the working set, B the border (d rows, one or two), and V is kept so that the system
 
     [ M  B' ] [x]   [p]
     [ B  0  ] [y] = [q]
 
 is solved by eliminating the border. A variable joins at the end in O(m^2), the forward
 substitution of its column; one that leaves takes its column out of U and Givens rotations make
-the rest triangular again, O(m^2). V (one row for each border row, and a last one for the column
-of the variable that is about to join) is rotated along.
+the rest triangular again, O(m^2). V has a row for each border row, then one for the column of the
+variable that is about to join, which is rotated along, and two rows for others to use.
 
-Symbols: m size in use, k place that leaves, ``last`` = number of border rows.
+Symbols: m size in use, k place that leaves, u = V[d] the joining column.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ..kernel.never_inline import never_inline
 from ..numerics import REORDERED_MATH, inner, jit
 
 
-@jit(fastmath=REORDERED_MATH)
-def forward(U, m, x):
-    """x := U^-T x. Four rows at a time: one pass over x for all of them."""
+@inner(fastmath=REORDERED_MATH)
+def forward(U, m, X, row):
+    """X[row] := U^-T X[row]. Four rows of U at a time: one pass over x for all of them."""
     never_inline()
-    c = 0
+    x, c = X[row], 0
     while c + 4 <= m:
         p, q, r, s = U[c], U[c + 1], U[c + 2], U[c + 3]
         x_p = x[c] / p[c]
@@ -45,11 +45,11 @@ def forward(U, m, x):
             x[j] -= U[k, j] * value
 
 
-@jit(fastmath=REORDERED_MATH)
-def backward(U, m, x):
-    """x := U^-1 x. Four rows at a time, as above."""
+@inner(fastmath=REORDERED_MATH)
+def backward(U, m, X, row):
+    """X[row] := U^-1 X[row]. Four rows of U at a time, as above."""
     never_inline()
-    last = m - m % 4
+    x, last = X[row], m - m % 4
     for k in range(m - 1, last - 1, -1):
         total = 0.0
         for j in range(k + 1, m):
@@ -71,40 +71,67 @@ def backward(U, m, x):
 
 
 @inner(fastmath=REORDERED_MATH)
-def dot(x, y, m):
+def dot(X, p, Y, q, m):
+    """X[p] times Y[q], the first m entries."""
+    never_inline()
     total = 0.0
     for r in range(m):
-        total += x[r] * y[r]
+        total += X[p, r] * Y[q, r]
     return total
 
 
-@jit
-def join(U, V, m, pivot, border, value):
-    """The variable whose column V[last] holds (solved forward) becomes row and column m.
+@inner(fastmath=REORDERED_MATH)
+def answer(U, V, m, system):
+    """V[d + 1] := x of the bordered system for p = -U'u; column d of ``system`` is q, and then y.
+
+    A border row without a variable in it (V row zero) gets y = 0. Returns u'Ux and u'u.
+    """
+    never_inline()
+    d = system.shape[0]
+    a, b, c, x, z = 0.0, 0.0, 0.0, system[0, d], system[d - 1, d]
+    for r in range(m):  # V V' and q - V u; with one border row, the second is the first
+        first, second, u = V[0, r], V[d - 1, r], V[d, r]
+        a += first * first
+        b += first * second
+        c += second * second
+        x -= first * u
+        z -= second * u
+    if a == 0.0:
+        a, x = 1.0, 0.0
+    if d == 2 and c != 0.0:
+        z = (z - x * b / a) / (c - b * b / a)
+    else:
+        z = 0.0
+    y = (x - b * z) / a
+    system[d - 1, d] = z
+    system[0, d] = y
+    bend, square = 0.0, 0.0
+    for r in range(m):
+        u = V[d, r]
+        step = -u - y * V[0, r] - z * V[d - 1, r]
+        V[d + 1, r] = step
+        bend += u * step
+        square += u * u
+    backward(U, m, V, d + 1)
+    return bend, square
+
+
+@inner
+def join(U, V, d, m, pivot, border, value):
+    """The variable whose column V[d] holds (solved forward) becomes row and column m.
 
     Its entry in the border is ``value`` in row ``border``, zero in the others.
     """
     never_inline()
-    last = V.shape[0] - 1
-    u = V[last]
     for r in range(m):
-        U[r, m] = u[r]
+        U[r, m] = V[d, r]
     U[m, m] = pivot
-    for q in range(last):
+    for q in range(d):
         entry = value if q == border else 0.0
-        V[q, m] = (entry - dot(V[q], u, m)) / pivot
+        V[q, m] = (entry - dot(V, q, V, d, m)) / pivot
 
 
 @inner(fastmath=REORDERED_MATH)
-def _rotate(upper, lower, cosine, sine, first, m):
-    """Rotate two rows; the upper one is also shifted left by one."""
-    for r in range(first, m):
-        x, y = upper[r], lower[r]
-        upper[r - 1] = cosine * x + sine * y
-        lower[r] = cosine * y - sine * x
-
-
-@jit
 def leave(U, V, m, k):
     """Take row and column k out; V's rows, the joining column too, are rotated along."""
     never_inline()
@@ -113,36 +140,21 @@ def leave(U, V, m, k):
         for c in range(k + 1, m):
             row[c - 1] = row[c]
     for c in range(k, m - 1):
-        x, y = U[c, c + 1], U[c + 1, c + 1]
+        upper, lower = U[c], U[c + 1]
+        x, y = upper[c + 1], lower[c + 1]
         length = math.hypot(x, y)
         cosine, sine = x / length, y / length
-        _rotate(U[c], U[c + 1], cosine, sine, c + 1, m)
-        for q in range(V.shape[0]):
+        for r in range(c + 1, m):  # the upper row is also shifted left by one
+            x, y = upper[r], lower[r]
+            upper[r - 1] = cosine * x + sine * y
+            lower[r] = cosine * y - sine * x
+        for q in range(V.shape[0] - 2):
             x, y = V[q, c], V[q, c + 1]
             V[q, c] = cosine * x + sine * y
             V[q, c + 1] = cosine * y - sine * x
 
 
-@inner
-def solve_border(V, m, system):
-    """Solve (V V') y = rhs in place; ``system`` is (d, d + 1) with rhs in its last column.
-
-    A border row without a variable in it (V row zero) gets y = 0.
-    """
-    never_inline()
-    d = system.shape[0]
-    for p in range(d):
-        for q in range(d):
-            system[p, q] = dot(V[p], V[q], m)
-        if system[p, p] == 0.0:
-            system[p, p] = 1.0
-            system[p, d] = 0.0
-    for p in range(d):
-        for q in range(p + 1, d):
-            ratio = system[q, p] / system[p, p]
-            for c in range(p, d + 1):
-                system[q, c] -= ratio * system[p, c]
-    for p in range(d - 1, -1, -1):
-        for q in range(p + 1, d):
-            system[p, d] -= system[p, q] * system[q, d]
-        system[p, d] /= system[p, p]
+@jit
+def take_out(U, V, m, k):
+    """``leave``, for Python."""
+    leave(U, V, m, k)

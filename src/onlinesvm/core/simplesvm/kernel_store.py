@@ -18,6 +18,7 @@ from ..kernel.exact import ExactRows, weigh
 from ..kernel.memory_order import fresh
 from ..numerics import jit
 from ..threads import over_rows, thread_count
+from .state import same
 
 _CHUNK_VALUES = 1 << 21
 _INLINE_VALUES = 100_000
@@ -92,6 +93,7 @@ class KernelStore:
         self.owner = np.full(self.capacity, -1)
         self._used = self._hand = 0
         self._left_out: np.ndarray | None = None  # owners of rows that a file or a copy lacks
+        self._owns_slots = True
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -127,6 +129,17 @@ class KernelStore:
         self.owner[places], self._used = owners[places], len(owners)
         self.slot_of[owners[places]] = places
         self.rows.kernel.n_evaluations = count
+
+    def twin(self, rows: ExactRows) -> KernelStore:
+        """A store of the same ``rows``, to be changed by another owner.
+
+        The stored values are shared until it stores more. This one must not evict any from now on.
+        """
+        self._restore()
+        other = same(self)
+        other.rows, other._owns_slots = rows, False
+        other.slot_of, other.owner = self.slot_of.copy(), self.owner.copy()
+        return other
 
     def extend(self, rows: ExactRows) -> KernelStore:
         """A store for ``rows``, which start with the present ones; what is stored is kept."""
@@ -169,6 +182,8 @@ class KernelStore:
         missing = missing[: free + len(holes)]
         if not len(missing):
             return
+        if not self._owns_slots:
+            self.slots, self._owns_slots = self.slots.copy(), True
         fresh = np.arange(self._used, self._used + len(missing) - len(holes))
         places = np.concatenate([holes, fresh])
         used = max(self._used, int(places.max()) + 1)
@@ -189,6 +204,7 @@ class KernelStore:
         if self.capacity == n:
             self.slot_of = np.full(n, -1)
             self.slots, self.owner, self._used = K, every.copy(), n
+            self._owns_slots = True
             self.slot_of = every
         return K
 

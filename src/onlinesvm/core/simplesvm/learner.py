@@ -24,6 +24,7 @@ from .kernel_store import KernelStore
 from .machine import Machine
 from .solution import LowRankSource, Source
 from .start import STARTS
+from .state import same
 from .tasks import Task
 
 
@@ -148,7 +149,7 @@ class SimpleSVM:
 
     def copy(self) -> SimpleSVM:
         """A copy that can be changed while this one stays."""
-        twin = copy.copy(self)
+        twin = same(self)
         if isinstance(self.source, LowRankSource):
             twin.source = LowRankSource(self.source.Z)
         twin.machines = [m.copy() for m in self.machines]
@@ -156,23 +157,33 @@ class SimpleSVM:
             machine.source = twin.source
         return twin
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> SimpleSVM:
-        """A copy that shares nothing that changes; unlike one from a file, with its factors."""
+    def snapshot(self) -> SimpleSVM:
+        """A copy of a learner that is still at work, which goes on to change its kernel store."""
         twin = self.copy()
-        twin.rows = copy.deepcopy(self.rows, memo)
-        twin.source = copy.deepcopy(self.source, memo)  # of the same rows, by the memo
-        twin.labels = copy.deepcopy(self.labels, memo)
+        if isinstance(self.source, KernelStore):
+            twin.source = KernelStore(self.rows, self.source.megabytes)
+            for machine in twin.machines:
+                machine.source = twin.source
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SimpleSVM:
+        """Another owner's learner. It shares what neither of them changes: see ``copy``."""
+        twin = same(self)
+        twin.rows = copy.copy(self.rows)
+        twin.rows.kernel = copy.copy(self.rows.kernel)  # each counts its own values
+        if isinstance(self.source, KernelStore):
+            twin.source = self.source.twin(twin.rows)
+        twin.machines = [same(machine) for machine in self.machines]
         for machine in twin.machines:
             machine.source = twin.source
         return twin
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the problems, which targets and weights give again."""
-        machines = [copy.copy(machine) for machine in self.machines]
-        state = {**self.__dict__, "machines": [machine.__getstate__() for machine in machines]}
-        for machine in state["machines"]:
-            del machine["problem"]
-        return state
+        states = [dict(machine.__getstate__()) for machine in self.machines]
+        for state in states:
+            del state["problem"]
+        return {**self.__dict__, "machines": states}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -270,6 +281,9 @@ class SimpleSVM:
         else:
             which, coef = self.expansion()
             mine = self.rows.take(which)
+            if rows.kernel.name == "linear":  # one weight vector per machine
+                mine = ExactRows(np.asarray(coef @ mine.values), rows.kernel)
+                coef = np.eye(len(coef))
             mine.kernel = rows.kernel
             values = exact_kernels.product(rows, mine, coef.T)
         return values + bias

@@ -1,175 +1,164 @@
 """Leave-one-out values of SimpleSVM, from its factor (simplesvm-2003, section 5).
 
-Adding a variable is reversible: ``expel`` takes one out of the working set and drives its
-coefficient to zero, the others keeping their gradients at zero on the way; sweeps over the
-remaining variables then restore optimality, the value of the example left out is read off, and
-the solution is put back. Nothing is learned from scratch. An example without a coefficient has its
-leave-one-out value already: the solution without it is the same.
+Adding a variable is reversible: one is taken out of the working set and its coefficient is driven
+to zero, the others keeping their gradients at zero on the way; passes over the remaining variables
+then restore optimality, the value of the example left out is read off, and the solution is put
+back. Nothing is learned from scratch. An example without a coefficient has its leave-one-out value
+already: the solution without it is the same.
 """
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import numpy as np
 
-from ..kernel.never_inline import never_inline
-from ..numerics import inner, jit
-from . import steps as core
-from .machine import NO_LIMIT, Machine
+from ..interrupts import checkpoint
+from . import lowrank
+from .factor import take_out
+from .machine import Machine
 from .state import (
+    ALPHA,
     DONE,
     EDGE,
+    ENROLL,
     ENTRY,
-    FALL,
+    EXPEL,
     FULL,
+    GONE,
     GROUP,
     IN_TURN,
-    NO_CAPACITY,
+    MORE,
+    NO_PARTNER,
     PLACE,
     UPPER,
     ZERO,
+    Local,
     M,
 )  # fmt: skip
 
-GONE = -3
-"""Place of a variable that is left out."""
+MOST_PASSES = 1000
+"""Passes over the variables after one example has left."""
+
+NO_LIMIT = 2**62
+"""Violators may be added without end."""
 
 
-@inner
-def _partner(i, at, w):
-    """The variable of i's equality row that can take over what i gives up, nearest the margin."""
-    never_inline()
-    best, where = np.inf, -1
-    for j in range(at.alpha.shape[0]):
-        if at.code[GROUP, j] != at.code[GROUP, i] or at.given[UPPER, j] <= 0.0:
-            continue
-        able = at.code[PLACE, j] == (ZERO if at.given[ENTRY, j] == at.given[ENTRY, i] else FULL)
+class LeaveOneOut:
+    """A solved machine, a copy of which loses one example at a time."""
+
+    def __init__(self, machine: Machine, capacity: int):
+        machine = self.machine = machine.copy()
+        machine._reserve(min(capacity, len(machine.problem)))
+        self.values, self.at = machine.everything()
+        machine._solve_members(self.values, self.at)
+        self.members = int(machine.w.counts[M])
+        self.at_0 = Local(*(array.copy() for array in self.at))
+        self.saved = machine.copy()
+        self.every = np.arange(len(machine.problem))
+
+    def examples(self) -> np.ndarray:
+        """Those with a coefficient, or in the working set."""
+        at = self.at_0
+        return np.unique(
+            self.machine.problem.row[(at.alpha > 0) | (at.code[PLACE] >= 0)],
+        )
+
+    def without(self, variables: list[int]) -> tuple[float, float]:
+        """Gradient [Ha + c] at the first variable, and multiplier, without these variables.
+
+        NaN where nobody can take their place.
+        """
+        able = all([self._expel(i) for i in variables]) and self._optimise()
+        gradient, beta = np.nan, np.nan
         if able:
-            g = core.gradient(j, at, w) + core.multiplier(j, at, w)
-            if abs(g) < best:
-                best, where = abs(g), j
-    return where
+            first = np.array(variables[:1])
+            gradient = self.machine._plain_gradients(self.values, self.at, first)[0]
+            beta = self._multiplier(self.at.code[GROUP, variables[0]])
+        self._put_back()
+        return gradient, beta
 
+    def _expel(self, i: int) -> bool:
+        """Variable i's coefficient goes to zero. Returns whether others could take its place."""
+        if self.at.code[PLACE, i] >= 0:
+            self._take_out(i)
+        self.at.code[PLACE, i] = GONE
+        while self.at.alpha[i] > 0.0:
+            outcome = self._visit(np.array([i]), EXPEL)
+            if outcome == NO_PARTNER:
+                partner = self._partner(i)
+                outcome = self._visit(partner, ENROLL) if len(partner) else outcome
+            if outcome != DONE:
+                return False
+        return True
 
-@inner
-def expel(i, at, w):
-    """Variable i's coefficient goes to zero. Returns whether others could take its place."""
-    never_inline()
-    if at.code[PLACE, i] >= 0:
-        core.remove(at.code[PLACE, i], at, w)
-    at.code[PLACE, i] = GONE
-    fresh = True
-    while at.alpha[i] > 0.0:
-        if core._alone(i, at, w):
-            j = _partner(i, at, w)
-            if j < 0:
-                return False
-            if core.add(j, core.gradient(j, at, w) + core.multiplier(j, at, w), at, w):
-                return False
-            fresh = True
-        if fresh and w.R.shape[0] == 0:
-            core._column(i, at, w)
-            fresh = False
-        core._direction(i, at, w)
-        t, p = core._first_bound(at, w, -1.0)
-        if t >= at.alpha[i]:
-            core._walk(i, at, w, -1.0, at.alpha[i])
-            at.alpha[i] = 0.0
+    def _visit(self, order: np.ndarray, mode: int) -> int:
+        return self.machine._visit(self.values, self.at, order, mode, 0.0, NO_LIMIT)[0]
+
+    def _take_out(self, i: int) -> None:
+        """Variable i leaves the working set with the coefficient that it has."""
+        at, w, R = self.at, self.machine.w, self.values.R
+        m, place = int(w.counts[M]), at.code[PLACE, i]
+        w.counts[M] = m - 1
+        if R is None:
+            take_out(w.U, w.V, m, place)
         else:
-            core._walk(i, at, w, -1.0, t)
-            core.drop(p, at, w)
-    return True
+            lowrank.leave(i, self.values.Z, self.values.low, R, at, w)
+        w.member[place : m - 1] = w.member[place + 1 : m].copy()
+        at.code[PLACE, w.member[: m - 1]] = np.arange(m - 1)
+        q = at.code[GROUP, i]
+        if R is None and not (at.code[GROUP, w.member[: m - 1]] == q).any():
+            w.V[q] = 0.0  # not nearly, exactly
 
+    def _partner(self, i: int) -> np.ndarray:
+        """The variable of i's equality row that can take over what i gives up.
 
-@inner
-def free_multiplier(q, at, w):
-    """The multiplier of equality row q; the middle of what is allowed if nothing fixes it.
+        The nearest to the margin, or none.
+        """
+        given, code = self.at.given, self.at.code
+        needed = np.where(given[ENTRY] == given[ENTRY, i], ZERO, FULL)
+        able = (code[GROUP] == code[GROUP, i]) & (given[UPPER] > 0) & (code[PLACE] == needed)
+        which = np.flatnonzero(able)
+        g = self.machine._plain_gradients(self.values, self.at, which)
+        g += given[ENTRY, which] * self.machine.beta[code[GROUP, which]]
+        return which[np.argsort(np.abs(g))[:1]]
 
-    As ``Solution.multipliers``, which sees all variables from Python.
-    """
-    never_inline()
-    low, high = -math.inf, math.inf
-    for i in range(at.alpha.shape[0]):
-        if at.code[GROUP, i] != q or at.code[PLACE, i] < FULL:  # of another row, or left out
-            continue
-        upper = at.given[UPPER, i]
-        rest = EDGE * (upper if math.isfinite(upper) else at.alpha.max())
-        rises, falls = at.alpha[i] < upper - rest, at.alpha[i] > rest
-        if rises and falls and at.code[PLACE, i] >= 0:
-            return w.border[q, w.border.shape[0] + 1]
-        if at.given[ENTRY, i] < 0.0:
-            rises, falls = falls, rises
-        value = -at.given[ENTRY, i] * core.gradient(i, at, w)
-        if rises:
-            low = max(low, value)
-        if falls:
-            high = min(high, value)
-    if math.isinf(low) or math.isinf(high):
-        return low if math.isinf(high) and not math.isinf(low) else high
-    return (low + high) / 2.0
+    def _optimise(self) -> bool:
+        """Passes over all variables until none violates."""
+        for _ in range(MOST_PASSES):
+            outcome = self._visit(self.every, IN_TURN)
+            if outcome != MORE:
+                break
+        self.machine._check(outcome)
+        return True
 
+    def _multiplier(self, q: int) -> float:
+        """That of equality row q; the middle of its range where nothing fixes it.
 
-@inner
-def _copy(source, target, n):
-    for i in range(n):
-        target[i] = source[i]
+        As ``Solution.multipliers``, for the variables that are not left out.
+        """
+        at, upper = self.at, self.at.given[UPPER]
+        rest = EDGE * np.where(np.isfinite(upper), upper, at.alpha.max())
+        rises, falls = at.alpha < upper - rest, at.alpha > rest
+        here = (at.code[GROUP] == q) & (at.code[PLACE] >= FULL)
+        if (here & rises & falls & (at.code[PLACE] >= 0)).any():
+            return float(self.machine.beta[q])
+        entry = at.given[ENTRY]
+        value = -entry * self.machine._plain_gradients(self.values, at, self.every)
+        low = value[here & np.where(entry > 0, rises, falls)].max(initial=-np.inf)
+        high = value[here & np.where(entry > 0, falls, rises)].min(initial=np.inf)
+        ends = [end for end in (low, high) if np.isfinite(end)]
+        return float(np.mean(ends)) if ends else np.inf
 
-
-@inner
-def _put_back(at, w, at_0, w_0):
-    """The state as it was."""
-    never_inline()
-    n, m = at.alpha.shape[0], w_0.counts[M]
-    _copy(at_0.alpha, at.alpha, n)
-    _copy(at_0.moved, at.moved, at.moved.shape[0])
-    for i in range(n):
-        at.code[PLACE, i] = at_0.code[PLACE, i]
-    for p in range(m):
-        w.member[p] = w_0.member[p]
-    if w.R.shape[0] > 0:
-        for c in range(w.R.shape[0]):
-            _copy(w_0.R[c], w.R[c], w.R.shape[0])
-    else:
-        for q in range(w.V.shape[0]):
-            _copy(w_0.V[q], w.V[q], m)
-        for p in range(m):
-            _copy(w_0.U[p], w.U[p], m)
-    d = w.border.shape[0]
-    for q in range(d):
-        w.border[q, d + 1] = w_0.border[q, d + 1]
-    _copy(w_0.low[FALL], w.low[FALL], w.low.shape[1])
-    w.counts[M] = m
-
-
-@jit
-def leave_each(at, w, at_0, w_0, first, second, order, out):
-    """Gradients [Ha + c] and multipliers at the variables ``first``, each left out in turn.
-
-    ``second[e]`` is the other variable of the same example, or -1. ``out`` is (examples, 2); its
-    rows are NaN where nobody can take the example's place.
-    """
-    for e in range(first.shape[0]):
-        i, k = first[e], second[e]
-        able = expel(i, at, w)
-        if able and k >= 0:
-            able = expel(k, at, w)
-        if able:
-            for _ in range(1000):
-                outcome, _ = core.in_turn(at, w, order, 0.0, NO_LIMIT)
-                if outcome == NO_CAPACITY:
-                    return NO_CAPACITY
-                if outcome == DONE:
-                    break
-        out[e, 0] = core.gradient(i, at, w) if able else np.nan
-        out[e, 1] = free_multiplier(at.code[GROUP, i], at, w) if able else np.nan
-        _put_back(at, w, at_0, w_0)
-    return DONE
-
-
-def _twin(record: Any) -> Any:
-    return type(record)(*(array.copy() for array in record))
+    def _put_back(self) -> None:
+        """The state as it was."""
+        w, kept, m = self.machine.w, self.saved.w, self.members
+        self.at.given[ALPHA:], self.at.code[PLACE] = self.at_0.given[ALPHA:], self.at_0.code[PLACE]
+        w.member[:m], w.border[:], w.counts[M] = kept.member[:m], kept.border, m
+        if self.values.low is not None:
+            self.values.low[:] = self.saved.low
+        if self.values.R is not None:
+            self.values.R[:] = self.saved.R
+        else:
+            w.V[:, :m], w.U[:m, :m] = kept.V[:, :m], kept.U[:m, :m]
 
 
 def values(machine: Machine, capacity: int) -> np.ndarray:
@@ -177,25 +166,11 @@ def values(machine: Machine, capacity: int) -> np.ndarray:
 
     For machines whose bias is their multiplier (all but those of nu).
     """
-    machine = machine.copy()
     p, n = machine.problem, len(machine.source)
-    machine._reserve(min(capacity, len(p)))
-    at, w = machine.everything(), machine.w
-    core.work(at, w, machine.gap(), np.empty(0, np.int64), IN_TURN, 0.0, 1, 0)
-    held = np.zeros(len(p), bool)
-    held[w.member[: w.counts[M]]] = True
-    involved = np.flatnonzero((at.alpha > 0) | held)
     out = machine.score + machine.multipliers()[0]
-    examples = np.unique(p.row[involved])
-    second = examples + n if len(p) > n else np.full(len(examples), -1)
-    found = np.empty((len(examples), 2))
-    at_0, w_0 = _twin(at), _twin(w)
-    size = machine.allowance(int(w.counts[M]))
-    for first in range(0, len(examples), size):  # in pieces, so that Ctrl-C is heard
-        part = slice(first, first + size)
-        outcome = leave_each(
-            at, w, at_0, w_0, examples[part], second[part], np.arange(len(p)), found[part]
-        )
-        machine._check(outcome)
-    out[examples] = p.sign[examples] * (found[:, 0] - p.linear[examples]) + found[:, 1]
+    state = LeaveOneOut(machine, capacity)
+    for i in state.examples().tolist():
+        gradient, beta = state.without([i, i + n] if len(p) > n else [i])
+        out[i] = p.sign[i] * (gradient - p.linear[i]) + beta
+        checkpoint()
     return out

@@ -30,7 +30,7 @@ from scipy.linalg import solve_triangular
 
 from ..kernel.blas import one_blas_thread
 from ..kernel.never_inline import never_inline
-from ..numerics import REORDERED_MATH, inner
+from ..numerics import inner, jit
 from .factor import backward, dot, forward
 from .state import ENTRY, IMAGE, RIDGE, ROW, SIGN, SLOPE, STEP, M
 
@@ -39,113 +39,105 @@ _SAFE = 1e-4
 
 
 @inner
-def _image(i, at, w, factor):
-    """``IMAGE`` := factor * (s_i Z_i, a_i)."""
-    rank, r = at.Z.shape[1], at.code[ROW, i]
+def _add_image(i, factor, Z, low, at):
+    """``IMAGE`` += factor * (s_i Z_i, a_i)."""
+    never_inline()
+    rank, r = Z.shape[1], at.code[ROW, i]
     for c in range(rank):
-        w.low[IMAGE, c] = factor * at.given[SIGN, i] * at.Z[r, c]
-    w.low[IMAGE, rank] = factor * at.given[ENTRY, i]
+        low[IMAGE, c] += factor * at.given[SIGN, i] * Z[r, c]
+    low[IMAGE, rank] += factor * at.given[ENTRY, i]
 
 
 @inner
-def _answer(j, at, w):
+def _answer(j, Z, low, at):
     """(s_j Z_j, a_j) times ``IMAGE``."""
-    rank = at.Z.shape[1]
-    product = dot(at.Z[at.code[ROW, j]], w.low[IMAGE], rank)
-    return at.given[SIGN, j] * product + at.given[ENTRY, j] * w.low[IMAGE, rank]
+    rank = Z.shape[1]
+    product = dot(Z, at.code[ROW, j], low, IMAGE, rank)
+    return at.given[SIGN, j] * product + at.given[ENTRY, j] * low[IMAGE, rank]
 
 
 @inner
-def _solve(w):
-    forward(w.R, w.R.shape[0], w.low[IMAGE])
-    backward(w.R, w.R.shape[0], w.low[IMAGE])
+def direction(i, Z, low, R, at, w):
+    """``STEP`` and multiplier for a unit of violator i; returns the curvature.
 
-
-@inner
-def direction(i, at, w):
-    """``STEP`` and multiplier for a unit of violator i; returns the curvature."""
-    never_inline()
-    _image(i, at, w, 1.0)
-    _solve(w)
-    for p in range(w.counts[M]):
-        j = w.member[p]
-        w.line[STEP, p] = -_answer(j, at, w) / at.given[RIDGE, j]
-    w.border[0, 1] = w.low[IMAGE, at.Z.shape[1]]
-    return at.given[RIDGE, i] + _answer(i, at, w)
-
-
-@inner(fastmath=REORDERED_MATH)
-def target(gap, at, w):
-    """``STEP`` := the move that solves the working set, ``border``: its multiplier."""
-    never_inline()
-    rank = at.Z.shape[1]
-    for c in range(rank + 1):
-        w.low[IMAGE, c] = 0.0
-    for p in range(w.counts[M]):
-        j = w.member[p]
-        r, g = at.code[ROW, j], w.line[SLOPE, p] / at.given[RIDGE, j]
-        for c in range(rank):
-            w.low[IMAGE, c] -= at.given[SIGN, j] * at.Z[r, c] * g
-        w.low[IMAGE, rank] -= at.given[ENTRY, j] * g
-    w.low[IMAGE, rank] -= gap[0]
-    _solve(w)
-    for p in range(w.counts[M]):
-        j = w.member[p]
-        w.line[STEP, p] = -(w.line[SLOPE, p] + _answer(j, at, w)) / at.given[RIDGE, j]
-    w.border[0, 0], w.border[0, 1] = 2.0, w.low[IMAGE, rank] - w.border[0, 3] * gap[0]
-
-
-@inner
-def join(i, at, w):
-    """R'R grows by one variable: rotations, O(l^2)."""
-    never_inline()
-    _image(i, at, w, 1.0 / math.sqrt(at.given[RIDGE, i]))
-    n, image = w.R.shape[0], w.low[IMAGE]
-    for c in range(n):
-        row, x = w.R[c], image[c]
-        if x == 0.0:
-            continue
-        length = math.hypot(row[c], x)
-        cosine, sine = row[c] / length, x / length
-        for r in range(c, n):
-            y, z = row[r], image[r]
-            row[r] = cosine * y + sine * z
-            image[r] = cosine * z - sine * y
-
-
-@inner
-def leave(i, at, w):
-    """R'R loses one variable: hyperbolic rotations where they are safe, else made anew.
-
-    ``member`` still holds it, at its old position; ``count`` does not count it any more.
+    Without a violator (i < 0): for the step that solves the working set.
     """
     never_inline()
-    _image(i, at, w, 1.0 / math.sqrt(at.given[RIDGE, i]))
-    n, image = w.R.shape[0], w.low[IMAGE]
+    m, n, d = w.counts[M], R.shape[0], w.border.shape[0]
     for c in range(n):
-        row, x = w.R[c], image[c]
-        left = (row[c] - x) * (row[c] + x)
-        if left <= _SAFE * row[c] * row[c]:
-            rebuild(i, at, w)
-            return
-        length = math.sqrt(left)
-        cosine, sine = length / row[c], x / row[c]
-        for r in range(c, n):
-            row[r] = (row[r] - sine * image[r]) / cosine
-            image[r] = cosine * image[r] - sine * row[r]
+        low[IMAGE, c] = 0.0
+    if i >= 0:
+        _add_image(i, 1.0, Z, low, at)
+    else:
+        low[IMAGE, n - 1] = -w.border[0, d + 3]
+        for p in range(m):
+            j = w.member[p]
+            _add_image(j, -w.V[d + SLOPE, p] / at.given[RIDGE, j], Z, low, at)
+    forward(R, n, low, IMAGE)
+    backward(R, n, low, IMAGE)
+    for p in range(m):
+        j = w.member[p]
+        slope = w.V[d + SLOPE, p] if i < 0 else 0.0
+        w.V[d + STEP, p] = -(slope + _answer(j, Z, low, at)) / at.given[RIDGE, j]
+    w.border[0, d] = low[IMAGE, n - 1]
+    return at.given[RIDGE, i] + _answer(i, Z, low, at) if i >= 0 else 1.0
 
 
 @inner
-def rebuild(gone, at, w):
-    """R from the members other than ``gone``."""
+def join(i, Z, low, R, at):
+    """R'R grows by one variable: rotations, O(l^2)."""
     never_inline()
-    n = w.R.shape[0]
+    n = R.shape[0]
+    for c in range(n):
+        low[IMAGE, c] = 0.0
+    _add_image(i, 1.0 / math.sqrt(at.given[RIDGE, i]), Z, low, at)
+    for c in range(n):
+        x = low[IMAGE, c]
+        if x == 0.0:
+            continue
+        length = math.hypot(R[c, c], x)
+        cosine, sine = R[c, c] / length, x / length
+        for r in range(c, n):
+            y, z = R[c, r], low[IMAGE, r]
+            R[c, r] = cosine * y + sine * z
+            low[IMAGE, r] = cosine * z - sine * y
+
+
+@jit
+def leave(i, Z, low, R, at, w):
+    """R'R loses one variable: hyperbolic rotations where they are safe, else made anew.
+
+    ``member`` still holds it, at its old position; ``counts`` does not count it any more.
+    """
+    never_inline()
+    n = R.shape[0]
+    for c in range(n):
+        low[IMAGE, c] = 0.0
+    _add_image(i, 1.0 / math.sqrt(at.given[RIDGE, i]), Z, low, at)
+    for c in range(n):
+        x = low[IMAGE, c]
+        left = (R[c, c] - x) * (R[c, c] + x)
+        if left <= _SAFE * R[c, c] * R[c, c]:
+            _rebuild(i, Z, low, R, at, w)
+            return
+        length = math.sqrt(left)
+        cosine, sine = length / R[c, c], x / R[c, c]
+        for r in range(c, n):
+            R[c, r] = (R[c, r] - sine * low[IMAGE, r]) / cosine
+            low[IMAGE, r] = cosine * low[IMAGE, r] - sine * R[c, r]
+
+
+@inner
+def _rebuild(gone, Z, low, R, at, w):
+    """R from the members other than ``gone``, which is still among them."""
+    never_inline()
+    n = R.shape[0]
     for c in range(n):
         for r in range(n):
-            w.R[c, r] = 1.0 if r == c and c < n - 1 else 0.0
-    for p in range(w.counts[M] + 1 if gone >= 0 else w.counts[M]):
+            R[c, r] = 1.0 if r == c and c < n - 1 else 0.0
+    for p in range(w.counts[M] + 1):
         if w.member[p] != gone:
-            join(w.member[p], at, w)
+            join(w.member[p], Z, low, R, at)
 
 
 def incomplete_cholesky(

@@ -20,11 +20,11 @@ from typing import Self
 import numpy as np
 
 from ..kernel.blas import one_blas_thread
-from . import steps as core
 from .pair_steps import approach
 from .problems import Problem
-from .solution import LowRankSource, Solution, Source
-from .state import GROW, IN_TURN, WORST_FIRST, M
+from .solution import LowRankSource, Source
+from .state import COARSE, WORST_FIRST, M
+from .working_set import NOBODY, WorkingSet
 
 RANDOM_POINTS = 59
 """The best of so many random points is among the best 5 % with probability 0.95."""
@@ -41,9 +41,6 @@ APPROACH = 0.01
 MANY, FEW_PASSES = 1024, 5
 """... and of a large data set, how many violators and others, how often."""
 
-NO_LIMIT = 2**62
-"""Violators may be added without end."""
-
 CALL = 300_000_000
 """Values of a factor that the violators of one call of a compiled loop may go over: Python hears
 Ctrl-C between the calls."""
@@ -55,7 +52,7 @@ _EPS = np.finfo(float).eps
 _PATIENCE = 50
 
 
-class Machine(Solution):
+class Machine(WorkingSet):
     """A solution that is worked on."""
 
     def __init__(
@@ -153,8 +150,8 @@ class Machine(Solution):
         block = block[: max(0, self.most - len(self.held))]
         if not len(block):
             self._refuse()
-        tol = np.maximum(tol, core.COARSE * violation[block].max())
-        self._work(block, gradient, tol, passes=50)
+        tol = np.maximum(tol, COARSE * violation[block].max())
+        self._work_on(block, gradient, tol, passes=50)
 
     def _choose(self, violation: np.ndarray, tol: np.ndarray) -> np.ndarray:
         """The violators of the next sweep, worst first."""
@@ -186,20 +183,20 @@ class Machine(Solution):
             turns.append(np.arange(len(side)))
         return np.concatenate(chosen)[np.argsort(np.concatenate(turns), kind="stable")]
 
-    def _work(self, block: np.ndarray, gradient: np.ndarray, tol: np.ndarray, passes: int) -> None:
+    def _work_on(
+        self, block: np.ndarray, gradient: np.ndarray, tol: np.ndarray, passes: int
+    ) -> None:
         """The compiled loop on the working set and a block of other variables."""
-        held = len(self.held)
         ids = np.concatenate([self.held, block])
         self._reserve(len(ids))
-        at = self._local(ids, gradient, tol)
-        w = self.w
-        w.member[:held] = np.arange(held)
-        before = at.alpha.copy()
-        order = np.arange(held, len(ids))
-        mode, limit = IN_TURN, min(8 * len(ids), self.allowance(len(ids)))
+        values, at = self._some(ids, gradient, tol)
+        before, order = at.alpha.copy(), np.arange(len(self.held), len(ids))
+        limit = min(8 * len(ids), self.allowance(len(ids)))
         if self.selection == "random":
-            mode, passes = WORST_FIRST, limit
-        outcome = core.work(at, w, self.gap(), order, mode, 0.0, passes, limit)
+            self._solve_members(values, at)
+            outcome, _ = self._visit(values, at, order, WORST_FIRST, 0.0, limit)
+        else:
+            outcome = self._work(values, at, order, 0.0, passes, limit)
         self._write_back(ids, at, before)
         self._check(outcome)
 
@@ -207,9 +204,10 @@ class Machine(Solution):
 
     def _approach(self, gap: float) -> None:
         """Before the first sweep: near the solution by cheap steps, and a factor of what is free."""
-        p, at = self.problem, self.everything()
+        p, (values, at) = self.problem, self.everything()
         score = self.score.copy()
-        approach(at, score, self.first, gap, 4 * len(p))
+        pair, size = self._first_pair()
+        approach(values.K, at, score, *pair, size, gap, len(p.target), 4 * len(p))
         free = np.flatnonzero((at.alpha > 0) & (at.alpha < p.upper))
         if len(free) > self.most:  # the solution itself may have fewer
             return
@@ -218,6 +216,14 @@ class Machine(Solution):
         self._make_factor(min(len(p), self.most, len(self.held) * 5 // 4 + 16))
         self.rebuild()
 
+    def _first_pair(self) -> tuple[list[int], float]:
+        """The pair to begin with, if both are in one equality row, and by how much it violates."""
+        p, pair = self.problem, self.first
+        if len(pair) != 2 or p.group[pair[0]] != p.group[pair[1]]:
+            return [-1, -1], 0.0
+        slope = (p.entry * self.gradient())[pair]
+        return pair.tolist(), float(slope[1] - slope[0])
+
     def _sweep_all(self, violation: np.ndarray, tol: np.ndarray) -> None:
         """Every variable in turn, violators first, gradients from H or its factor.
 
@@ -225,7 +231,7 @@ class Machine(Solution):
         most and those nearest to a violation: the others hardly ever change.
         """
         n, source = len(self.problem), self.source
-        floor, passes, most = core.COARSE * violation.max(initial=0.0), PASSES, n
+        floor, passes, most = COARSE * violation.max(initial=0.0), PASSES, n
         if isinstance(source, LowRankSource):
             self._reserve(min(n, source.Z.shape[1] + len(self.beta) + 1))  # its rank allows no more
             floor, passes, most = (0.0, FEW_PASSES, MANY) if self.n_sweeps else (0.0, 1, n)
@@ -234,13 +240,9 @@ class Machine(Solution):
         ahead = np.concatenate([self.first[~np.isin(self.first, self.held)], order])
         self.first = np.empty(0, np.int64)
         order = np.concatenate([ahead, self._others(ahead, most)])
-        at, before = self.everything(), self.alpha.copy()
-        outcome = GROW
-        while outcome == GROW:
-            limit = self.allowance(min(n, self.most))
-            outcome = core.work(at, self.w, self.gap(), order, IN_TURN, floor, passes, limit)
-            if outcome == GROW:
-                self._reserve(min(n, self.most, 2 * len(self.w.member) + 64))
+        (values, at), before = self.everything(), self.alpha.copy()
+        limit = self.allowance(min(n, self.most))
+        outcome = self._work(values, at, order, floor, passes, limit)
         self._write_back(np.arange(n), at, before)
         self._check(outcome)
 
@@ -282,8 +284,7 @@ class Machine(Solution):
     def _solve(self) -> None:
         """Solve the working set from wherever its coefficients are."""
         if len(self.held) and not isinstance(self.source, LowRankSource):
-            nobody = np.empty(0, np.int64)
-            self._work(nobody, self.gradient(), np.ones(len(self.problem)), passes=1)
+            self._work_on(NOBODY, self.gradient(), np.ones(len(self.problem)), passes=1)
 
     def _preference(self) -> np.ndarray:
         """How far each variable is from the margin."""

@@ -1,8 +1,9 @@
 """What SimpleSVM is asked to learn: problems from targets and weights, and their solution read.
 
 A task says how many problems there are (``problems``), what bias and scale a machine's multipliers
-stand for (``bias``, told what of them is rounding), and whether a set of examples has a solution at all (``possible``). Targets
-are class numbers, real values, or nothing, as the task wants.
+stand for (``bias``, which is told the size of rounding errors), and whether a set of examples has
+a solution at all (``possible``). Targets are class numbers, real values, or unused, as the task
+needs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def _without_weightless(problem: Problem, weight: np.ndarray) -> Problem:
 
 @dataclass
 class Classification:
-    """One machine for two classes, one a class otherwise; targets are 0 .. n_labels - 1."""
+    """One machine for two classes, else one per class; targets are 0 .. n_labels - 1."""
 
     margin: str
     C: float
@@ -80,7 +81,9 @@ class Regression:
     depends_on_count: ClassVar[bool] = False
 
     def problems(self, target: np.ndarray, weight: np.ndarray) -> list[Problem]:
-        return [problems.regression(target, self.C * weight, self.epsilon)]
+        cost = np.where(weight > 0, self.C, 0.0)
+        cost[weight > 0] *= weight[weight > 0]
+        return [problems.regression(target, cost, self.epsilon)]
 
     def bias(self, beta: np.ndarray, noise: float) -> tuple[float, float]:
         return float(beta[0]), 1.0
@@ -91,7 +94,7 @@ class Regression:
 
 @dataclass
 class OneClass:
-    """One machine; targets are not looked at."""
+    """One machine; targets are not used."""
 
     nu: float
     has_pair: ClassVar[bool] = False

@@ -14,7 +14,7 @@ from ...core.simplesvm.learner import Features, Options, SimpleSVM
 from ...core.simplesvm.solution import LowRankSource
 from ...core.simplesvm.start import STARTS
 from ...core.simplesvm.tasks import Classification, OneClass, Regression, Task
-from ...estimators.simplesvm_base import _as_array
+from ...estimators.simplesvm_rows import as_array
 from ..errors import InvalidState, ModelFileError
 from ..fields import Fields, narrow
 from .common import (
@@ -78,7 +78,7 @@ def _task_fields(task: Task) -> dict[str, Any]:
 def _features_fields(features: Features | None) -> Any:
     if features is None:
         return None
-    if features.given is _as_array:
+    if features.given is as_array:
         return "linear"
     if features.given is not None:
         raise ModelFileError(
@@ -197,7 +197,7 @@ def _features_of(fields: Fields, kernel: Kernel, n_features: int) -> Features | 
     value = fields.take("features")
     features = object.__new__(Features)
     if value == "linear":
-        features.given = _as_array
+        features.given = as_array
         return features
     part = Fields(value, f"{fields.where}.features")
     features.given = None

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...core.simplesvm.machine import Machine
 from ...core.simplesvm.problems import Problem
-from ...core.simplesvm.solution import LowRankSource, PackedFactor, Source
+from ...core.simplesvm.solution import LowRankSource, Source
 from ...core.simplesvm.state import MOST, M, Work
+from ...core.simplesvm.working_set import PackedFactor
 from ..fields import Fields, narrow
 from .common import LARGEST_CACHE
 
@@ -27,14 +28,14 @@ def _most_capacity(members: int, machines: int) -> int:
 
 def machine_fields(machine: Machine, machines: int) -> dict[str, Any]:
     """Everything that the machine needs to go on as if it had never stopped."""
-    w = machine.packed_factor()
-    factor: dict[str, Any] = {"low": w.low, "border": w.border, "counts": w.counts}
+    w = machine.w if machine.primal else machine.packed_factor()
+    factor: dict[str, Any] = {"low": machine.low, "border": w.border, "counts": w.counts}
     factor["member"] = narrow(w.member)
     if isinstance(w, PackedFactor):
         factor["capacity"] = min(w.capacity, _most_capacity(len(w.member), machines))
         factor |= {"triangle": w.triangle, "V": w.V}
     else:
-        factor["R"] = w.R
+        factor["R"] = machine.R
     return {
         "tol": float(machine.tol),
         "capacity": int(machine.capacity),
@@ -75,9 +76,11 @@ def machine_of(fields: Fields, problem: Problem, source: Source, machines: int) 
     machine.score = fields.array("score", np.float64, (len(source),))
     machine.held = _some(fields, "held", n)
     part = fields.record("factor")
-    machine.w = (
-        _normal_factor(part, machine) if machine.primal else _factor(part, machine, machines)
-    )
+    machine.R, machine.low = None, _scratch(part, machine.source)
+    if machine.primal:
+        machine.w, machine.R = _normal_factor(part, machine)
+    else:
+        machine.w = _factor(part, machine, machines)
     fields.close()
     return machine
 
@@ -90,22 +93,28 @@ def _some(fields: Fields, name: str, n: int) -> np.ndarray:
     return which
 
 
-def _common(fields: Fields, machine: Machine) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Scratch, border and counts."""
+def _scratch(fields: Fields, source: Source) -> np.ndarray | None:
+    """Scratch of kernel values of low rank."""
+    if isinstance(source, LowRankSource):
+        return fields.array("low", np.float64, (2, source.Z.shape[1] + 1))
+    if not fields.absent("low"):
+        raise fields.wrong("low", "is not for a kernel matrix of full rank")
+    return None
+
+
+def _common(fields: Fields, machine: Machine) -> tuple[np.ndarray, np.ndarray]:
+    """Border and counts."""
     d = len(machine.problem.target)
-    source = machine.source
-    rank = source.Z.shape[1] if isinstance(source, LowRankSource) else 0
-    low = fields.array("low", np.float64, (2, rank + 1))
-    border = fields.array("border", np.float64, (d, d + 3))
-    counts = fields.array("counts", np.int64, (3,), 0, 2**53)
+    border = fields.array("border", np.float64, (d, d + 4))
+    counts = fields.array("counts", np.int64, (4,), 0, 2**53)
     if counts[MOST] != machine.most:
         raise fields.wrong("counts", "does not fit the capacity")
-    return low, border, counts
+    return border, counts
 
 
 def _factor(fields: Fields, machine: Machine, machines: int) -> Work:
     d, n = len(machine.problem.target), len(machine.problem)
-    low, border, counts = _common(fields, machine)
+    border, counts = _common(fields, machine)
     member = fields.array("member", np.int64, (None,), 0, n - 1)
     m = len(member)
     if counts[M] != m or m not in (0, len(machine.held)):
@@ -113,9 +122,8 @@ def _factor(fields: Fields, machine: Machine, machines: int) -> Work:
     packed = PackedFactor(
         fields.whole("capacity", m, _most_capacity(m, machines)),
         fields.array("triangle", np.float64, (m * (m + 1) // 2,)),
-        fields.array("V", np.float64, (d + 1, m)),
+        fields.array("V", np.float64, (d + 3, m)),
         member,
-        low,
         border,
         counts,
     )
@@ -126,15 +134,15 @@ def _factor(fields: Fields, machine: Machine, machines: int) -> Work:
     return work
 
 
-def _normal_factor(fields: Fields, machine: Machine) -> Work:
+def _normal_factor(fields: Fields, machine: Machine) -> tuple[Work, np.ndarray]:
     """That of the normal equations."""
     d, n = len(machine.problem.target), len(machine.problem)
-    low, border, counts = _common(fields, machine)
-    side = low.shape[1]
+    border, counts = _common(fields, machine)
+    assert isinstance(machine.source, LowRankSource)
+    side = machine.source.Z.shape[1] + 1
     member = fields.array("member", np.int64, (n,), 0, n - 1)
     R = fields.array("R", np.float64, (side, side))
     fields.close()
     if counts[M] not in (0, len(machine.held)):
         raise fields.wrong("counts", "is not the working set")
-    empty = np.zeros((0, 0)), np.zeros((d + 1, 0))
-    return Work(*empty, R, member, np.zeros((2, n)), low, border, counts)
+    return Work(np.zeros((0, 0)), np.zeros((d + 3, n)), member, border, counts), R

@@ -1,0 +1,182 @@
+"""What users of SVC rely on, stated of LASVM trained to the end: input and attributes.
+
+What is different on purpose is stated in the last part.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics.pairwise import linear_kernel
+from sklearn.svm import SVC
+from svc_parity import ANSWERS, NEW, X, Y, close, exact, shuffled_iris
+
+from onlinesvm import LASVMClassifier
+
+
+@pytest.fixture(scope="module")
+def iris():
+    return shuffled_iris()
+
+
+# -- input -----------------------------------------------------------------------------------
+
+
+def test_labels_that_do_not_match_are_refused():
+    with pytest.raises(ValueError, match="inconsistent"):
+        exact().fit(X, Y[:-1])
+
+
+def test_arrays_may_lie_in_memory_as_they_like():
+    y = np.ascontiguousarray(np.tile(Y, (2, 1)).T)[:, -1]
+    assert not y.flags["C_CONTIGUOUS"]
+    assert exact().fit(np.asfortranarray(X), y).predict(NEW).tolist() == ANSWERS
+
+
+def test_a_precomputed_kernel_must_be_square():
+    with pytest.raises(ValueError, match="square"):
+        exact(kernel="precomputed").fit(X, Y)
+
+
+@pytest.mark.parametrize("case", ["precomputed", "columns", "transposed"])
+def test_prediction_refuses_another_number_of_features(case):
+    model = exact(kernel="precomputed" if case == "precomputed" else "rbf")
+    model.fit(linear_kernel(X) if case != "transposed" else X, Y)
+    with pytest.raises(ValueError, match="features"):
+        model.predict(X.T if case == "transposed" else X)
+
+
+def test_values_too_large_to_compute_with_are_refused():
+    huge = np.finfo(float).max * np.random.default_rng(0).uniform(size=(10, 2))
+    with pytest.raises(ValueError, match="too large"):
+        exact().fit(huge, np.arange(10) % 2)
+
+
+def test_a_kernel_that_returns_the_wrong_shape_is_refused():
+    with pytest.raises(ValueError, match="shape"):
+        exact(kernel=lambda A, B: A).fit(X, Y)
+
+
+def test_prediction_before_learning_is_an_error():
+    with pytest.raises(NotFittedError, match="LASVMClassifier instance is not fitted"):
+        exact().predict("no rows")
+
+
+# -- attributes ------------------------------------------------------------------------------
+
+
+def test_gamma_scale_is_a_number():
+    assert exact().fit([[0.0], [1.0]], [0, 1]).gamma_ == pytest.approx(4)
+
+
+def test_coef_cannot_be_changed(iris):
+    model = exact(kernel="linear").fit(*iris)
+    with pytest.raises(AttributeError):
+        model.coef_ = np.arange(3)
+    with pytest.raises(ValueError, match="read-only"):
+        model.coef_[0, 0] = 0
+
+
+@pytest.mark.parametrize("name", ["n_support_", "support_", "dual_coef_"])
+def test_writing_into_an_attribute_harms_no_prediction(name):
+    model = exact(kernel="linear").fit(X, Y)
+    getattr(model, name)[...] = 1000000
+    assert model.predict(X).tolist() == Y.tolist()
+
+
+@pytest.mark.parametrize("given", [X, sparse.csr_matrix(X)])
+def test_the_shape_of_the_data_is_kept(given):
+    assert exact().fit(given, Y).shape_fit_ == SVC().fit(given, Y).shape_fit_ == (6, 2)
+    assert not hasattr(exact().partial_fit(given, Y), "shape_fit_")
+
+
+def test_the_status_is_zero_where_the_solution_was_reached():
+    assert not hasattr(exact(), "fit_status_")
+    assert exact().fit(X, Y).fit_status_ == SVC().fit(X, Y).fit_status_ == 0
+
+
+def test_a_solution_that_was_not_reached_is_told():
+    given, y = make_classification(60, flip_y=0.3, random_state=0)
+    model = exact(kernel="linear", C=1e5, tol=1e-10)
+    with pytest.warns(ConvergenceWarning, match="stopped before it reached tol=1e-10"):
+        model.fit(100 * given, y)
+    assert model.fit_status_ == 1
+    theirs = SVC(kernel="linear", max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        theirs.fit(given, y)
+    assert theirs.fit_status_ == 1
+    assert model.fit(X, Y).fit_status_ == 0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("infinite", [np.inf, float("inf")])
+def test_an_infinite_cost_is_a_very_large_one(seed, infinite):
+    given, y = make_classification(random_state=seed)
+    hard, large, theirs = exact(C=infinite), exact(C=1e10), SVC(C=np.inf)
+    for model in (hard, large, theirs):
+        model.fit(given, y)
+    assert (hard.predict(given) == large.predict(given)).all()
+    assert (hard.predict(given) == theirs.predict(given)).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_n_iter_counts_the_examples_learned(n_classes):
+    given, y = make_classification(n_classes=n_classes, n_informative=n_classes, random_state=0)
+    model = exact(kernel="linear", tol=0.05)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(given, y)
+    assert type(model.n_iter_) is int
+    assert model.n_iter_ == 100
+
+
+# -- different on purpose --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["predict_proba", "predict_log_proba"])
+def test_probabilities_are_not_offered_and_the_error_says_what_is(name):
+    for model in (exact(), exact().fit(X, Y)):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=f"has no {name}: .*CalibratedClassifierCV"):
+            getattr(model, name)
+    assert not hasattr(LASVMClassifier, name)
+
+
+@pytest.mark.parametrize(
+    "setting", ["max_iter", "probability", "shrinking", "decision_function_shape", "break_ties"]
+)
+def test_settings_without_a_meaning_here_are_refused(setting):
+    with pytest.raises(TypeError, match=setting):
+        LASVMClassifier(**{setting: 1})
+
+
+def test_negative_weights_are_refused_where_svc_takes_them_for_zero():
+    weight = [1, -0.5, 1, 1, 1, 1]
+    SVC(kernel="linear").fit(X, Y, sample_weight=weight)
+    with pytest.raises(ValueError, match=r"[Nn]egative"):
+        exact(kernel="linear").fit(X, Y, sample_weight=weight)
+
+
+def test_a_sparse_precomputed_kernel_is_welcome_where_svc_refuses_it():
+    K = linear_kernel(X)
+    with pytest.raises(TypeError, match="Sparse precomputed"):
+        SVC(kernel="precomputed").fit(sparse.csr_matrix(K), Y)
+    model = exact(kernel="precomputed").fit(sparse.csr_matrix(K), Y)
+    close(model.dual_coef_, [[-0.25, 0.25]])
+
+
+def test_coefficients_of_sparse_rows_are_dense_arrays():
+    assert sparse.issparse(SVC(kernel="linear").fit(sparse.csr_matrix(X), Y).coef_)
+    model = exact(kernel="linear").fit(sparse.csr_matrix(X), Y)
+    assert type(model.coef_) is type(model.dual_coef_) is np.ndarray
+
+
+def test_sparse_rows_are_welcome_after_dense_ones():
+    dense, sparse_rows = X, sparse.csr_matrix(X)
+    with pytest.raises(ValueError, match="sparse"):
+        SVC().fit(dense, Y).predict(sparse_rows)
+    model = exact().fit(dense, Y)
+    close(model.decision_function(sparse_rows), model.decision_function(dense))
