@@ -17,7 +17,7 @@ CLASSIFIERS = {
     "LASVM": (onlinesvm.LASVMClassifier, {"block_size": 200}),
     "LASVM, one by one": (onlinesvm.LASVMClassifier, {"block_size": 1}),
     "LASVM, chosen": (onlinesvm.LASVMClassifier, {"selection": "active"}),
-    "LASVM, to the end": (onlinesvm.LASVMClassifier, {"epochs": "converge", "C": 1e4}),
+    "LASVM, to the end": (onlinesvm.LASVMClassifier, {"epochs": "converge", "C": 100.0}),
     "Huller": (onlinesvm.HullerClassifier, {"C": 10.0, "epochs": 3}),
     "StreamSVM": (onlinesvm.StreamSVMClassifier, {"kernel": "rbf"}),
     "NORMA": (onlinesvm.NORMAClassifier, {"epochs": 5}),
