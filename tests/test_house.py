@@ -30,8 +30,10 @@ PUBLIC = [
     "SimpleSVMOneClass",
     "SimpleSVMRegressor",
     "StreamSVMClassifier",
+    "fit_stream",
     "labelling_curve",
     "load_model",
+    "open_reader",
 ]
 
 # For each room of the package, the rooms that it may import from; None is the package itself.
@@ -40,7 +42,8 @@ ALLOWED = {
     "estimators": {"core", "estimators"},
     "active": {"core", "estimators", "active"},
     "model": {None, "core", "estimators", "model"},
-    "cli": {None, "core", "estimators", "active", "model", "cli"},
+    "stream": {"core", "estimators", "model", "stream"},
+    "cli": {None, "core", "estimators", "active", "stream", "model", "cli"},
 }
 
 # Imports that lead upwards, made when a method is called: each module with what it may import.
@@ -242,9 +245,7 @@ def test_docstring_examples_run(name):
     assert result.failed == 0, f"{result.failed} of {result.attempted} examples failed"
 
 
-@pytest.mark.parametrize(
-    "name", [n for n in PUBLIC if n not in ("ActiveLearner", "labelling_curve", "load_model")]
-)
+@pytest.mark.parametrize("name", [n for n in PUBLIC if n != "ActiveLearner" and n[0].isupper()])
 def test_settings_are_named_as_in_svc_and_use_all_cores(name):
     parameters = inspect.signature(getattr(onlinesvm, name)).parameters.values()
     assert {p.kind for p in parameters} == {inspect.Parameter.KEYWORD_ONLY}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from .active.curve import labelling_curve
@@ -23,6 +24,8 @@ from .estimators.streamsvm import StreamSVMClassifier
 
 if TYPE_CHECKING:
     from .model.files import load_model
+    from .stream.fitting import fit_stream
+    from .stream.readers import open_reader
 
 __all__ = [
     "ActiveLearner",
@@ -41,19 +44,25 @@ __all__ = [
     "SimpleSVMRegressor",
     "StreamSVMClassifier",
     "__version__",
+    "fit_stream",
     "labelling_curve",
     "load_model",
+    "open_reader",
 ]
+
+_LATE = {
+    "fit_stream": "onlinesvm.stream.fitting",
+    "load_model": "onlinesvm.model.files",
+    "open_reader": "onlinesvm.stream.readers",
+}
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """``load_model`` is imported when it is asked for."""
-    if name == "load_model":
-        from .model.files import load_model
-
-        return load_model
+    """Files and streams are imported when they are asked for."""
+    if name in _LATE:
+        return getattr(importlib.import_module(_LATE[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

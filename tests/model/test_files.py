@@ -40,7 +40,7 @@ def test_safetensors_reads_the_file(model, tmp_path):
     model.save(tmp_path / "model.safetensors")
     with safe_open(tmp_path / "model.safetensors", framework="numpy") as file:
         said = json.loads(file.metadata()[KEY])
-        alpha = file.get_tensor("state.learner.support.alpha")
+        alpha = file.get_tensor("state.learner.state.support.alpha")
     assert said["algorithm"] == "LASVMClassifier"
     assert said["format_version"] == FORMAT_VERSION
     assert said["classes"] == [0, 1, 2]
@@ -199,11 +199,11 @@ def test_no_deep_recursion(model, tmp_path):
 def test_a_file_takes_no_more_memory_than_it_has_bytes(model, tmp_path):
     """Shapes are checked against the file's size before anything is allocated."""
     header, arrays = split(model_bytes(model))
-    header["state.learner.support.alpha"]["shape"] = [2**20, 2**27]
+    header["state.learner.state.support.alpha"]["shape"] = [2**20, 2**27]
     path = tmp_path / "model"
     path.write_bytes(joined(header, arrays))
     assert "does not match its length in bytes" in refusal(path)
-    entry = header["state.learner.support.alpha"]
+    entry = header["state.learner.state.support.alpha"]
     entry["data_offsets"] = [0, 2**50]
     path.write_bytes(joined(header, arrays))
     assert "malformed shape or place" in refusal(path)

@@ -121,8 +121,8 @@ class Support(Compact):
 
     def _in_use(self) -> dict[str, Any]:
         n = self.n
-        per_slot = [name for name in (*_PER_ROW, *_PER_MACHINE) if name not in _SCRATCH]
-        cut: dict[str, Any] = {name: getattr(self.a, name)[..., :n] for name in per_slot}
+        cut: dict[str, Any] = {name: getattr(self.a, name)[:n] for name in _PER_ROW}
+        cut |= {name: getattr(self.a, name)[:, :n] for name in _PER_MACHINE}
         cut |= dict.fromkeys(_SCRATCH)
         own = {"store": self.store, "task": self.task, "unit": self.unit}
         return own | {"a": self.a._replace(**cut)}
