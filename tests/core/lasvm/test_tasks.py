@@ -224,6 +224,26 @@ def test_finishing_by_working_sets_reaches_the_optimum(monkeypatch, task, megaby
     assert run.support.a.delta[0] <= 1.01e-3 * run.support.unit[0]
 
 
+def test_a_round_tells_the_gain_of_the_dual_with_its_kink(monkeypatch):
+    """Else a round that does nothing but shrink coefficients would seem to be in vain."""
+    monkeypatch.setattr(working_set, "WHOLE", 16)
+    X, y = noisy_values(120)
+    run = Run(X, y[:, None], Regression(0.5, 1), bound=1.0)
+    run.learner.learn(run.data)
+    problem = working_set.problem_of(run.support, 0, np.arange(run.support.n))
+    problem.alpha[:] = np.tile([0.9, -0.9], 60)[: run.support.n]
+    problem.alpha[-1] -= problem.alpha.sum()
+    rows, p = run.support.rows(), run.support.linear()[0]
+    K = run.kernel.block(rows, rows).astype(np.float64)
+    problem.grad[:] = p - K @ problem.alpha
+    keeper = working_set.RowKeeper(run.kernel, rows, 1e-6)
+    before = naive.dual(K, p, problem.alpha, 0.5)
+    W = np.arange(40)
+    buffer = run.support.buffers.square(len(W))
+    gain = working_set._round(problem, run.kernel, keeper, W, buffer, 1e-3)
+    assert gain == pytest.approx(naive.dual(K, p, problem.alpha, 0.5) - before, rel=1e-4)
+
+
 # -- units --------------------------------------------------------------------------------------
 
 
