@@ -14,7 +14,7 @@ from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm import block, smo, working_set
 from onlinesvm.core.lasvm.fitting import Fit, Plan
 from onlinesvm.core.lasvm.learner import LASVM
-from onlinesvm.core.lasvm.tasks import OneClass, Regression, power_of_two
+from onlinesvm.core.lasvm.tasks import OneClass, Regression, power_of_two, spread_of
 
 GAMMA = 0.5
 
@@ -274,3 +274,13 @@ def test_the_unit_follows_the_targets_of_a_stream():
     for part in range(0, 200, 50):
         run.learner.learn(run.data.take(slice(part, part + 50)))
         assert run.support.unit[0] == power_of_two(np.array([y[: part + 50].std()]))[0]
+    for _ in range(3):  # most of the targets seen last are larger then
+        run.learner.learn(run.data._replace(label=1e6 * y[:, None]))
+    assert run.support.unit[0] > 1e5
+
+
+def test_few_outliers_do_not_make_the_unit():
+    y = np.random.default_rng(0).normal(size=1000)
+    y[:10] = 1e9
+    assert spread_of(y[:, None])[0] < 8.0
+    assert spread_of(np.array([[0.0], [0.0], [0.0], [8.0]]))[0] == np.sqrt(12.0)
