@@ -136,6 +136,17 @@ def test_targets_far_from_zero(friedman):
     np.testing.assert_allclose(far.predict(X) - 1e7, plain.predict(X), atol=5e-3)
 
 
+@pytest.mark.parametrize("outlier", [1e3, 1e8])
+def test_few_outliers_do_not_spoil_the_rest(friedman, outlier):
+    """SVR limits what an outlier can do to C; the tolerance must not grow with it."""
+    X, y = friedman
+    y = y.copy()
+    y[::100] = outlier
+    exact = SVR(C=1.0, gamma=0.5).fit(X, y)
+    model = make(C=1.0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=0.02)
+
+
 def test_the_target_may_be_standardised_outside(friedman):
     X, y = friedman
     y = 1e5 * y + 3e6

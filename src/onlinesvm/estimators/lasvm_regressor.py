@@ -48,7 +48,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Constant of ``poly`` and ``sigmoid``.
     tol : float, default=1e-3
         Violations up to it are left alone, in units of about the standard deviation of y (the
-        power of two nearest to it).
+        power of two nearest to it; few outliers do not count).
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
         optimality conditions by more than ``tol``.

@@ -356,7 +356,7 @@ def _round(
     problem: Problem, kernel: Kernel, keeper: RowKeeper, W: np.ndarray, K: np.ndarray, tol: float
 ) -> float:
     """One working set: solve, then bring all gradients up to date. Returns the dual's gain."""
-    before = problem.grad[W]
+    before, cost = problem.grad[W], np.abs(problem.alpha[W]).sum()
     if keeper.capacity:
         places = keeper.fetch(W)
         gather(keeper.pool, places, W, K)
@@ -372,7 +372,8 @@ def _round(
     else:
         sources = keeper.rows.take(W[moved])
         problem.grad[:] -= kernel.product(keeper.rows, sources, change[None, moved])[:, 0]
-    return float(change @ (before + problem.grad[W]) / 2)
+    cost = problem.epsilon * (np.abs(problem.alpha[W]).sum() - cost)
+    return float(change @ (before + problem.grad[W]) / 2 - cost)
 
 
 def _move(problem: Problem, W: np.ndarray, change: np.ndarray) -> None:
