@@ -55,7 +55,8 @@ class Rows:
             return cls._of_sparse(X if centre is None else shifted(X, -centre), key, far)
         wide = np.asarray(X) if centre is None else np.asarray(X) - centre
         dense = np.ascontiguousarray(wide, np.float32)
-        squares = tiles.squared_norms(dense)
+        squares = np.empty(len(dense), np.float32)
+        tiles.squared_norms(dense, squares)
         is_far = squares > far
         low = None
         if is_far.any():
