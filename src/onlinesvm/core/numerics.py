@@ -33,6 +33,8 @@ CURVATURE_FLOOR = 1e-12
 ORDERED_MATH = {"nnan", "ninf", "nsz", "contract"}
 # Sums may be reordered, which is what lets them run in vector registers.
 REORDERED_MATH = {"nnan", "ninf", "nsz", "contract", "reassoc"}
+# The same in functions whose values may be infinite.
+SUMS_REORDERED = {"nsz", "contract", "reassoc"}
 
 
 def jit(

@@ -29,7 +29,7 @@ from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
-from ..numerics import REORDERED_MATH, inner, jit
+from ..numerics import REORDERED_MATH, inlined, inner, jit
 from ..state.compact import Compact
 
 # Places in BudgetArrays.state
@@ -69,7 +69,7 @@ def _output(values, m, a):
     return total
 
 
-@inner
+@inlined
 def _join(q, k, values, label, diagonal, key, stored, a, row):
     """Slot k takes example q, as yet without a coefficient; ``row`` gets its kernel values."""
     a.label[k], a.diagonal[k], a.key[k] = label[q], diagonal[q], key[q]
@@ -88,7 +88,7 @@ def _join(q, k, values, label, diagonal, key, stored, a, row):
             a.gram[s, k] = a.gram[k, s] = row[s]
 
 
-@inner
+@inlined
 def safest(a):
     """Step 4b: whom S can best do without."""
     best, where = -np.inf, 0
@@ -105,14 +105,14 @@ def safest(a):
     return where
 
 
-@inner
+@inlined
 def _shift(m, change, row, a):
     """alpha of the row changes by ``change``: all outputs follow."""
     for s in range(a.state[N]):
         a.out[m, s] += change * row[s]
 
 
-@inner
+@inlined
 def _leave(v, row, a):
     for m in range(a.alpha.shape[0]):
         if a.alpha[m, v] != 0.0:

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import inner, jit
+from ..numerics import inlined, jit
 from .enclosing_ball import enclose, enclose_pair, pair_radius
 
 # Places in Balls.state
@@ -59,7 +59,7 @@ class BlockState(NamedTuple):
     taken: np.ndarray  # (block,) which example was the t-th taken
 
 
-@inner
+@inlined
 def _along(q, j, b, p):
     """z_q c_j, own axes left out."""
     total = 0.0
@@ -71,7 +71,7 @@ def _along(q, j, b, p):
     return p.y[q] * total
 
 
-@inner
+@inlined
 def _is_inside(q, b, p):
     """Whether a ball has z_q inside: d < R. Balls of radius zero have nothing inside."""
     for j in range(b.state[N]):
@@ -82,7 +82,7 @@ def _is_inside(q, b, p):
     return False
 
 
-@inner
+@inlined
 def take(q, b, p):
     """z_q becomes a ball of radius zero."""
     n, t = b.state[N], b.state[TAKEN]
@@ -99,7 +99,7 @@ def take(q, b, p):
     b.state[N], b.state[TAKEN] = n + 1, t + 1
 
 
-@inner
+@inlined
 def _combine(matrix, width, weight, n, target):
     """Row ``target`` becomes the weighted sum of the first n rows."""
     for k in range(width):
@@ -109,7 +109,7 @@ def _combine(matrix, width, weight, n, target):
         matrix[target, k] = total
 
 
-@inner
+@inlined
 def _replace(target, R, b, p, weight):
     """Ball ``target`` becomes the one whose centre has the given weights."""
     n = b.state[N]
@@ -127,7 +127,7 @@ def _replace(target, R, b, p, weight):
     b.state[MERGES] += 1
 
 
-@inner
+@inlined
 def _move(source, target, b, p):
     """Ball ``source``, the last, takes the place ``target``."""
     n = b.state[N]
@@ -143,15 +143,15 @@ def _move(source, target, b, p):
     b.slack[target], b.radius[target] = b.slack[source], b.radius[source]
 
 
-@inner
+@inlined
 def merge_all(b, p, weight):
     """Look-ahead: the ball and all that waits outside it become one ball."""
     R = enclose(b.gram, b.slack, b.radius, b.state[N], weight)
-    _replace(np.int64(0), R, b, p, weight)
+    _replace(0, R, b, p, weight)
     b.state[N] = 1
 
 
-@inner
+@inlined
 def merge_pair(b, p, weight):
     """The two balls merge whose common ball is the smallest."""
     n = b.state[N]
@@ -171,7 +171,10 @@ def merge_pair(b, p, weight):
 
 @jit
 def online(b, p, n_balls, together, weight):
-    """Go through a block, from where the last call stopped; true when all is done."""
+    """Go through a block, from where the last call stopped; true when all is done.
+
+    ``together`` is True or None, which is another type: only one of the two ways is compiled.
+    """
     while b.state[POSITION] < p.y.shape[0]:
         q = b.state[POSITION]
         if not _is_inside(q, b, p):
@@ -180,7 +183,7 @@ def online(b, p, n_balls, together, weight):
                 return False
             take(q, b, p)
             if b.state[N] > n_balls:
-                if together:
+                if together is not None:
                     merge_all(b, p, weight)
                 else:
                     merge_pair(b, p, weight)

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numerics import CURVATURE_FLOOR, inner, jit
+from ..numerics import CURVATURE_FLOOR, inlined, jit
 
 GAP = 1e-10
 """Squared distances that differ by less than this part of R^2 are equal."""
@@ -28,14 +28,14 @@ GAP = 1e-10
 _ROUNDS = 100
 
 
-@inner
+@inlined
 def pair_radius(i, j, gram, slack, radius):
     """Radius of the smallest ball around balls i and j."""
     d = np.sqrt(max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j] + slack[i] + slack[j], 0.0))
     return max((d + radius[i] + radius[j]) / 2, radius[i], radius[j])
 
 
-@inner
+@inlined
 def enclose_pair(i, j, gram, slack, radius, weight):
     """Two balls: the new centre lies on the line between theirs."""
     d = np.sqrt(max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j] + slack[i] + slack[j], 0.0))
@@ -45,7 +45,7 @@ def enclose_pair(i, j, gram, slack, radius, weight):
     return R
 
 
-@inner
+@inlined
 def _add_column(i, step, gram, slack, n, out):
     """out += step * (inner products of c_i with all centres), own axes included."""
     for k in range(n):
@@ -53,7 +53,7 @@ def _add_column(i, step, gram, slack, n, out):
     out[i] += step * slack[i]
 
 
-@inner
+@inlined
 def _pair_steps(offset, gram, slack, n, weight, along, gap):
     """Pairs of weights until no pair gains; along[k] = c_k c is kept up to date."""
     for _ in range(100 * n + 1000):
@@ -76,7 +76,7 @@ def _pair_steps(offset, gram, slack, n, weight, along, gap):
         _add_column(down, -step, gram, slack, n, along)
 
 
-@inner
+@inlined
 def _reach(gram, slack, radius, n, weight, along):
     """max_i |c - c_i| + r_i: what a ball around c must have to enclose all."""
     square = 0.0
@@ -98,7 +98,7 @@ def enclose(gram, slack, radius, n, weight):
         weight[0] = 1.0
         if n == 1:
             return radius[0]
-        return enclose_pair(np.int64(0), np.int64(1), gram, slack, radius, weight)
+        return enclose_pair(0, 1, gram, slack, radius, weight)
     along, offset = np.zeros(n), np.zeros(n)
     largest = 0
     for i in range(1, n):

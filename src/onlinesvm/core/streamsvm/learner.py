@@ -216,7 +216,7 @@ class StreamSVM(Compact):
             )  # fmt: skip
             b.state[POSITION] = b.state[TAKEN] = 0
             weight = np.zeros(K + 1)
-            while not online(b, p, K, self.together, weight):
+            while not online(b, p, K, self.together or None, weight):
                 q = int(b.state[NEED])
                 row = self.kernel.block(fresh.rows.take(slice(q, q + 1)), fresh.rows)[0]
                 gram[q], known[q] = row / (length * length[q]), True
