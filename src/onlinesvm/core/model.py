@@ -60,7 +60,7 @@ def _owned(rows: Rows) -> Rows:
     else:
         values = rows.values if rows.values.flags.owndata else rows.values.copy()
     key = None if rows.key is None else rows.key.copy()
-    return Rows(values, rows.squares.copy(), rows.n_features, key, rows.low.copy())
+    return Rows(values, rows.squares.copy(), rows.n_features, key, rows.low.copy(), rows.whole)
 
 
 def product(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:

@@ -46,7 +46,8 @@ def mend_dense(X, X_low, x_sq, Z, Z_low, gamma, j0, i0, n, panel, tile, squares)
     for r in range(n):
         i, count, reach = i0 + r, 0, x_sq[i0 + r] + most
         if reach > limit and (
-            lanes_power(tile, r, x_sq[i], squares, scale) >= noticed(reach, scale * (UNIT * c))
+            lanes_power(tile, r, x_sq[i], squares, scale, limit)
+            >= noticed(reach, scale * (UNIT * c))
         ):
             for lane in range(lanes):
                 power = _power(tile[r, lane], x_sq[i], tile[squares, lane], scale)
@@ -116,7 +117,8 @@ def mend_sparse(X, x_sq, Z, n_features, gamma, j0, i0, n, panel, tile, squares):
     for r in range(n):
         i, count, reach = i0 + r, 0, x_sq[i0 + r] + most
         if reach > limit and (
-            lanes_power(tile, r, x_sq[i], squares, scale) >= noticed(reach, scale * (UNIT * c))
+            lanes_power(tile, r, x_sq[i], squares, scale, limit)
+            >= noticed(reach, scale * (UNIT * c))
         ):
             for lane in range(lanes):
                 power = _power(tile[r, lane], x_sq[i], tile[squares, lane], scale)

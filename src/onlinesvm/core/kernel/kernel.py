@@ -35,6 +35,9 @@ thirty of them."""
 _FEW = 16
 """Rows whose k(x, x) a callable is asked for at once: few calls, few values in vain."""
 
+_EXACT = 2.0**23
+"""|x|^2 + |z|^2 below which dot products and distances of whole numbers are exact."""
+
 _CHUNK_ROWS = 1024
 """Rows at a time where a block must be stored to make a product."""
 
@@ -81,6 +84,8 @@ class Kernel:
         if self.name != "rbf" or not len(X) or not len(Z):
             return 0.0
         squares = float(X.squares.max()) + float(Z.squares.max())
+        if X.whole and Z.whole and squares < _EXACT:
+            return 0.0
         return float(self.params.gamma) * 2.0**-24 * float(dot_rounding(X.n_features)) * squares
 
     def needs_differences(self, X: Rows, Z: Rows) -> bool:

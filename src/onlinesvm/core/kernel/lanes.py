@@ -1,7 +1,7 @@
 """Work on the 64 values of one row of a tile, as vector instructions, each with a Python twin.
 
 - ``lanes_rbf``: dot products become values of the RBF kernel.
-- ``lanes_power``: the largest of their exponents.
+- ``lanes_power``: the largest of their exponents, of pairs with |x|^2 + |z|^2 above a limit.
 - ``lanes_dot``: the sum of the values times weights, in float64; ``lanes_wide``: the values as float64.
 
 Loops over the lanes would do the same; LLVM takes much longer to compile them. Rows are numbered
@@ -15,6 +15,9 @@ import numpy as np
 from ..numerics import JIT_DISABLED, ORDERED_MATH
 from .rbf import EXP2_TERMS, LOWEST_POWER, ROUND
 from .vector import LANES
+
+LEAST = np.float32(-3e38)
+"""Stands for the exponent of a pair that is not looked at."""
 
 if JIT_DISABLED:
 
@@ -32,8 +35,9 @@ if JIT_DISABLED:
             value = value * f + term
         tile[row] = value * ((rounded.view(np.int32) + 127) << 23).view(np.float32)
 
-    def lanes_power(tile, row, x_sq, z_row, scale):
-        return _powers(tile, row, x_sq, z_row, scale).max()
+    def lanes_power(tile, row, x_sq, z_row, scale, limit):
+        powers = _powers(tile, row, x_sq, z_row, scale)
+        return np.where(x_sq + tile[z_row] > limit, powers, LEAST).max()
 
     def lanes_dot(values, row, weights, machine):
         return values[row].astype(np.float64) @ weights[machine]
@@ -62,7 +66,7 @@ else:
         return builder.mul(row, ir.Constant(row.type, LANES))
 
     def _emit_powers(context, builder, signature, args, flags=_FLAGS):
-        """scale (2 x.z - (|x|^2 + |z|^2)), and where the row is."""
+        """scale (2 x.z - (|x|^2 + |z|^2)), the squares alone, and where the row is."""
         data = array_data(context, builder, signature.args[0], args[0])
         where = _place(builder, args[1])
         dots = load(builder, data, where, _ROW)
@@ -70,7 +74,8 @@ else:
         squares = builder.fadd(spread(builder, args[2], _ROW), z_sq, flags=flags)
         twice = builder.fmul(_all(2.0), dots, flags=flags)
         difference = builder.fsub(twice, squares, flags=flags)
-        return builder.fmul(spread(builder, args[4], _ROW), difference, flags=flags), data, where
+        powers = builder.fmul(spread(builder, args[4], _ROW), difference, flags=flags)
+        return powers, squares, data, where
 
     def _emit_choice(builder, sign, left, right):
         """The smaller (<) or larger (>) of two vectors."""
@@ -81,7 +86,7 @@ else:
         require("lanes_rbf", tile=(tile, 2, FLOAT32))
 
         def codegen(context, builder, signature, args):
-            power, data, where = _emit_powers(context, builder, signature, args)
+            power, _, data, where = _emit_powers(context, builder, signature, args)
             power = _emit_choice(builder, "<", power, _all(0.0))
             power = _emit_choice(builder, ">", power, _all(float(LOWEST_POWER)))
             shift = _all(float(ROUND))
@@ -100,17 +105,19 @@ else:
         return types.void(tile, types.intp, types.float32, types.intp, types.float32), codegen
 
     @intrinsic
-    def lanes_power(typingctx, tile, row, x_sq, z_row, scale):
+    def lanes_power(typingctx, tile, row, x_sq, z_row, scale, limit):
         require("lanes_power", tile=(tile, 2, FLOAT32))
 
         def codegen(context, builder, signature, args):
-            power, _, _ = _emit_powers(context, builder, signature, args, ())  # may be infinite
+            power, squares, _, _ = _emit_powers(context, builder, signature, args, ())  # infinite?
+            beyond = builder.fcmp_unordered(">", squares, spread(builder, args[5], _ROW))
+            power = builder.select(beyond, power, _all(float(LEAST)))
             kind = ir.FunctionType(_F32, [_ROW])
             name = f"llvm.vector.reduce.fmax.v{LANES}f32"
             largest = get_or_insert_function(builder.module, kind, name)
             return builder.call(largest, [power])
 
-        kinds = tile, types.intp, types.float32, types.intp, types.float32
+        kinds = tile, types.intp, types.float32, types.intp, types.float32, types.float32
         return types.float32(*kinds), codegen
 
     @intrinsic

@@ -84,7 +84,7 @@ rbf_scale = inner(scale_of)
 
 def dot_rounding(width):
     """c: error of |x|^2 + |z|^2 - 2 x.z, a sum of ``width`` products, in u (|x|^2 + |z|^2)."""
-    return np.float32(3.0 + 1.25 * math.sqrt(width))
+    return np.float32(3.0 + 2.5 * math.sqrt(width))
 
 
 def far_limit(gamma, c):

@@ -189,7 +189,7 @@ def dense_tiles(
                     far = False
                     for i in range(i0, i0 + n):
                         if x_sq[i] + most > limit:
-                            power = lanes_power(work, tile + i - i0, x_sq[i], squares, scale)
+                            power = lanes_power(work, tile + i - i0, x_sq[i], squares, scale, limit)
                             far |= power >= noticed(x_sq[i] + most, scale * (UNIT * c))
                     if far:
                         place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
