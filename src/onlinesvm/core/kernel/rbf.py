@@ -6,11 +6,12 @@ The right-hand side costs one dot product, and cancels: in single precision it i
 u c (|x|^2 + |z|^2), u = 2^-24, where c grows with the number w of products in the sum. The value
 is then off by at most
 
-    k e exp(e),      e = gamma u c (|x|^2 + |z|^2),      c = 3 + 1.25 sqrt(w)
+    k e exp(e),      e = gamma u c (|x|^2 + |z|^2),      c = 3 + 2.5 sqrt(w)
 
-(c is an upper end of what a million random pairs show, x close to z, from 1 feature to 4,000. Where
-one feature dominates a row of many, roundings reach up to twice as much; the bound with c = w + 2
-is never met). Where that is less than ``TOLERANCE``, which is so for all pairs of
+(c is an upper end of what random pairs show, x close to z, from 1 feature to 4,000, also where one
+feature dominates a row. Roundings that all go the same way reach more, up to c = w + 2: they do where a
+feature a hundred times as large as the rest comes first and the others are all equal. Whole numbers
+have no rounding at all.) Where that is less than ``TOLERANCE``, which is so for all pairs of
 centred data at a usual gamma, and for pairs so far apart that k is zero, the value stands. Other
 pairs, few or many, are computed from the differences x_j - z_j. Which way a pair goes depends on
 its squared norms and dot product alone, and on both in the same manner: the value is the same to
