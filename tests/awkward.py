@@ -255,6 +255,8 @@ def _settings(choose: Any, name: str, kernel: str, dense: np.ndarray, scale: flo
         wanted["margin"] = choose.of(["linear", "linear", "quadratic"])
     if name.startswith("SimpleSVM"):
         wanted["cache_size"] = 200  # its matrix has to fit
+    if name == "HullerClassifier" and wanted["epochs"] == "converge":
+        wanted["cache_size"] = 200  # with no memory at all, its sweeps take minutes
     return {key: value for key, value in wanted.items() if key in known}
 
 

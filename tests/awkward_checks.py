@@ -337,10 +337,13 @@ class History:
         exact = model.get_params().get("epochs") == "converge" or self.is_exact()
         if not self.comparable() or weight is not None:
             return
-        gamma = 1.0 if self.precomputed else self.gamma()
-        kernel = "precomputed" if self.precomputed else model.kernel
-        X = self.kernel_matrix() if self.precomputed else case.dense
-        ref = SVC(C=model.C, kernel=kernel, gamma=gamma, max_iter=200_000)
+        # SVC's own RBF cancels far from the origin, in double precision too: it gets exact values.
+        X = (
+            self.kernel_matrix()
+            if self.precomputed
+            else kernel_values("rbf", case.dense, case.dense, self.gamma(), 0, 0.0)[0]
+        )
+        ref = SVC(C=model.C, kernel="precomputed", max_iter=200_000)
         try:
             ref = (ref if len(np.unique(y)) == 2 else OneVsRestClassifier(ref)).fit(X, y)
         except ValueError:  # SVC itself cannot

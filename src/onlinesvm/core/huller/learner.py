@@ -265,12 +265,8 @@ class Huller(Compact):
         for side in (beta > 0, beta < 0):
             beta[side] /= abs(beta[side].sum()) if side.any() else 1.0
         parts = np.stack([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
-        cache = self.caches[m]
-        assert cache is not None
-        dots = huller.project_all(h, cache)
-        if dots is None:
-            rows = self.store.rows().take(h.handle[:n])
-            dots = self.kernel.product(rows, rows, parts).T + parts * h.ridge[:n]
+        rows = self.store.rows().take(h.handle[:n])
+        dots = self.kernel.product(rows, rows, parts).T + parts * h.ridge[:n]
         h.scalar[PP], h.scalar[NP] = parts[0] @ dots[0], parts[0] @ dots[1]
         h.scalar[NN], h.state[STEPS] = parts[1] @ dots[1], 0
         return dots

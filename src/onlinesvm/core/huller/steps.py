@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernel.cache import KernelCache, add_slot, drop_row, move_slot, touch, trim_rows
+from ..kernel.cache import add_slot, drop_row, move_slot, touch, trim_rows
 from ..numerics import SUMS_REORDERED, inlined, jit
 
 SEEDS = 5
@@ -195,15 +195,3 @@ def online(h, c, b, tol, row, sweeping):
             state[INSERTED] += 1
         state[N] = n
     return True
-
-
-def project_all(h: Hulls, c: KernelCache) -> np.ndarray | None:
-    """X_P x and X_N x of all support vectors, (2, n); None where a row is not kept."""
-    n = int(h.state[N])
-    if (c.pages[:n] == 0).any():
-        return None
-    beta, out = h.beta[:n], np.empty((2, n))
-    parts = np.stack([np.maximum(beta, 0.0), np.maximum(-beta, 0.0)])
-    for s in range(n):
-        out[:, s] = parts @ c.pool[c.table[s, : c.pages[s]]].ravel()[:n]
-    return out + parts * h.ridge[:n]

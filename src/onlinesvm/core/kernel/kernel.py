@@ -204,8 +204,12 @@ class Kernel:
     def _python_block(self, X: Rows, Z: Rows) -> np.ndarray:
         if self.name == "precomputed":
             return np.ascontiguousarray(X.values[:, Z.key])  # type: ignore[call-overload]
-        left = X.to_array() if X.is_sparse else X.values
-        right = Z.to_array() if Z.is_sparse else Z.values
+        # In double precision, so that a value rounded to single precision does not depend on the
+        # shape of the call: a matrix product sums in another order for another shape.
+        left, right = (
+            (rows.to_array() if rows.is_sparse else rows.values).astype(np.float64)
+            for rows in (X, Z)
+        )
         return self.call(left, right, np.float32)
 
     def call(self, left: Any, right: Any, dtype: Any) -> np.ndarray:
