@@ -58,7 +58,9 @@ def test_rows_know_whether_they_are_whole():
     X = sparse.csr_matrix(np.eye(4))
     half = sparse.csr_matrix(np.eye(4) / 2)
     whole, other = Rows.of(X), Rows.of(half)
-    assert whole.whole and whole.take(slice(1, 2)).whole and not other.whole
+    assert whole.whole
+    assert whole.take(slice(1, 2)).whole
+    assert not other.whole
     store = RowStore(whole)
     store.append(whole)
     assert store.rows().whole

@@ -207,7 +207,7 @@ class Kernel:
         # In double precision, so that a value rounded to single precision does not depend on the
         # shape of the call: a matrix product sums in another order for another shape.
         left, right = (
-            (rows.to_array() if rows.is_sparse else rows.values).astype(np.float64)
+            (rows.to_array() if isinstance(rows.values, tuple) else rows.values).astype(np.float64)
             for rows in (X, Z)
         )
         return self.call(left, right, np.float32)
