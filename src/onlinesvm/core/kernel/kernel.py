@@ -206,11 +206,7 @@ class Kernel:
             return np.ascontiguousarray(X.values[:, Z.key])  # type: ignore[call-overload]
         # In double precision, so that a value rounded to single precision does not depend on the
         # shape of the call: a matrix product sums in another order for another shape.
-        left, right = (
-            (rows.to_array() if isinstance(rows.values, tuple) else rows.values).astype(np.float64)
-            for rows in (X, Z)
-        )
-        return self.call(left, right, np.float32)
+        return self.call(X.to_array(), Z.to_array(), np.float32)
 
     def call(self, left: Any, right: Any, dtype: Any) -> np.ndarray:
         """The values of a callable kernel on two arrays."""
