@@ -59,7 +59,7 @@ ALLOWED_IN_CORE = {
     "state": {"interrupts", "state"},
     "kernel": BELOW,
     "examples": BELOW,
-    "model": BELOW,
+    "model": {*BELOW, "examples"},
     **{
         algorithm: {*BELOW, "examples", "model", algorithm}
         for algorithm in ("lasvm", "huller", "streamsvm", "sgd", "simplesvm")

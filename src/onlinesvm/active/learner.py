@@ -28,6 +28,7 @@ from .strategies import (
     check_utilities,
     diverse,
     is_count,
+    sample,
 )
 
 
@@ -211,8 +212,8 @@ class ActiveLearner:
     def _check_pool(self) -> None:
         if self._pool.X is None:
             raise ValueError(
-                "This learner was pickled without its pool (pickle_pool=False). Give it back with "
-                f"attach(X_pool), the {len(self)} examples that it had."
+                "This learner was pickled without its pool (pickle_pool=False). Give its "
+                f"{len(self)} examples back with attach(X_pool)."
             )
 
     # -- record ---------------------------------------------------------------------------
@@ -255,8 +256,8 @@ class ActiveLearner:
         open_ = np.flatnonzero(self._open)
         self._check_query(n, len(open_))
         rng = np.random.default_rng([self._seed, self._turn, len(self), n])
-        candidates = self._sample(open_, n, rng)
         with Interruptible():
+            candidates = sample(open_, n, self.selection, self.sample_size, rng)
             chosen, utilities = self._choose(candidates, n)
         if not return_utilities:
             return candidates[chosen]
@@ -274,14 +275,6 @@ class ActiveLearner:
             )
         if n > left:
             raise ValueError(f"n={n} questions, but the pool has only {left} examples left.")
-
-    def _sample(self, open_: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Candidates in random order; all of the pool, in its order, if there is no sampling."""
-        if self.selection == "random":
-            return rng.choice(open_, n, replace=False)
-        if self.sample_size is None:
-            return open_
-        return rng.choice(open_, min(n * self.sample_size, len(open_)), replace=False)
 
     def _choose(self, candidates: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Places of the chosen among the candidates, and the utilities of all of them."""

@@ -103,3 +103,18 @@ def diverse(nearest: np.ndarray, n: int, distances: Callable[[int], np.ndarray])
         nearest = np.minimum(nearest, distances(k))
         nearest[chosen] = -np.inf
     return np.array(chosen, np.int64)
+
+
+def sample(
+    open_: np.ndarray,
+    n: int,
+    strategy: str | Strategy,
+    sample_size: int | None,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Candidates for n questions, in random order; without sampling all of them, in their order."""
+    if strategy == "random":
+        return rng.choice(open_, n, replace=False)
+    if sample_size is None:
+        return open_
+    return rng.choice(open_, min(n * sample_size, len(open_)), replace=False)

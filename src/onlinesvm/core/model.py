@@ -1,4 +1,4 @@
-"""What a learner has learned, as prediction needs it: an expansion that owns its arrays.
+"""The contract of a learner: its verbs, and what it leaves, an expansion that owns its arrays.
 
     f_m(x) = sum_s coef[m, s] k(x, x_s) + bias_m
 
@@ -7,11 +7,13 @@ Learning never changes these arrays, so a model may be used while learning goes 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from .examples import Examples
 from .interrupts import checkpoint
 from .kernel.kernel import Kernel
 from .kernel.rows import Rows, pack
@@ -45,7 +47,41 @@ class Model(NamedTuple):
         return values
 
 
-def model_of(learner: Any) -> Model:
+@runtime_checkable
+class Learner(Protocol):
+    """What every learner of a stream can be asked. Labels are 0, 1, ... as they were made known."""
+
+    kernel: Kernel
+    n_labels: int
+
+    def add_label(self) -> None:
+        """One more label."""
+
+    def learn(self, fresh: Examples) -> None:
+        """Examples of a stream, in order."""
+
+    def finish(self) -> bool | None:
+        """The finishing step of the paper; false where it did not get to its end."""
+
+    def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
+        """Support vectors, their coefficients (machines, n), the biases, and the slots."""
+
+    def keys(self, slots: np.ndarray) -> np.ndarray:
+        """Numbers of these rows in the data given to ``fit``, or -1."""
+
+    def labels(self, slots: np.ndarray) -> np.ndarray:
+        """Labels of these rows."""
+
+
+@runtime_checkable
+class EpochLearner(Learner, Protocol):
+    """A learner that goes through a data set in passes that need nothing but an order."""
+
+    def epoch(self, data: Examples, order: np.ndarray) -> Iterator[int]:
+        """One pass over the data set; yields how many examples are done."""
+
+
+def model_of(learner: Learner) -> Model:
     """A copy of what the learner has learned."""
     rows, coef, bias, slots = learner.expansion()
     key, label = learner.keys(slots), learner.labels(slots)
@@ -60,7 +96,7 @@ def _owned(rows: Rows) -> Rows:
     else:
         values = rows.values if rows.values.flags.owndata else rows.values.copy()
     key = None if rows.key is None else rows.key.copy()
-    return Rows(values, rows.squares.copy(), rows.n_features, key, rows.low.copy())
+    return Rows(values, rows.squares.copy(), rows.n_features, key, rows.low.copy(), rows.whole)
 
 
 def product(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -19,6 +19,9 @@ _MOST_EPOCHS, _MOST_SWEEPS = 100, 1000
 
 _PROGRESS = 1e-9
 """Convergence ends with an epoch that shrinks the distance of the hulls by less than this share."""
+
+if TYPE_CHECKING:
+    from ..core.model import EpochLearner
 
 
 class HullerClassifier(OnlineKernelClassifier):
@@ -174,7 +177,7 @@ class HullerClassifier(OnlineKernelClassifier):
     def _is_hard(self) -> bool:
         return self.C is None or bool(np.isinf(self.C))
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
         from ..core.huller.learner import Huller
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval
@@ -12,6 +12,9 @@ from sklearn.utils._param_validation import Interval
 from ..core.kernel.kernel import Kernel
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .unweighted import UnweightedClassifier
+
+if TYPE_CHECKING:
+    from ..core.model import EpochLearner
 
 
 class PerceptronBase(UnweightedClassifier):
@@ -47,7 +50,7 @@ class PerceptronBase(UnweightedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
         from ..core.sgd.learner import ExpansionLearner
         from ..core.sgd.steps import PERCEPTRON
 
@@ -364,7 +367,7 @@ class BudgetPerceptronClassifier(PerceptronBase):
         self.margin = margin
         self.cache_size = cache_size
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
         from ..core.sgd.perceptron import BudgetPerceptron
 
         return BudgetPerceptron(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -11,6 +11,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..core.kernel.kernel import Kernel
 from .base import KERNEL_CONSTRAINTS
 from .unweighted import UnweightedClassifier
+
+if TYPE_CHECKING:
+    from ..core.model import EpochLearner
 
 
 class StreamSVMClassifier(UnweightedClassifier):
@@ -160,7 +163,7 @@ class StreamSVMClassifier(UnweightedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
         from ..core.streamsvm.learner import StreamSVM
 
         return StreamSVM(

@@ -189,7 +189,7 @@ class Huller(Compact):
             for m in range(first, last):
                 h = self.hulls[m]
                 row = np.empty(len(h.beta), np.float32)
-                done[m] = huller.online(h, self.caches[m], blocks[m], self.tol, row)
+                done[m] = huller.online(h, self.caches[m], blocks[m], self.tol, row, False)
 
         over_rows(go_on, len(blocks), thread_count(self.kernel.n_jobs))
         for m, block in enumerate(blocks):
@@ -314,7 +314,9 @@ class Huller(Compact):
         Returns whether all support vectors are then on their margins, well within tol.
         """
         sweeps, reached = self.sweeps if sweeps is None else sweeps, True
-        nothing = np.empty((0, self.store.n), np.float32)
+        index, number = np.empty(0, np.int64), np.empty(0)
+        values = np.empty((0, self.store.n), np.float32)
+        nothing = Block(values, index, index, number, number, number, number)
         try:
             for m in range(len(self.hulls)):
                 self._sweep(m, sweeps, nothing)
@@ -323,18 +325,19 @@ class Huller(Compact):
             self._commit_rows(self._no_rows(), np.empty(0), np.empty(0, np.int64))
         return reached
 
-    def _sweep(self, m: int, sweeps: int, nothing: np.ndarray) -> None:
+    def _sweep(self, m: int, sweeps: int, nothing: Block) -> None:
         """The finishing step of machine m."""
         self._make_room(m, int(self.hulls[m].state[N]))
         h = self.hulls[m]
         h.scalar[WORST] = np.inf if _is_ready(h) else 0.0
+        row = np.empty(0, np.float32)
         try:
             for _ in range(sweeps if _is_ready(h) else 0):
                 h.state[POSITION], h.scalar[WORST] = h.state[N] - 1, 0.0
-                while not huller.sweep(h, self.caches[m]):
+                while not huller.online(h, self.caches[m], nothing, self.tol, row, True):
                     checkpoint()
                     soon = np.arange(h.state[POSITION], -1, -1)[: 4 * AHEAD]
-                    self._fetch(m, soon, nothing)
+                    self._fetch(m, soon, nothing.values)
                 if h.scalar[WORST] <= WELL_WITHIN * self.tol or h.state[STUCK]:
                     break
                 checkpoint()

@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernel.cache import drop_row, extend_rows, keep_row, move_slot, touch, trim_rows
-from ..numerics import REORDERED_MATH, inner, jit
+from ..kernel.cache import add_slot, drop_row, move_slot, touch, trim_rows
+from ..numerics import REORDERED_SUMS, inlined, jit
 
 SEEDS = 5
 """Examples of each class that are averaged at the start."""
@@ -73,210 +73,125 @@ class Block(NamedTuple):
     pick: np.ndarray  # uniform numbers in [0, 1), for the random support vectors
 
 
-@inner
-def distance(h):
-    """|X_P - X_N|^2."""
-    return h.scalar[PP] - 2.0 * h.scalar[NP] + h.scalar[NN]
-
-
-@inner
-def has_both(h):
-    """Whether both hulls have a point."""
-    return h.state[SEEDED_P] > 0 and h.state[SEEDED_N] > 0
-
-
-@inner(fastmath=REORDERED_MATH)
-def _project_fresh(values, h):
-    """X_P x and X_N x of a fresh example, from its kernel values."""
-    total, size = 0.0, 0.0
-    for s in range(h.state[N]):
-        b, v = h.beta[s], values[h.handle[s]]
-        total += b * v
-        size += abs(b) * v
-    return (size + total) / 2, (size - total) / 2
-
-
-@inner(fastmath=REORDERED_MATH)
-def _page_sums(beta, first, page, n):
-    total, size = 0.0, 0.0
-    for r in range(n):
-        b, v = beta[first + r], page[r]
-        total += b * v
-        size += abs(b) * v
-    return total, size
-
-
-@inner
-def _project_kept(s, h, c):
-    """X_P x and X_N x of support vector s, from its kept row; its own axis included."""
-    n, width = h.state[N], c.pool.shape[1]
-    total, size = h.beta[s] * h.ridge[s], abs(h.beta[s]) * h.ridge[s]
-    for page in range((n + width - 1) // width):
-        first = page * width
-        t, z = _page_sums(h.beta, first, c.pool[c.table[s, page]], min(width, n - first))
-        total += t
-        size += z
-    return (size + total) / 2, (size - total) / 2
-
-
-@inner
-def violation(h, y, p, n):
-    """Numerator of eqs. (4) and (5). It is |X_P - X_N|^2 (1 - y f(x)) / 2."""
-    if y > 0:
-        return h.scalar[PP] - h.scalar[NP] - p + n
-    return h.scalar[NN] - h.scalar[NP] - n + p
-
-
-@inner
-def best_step(h, y, p, n, square, alpha):
-    """lambda of eq. (6), with lambda_u of eq. (4) or (5)."""
-    own = h.scalar[PP] if y > 0 else h.scalar[NN]
-    length = own + square - 2.0 * (p if y > 0 else n)
-    if length <= FLAT * (own + square):
-        return 0.0
-    lam = violation(h, y, p, n) / length
-    lowest = -alpha / (1.0 - alpha) if alpha < 1.0 else -np.inf
-    return min(1.0, max(lowest, lam))
-
-
-@inner
-def move(h, y, p, n, square, lam):
-    """alpha <- (1 - lambda) alpha in the class, eqs. (7) and (8); false where the hulls touch."""
-    rest = 1.0 - lam
-    mixed = rest * h.scalar[NP] + lam * (n if y > 0 else p)
-    along = p if y > 0 else n
-    own = h.scalar[PP] if y > 0 else h.scalar[NN]
-    other = h.scalar[NN] if y > 0 else h.scalar[PP]
-    own = rest * rest * own + 2.0 * lam * rest * along + lam * lam * square
-    if has_both(h) and own - 2.0 * mixed + other <= TOUCHING * (own + other):
-        h.state[STUCK] = 1
-        return False
-    h.scalar[NP] = mixed
-    h.scalar[PP if y > 0 else NN] = own
-    for s in range(h.state[N]):
-        if h.beta[s] * y > 0:
-            h.beta[s] *= rest
-    h.state[STEPS] += 1
-    return True
-
-
-@inner
-def release(s, h, c):
-    """Support vector s leaves; the last takes its slot."""
-    last = h.state[N] - 1
+@inlined
+def _leave(s, last, h, c):
+    """Support vector s leaves its slot to the last one."""
     if s != last:
         move_slot(c, last, s, last)
         h.beta[s], h.handle[s] = h.beta[last], h.handle[last]
         h.key[s], h.ridge[s] = h.key[last], h.ridge[last]
     else:
         drop_row(c, s)
-    h.state[N] = last
     trim_rows(c, last)
 
 
-@inner
-def _release_zeros(h, c):
-    """lambda = 1 leaves x_k alone in its class."""
-    for s in range(h.state[N] - 1, -1, -1):
-        if h.beta[s] == 0.0:
-            release(s, h, c)
-
-
-@inner
-def _known(key, h):
-    if key >= 0:
-        for s in range(h.state[N]):
-            if h.key[s] == key:
-                return True
-    return False
-
-
-@inner
-def insert(q, h, c, b, tol, row):
-    """UPDATE(p) of Fig. 4 for fresh example q: it may become a support vector."""
-    if _known(b.key[q], h):
-        return
-    y = b.y[q]
-    seeded = SEEDED_P if y > 0 else SEEDED_N
-    p, n = _project_fresh(b.values[q], h)
-    square = b.diagonal[q] + b.ridge[q]
-    if h.state[seeded] < SEEDS:
-        lam = 1.0 / (h.state[seeded] + 1)
-        h.state[seeded] += 1
-    elif not has_both(h) or 2.0 * violation(h, y, p, n) <= tol * distance(h):
-        return
-    else:
-        lam = best_step(h, y, p, n, square, 0.0)
-    if lam <= 0.0 or not move(h, y, p, n, square, lam):
-        return
-    if lam >= 1.0:
-        _release_zeros(h, c)
-    k = h.state[N]
+@inlined
+def _join(q, k, beta, h, c, b, row):
+    """Fresh example q becomes support vector k."""
     for s in range(k):
         row[s] = b.values[q, h.handle[s]]
     row[k] = b.diagonal[q]
-    h.beta[k], h.handle[k], h.key[k], h.ridge[k] = y * lam, b.handle[q], b.key[q], b.ridge[q]
-    h.state[N] = k + 1
-    h.state[INSERTED] += 1
-    extend_rows(c, row, k)
-    keep_row(c, k, row, k + 1, np.int64(-1))
+    h.beta[k], h.handle[k], h.key[k], h.ridge[k] = beta, b.handle[q], b.key[q], b.ridge[q]
+    add_slot(c, row, k)
 
 
-@inner
-def _diagonal(s, c):
-    """K(s, s), from the kept row."""
-    width = c.pool.shape[1]
-    return c.pool[c.table[s, s // width], s % width]
+@jit(fastmath=REORDERED_SUMS)
+def online(h, c, b, tol, row, sweeping):
+    """Fig. 4 over a block, from where the last call stopped; true when all is done.
 
-
-@inner
-def update(s, h, c):
-    """UPDATE(r) of Fig. 4 for support vector s; false where its row is needed first."""
-    if c.pages[s] == 0:
-        h.state[NEED] = s
-        return False
-    touch(c, s)
-    y, alpha = (1.0 if h.beta[s] > 0 else -1.0), abs(h.beta[s])
-    p, n = _project_kept(s, h, c)
-    h.scalar[WORST] = max(h.scalar[WORST], 2.0 * abs(violation(h, y, p, n)) / distance(h))
-    square = _diagonal(s, c) + h.ridge[s]
-    lam = best_step(h, y, p, n, square, alpha)
-    if lam == 0.0 or not move(h, y, p, n, square, lam):
-        return True
-    if lam >= 1.0:
-        h.beta[s] = y
-        _release_zeros(h, c)
-    elif alpha < 1.0 and lam <= -alpha / (1.0 - alpha):
-        release(s, h, c)
-    else:
-        h.beta[s] += y * lam
-    return True
-
-
-@jit
-def online(h, c, b, tol, row):
-    """Fig. 4 over a block, from where the last call stopped; true when all is done."""
-    while h.state[POSITION] < b.y.shape[0] and h.state[STUCK] == 0:
-        q = h.state[POSITION]
-        if h.state[PHASE] == INSERT:
-            insert(q, h, c, b, tol, row)
-            h.state[PHASE] = REMOVE
-        if has_both(h) and h.state[STUCK] == 0:
-            s = int(b.pick[q] * h.state[N])
-            if not update(s, h, c):
+    For each example two turns: UPDATE of the example itself, then of a random support vector.
+    ``sweeping``: instead UPDATE every support vector once, from slot ``state[POSITION]`` down.
+    """
+    beta, scalar, state, width = h.beta, h.scalar, h.state, c.pool.shape[1]
+    while state[STUCK] == 0:
+        q, n = state[POSITION], state[N]
+        if q < 0 or (q >= b.y.shape[0] and not sweeping):
+            break
+        fresh = not sweeping and state[PHASE] == INSERT
+        ready = state[SEEDED_P] > 0 and state[SEEDED_N] > 0
+        s, total, size = n, 0.0, 0.0
+        if fresh:
+            state[PHASE] = REMOVE
+            known = False
+            for r in range(n if b.key[q] >= 0 else 0):
+                known |= h.key[r] == b.key[q]
+            if known:
+                continue
+            y, alpha, square = b.y[q], 0.0, b.diagonal[q] + b.ridge[q]
+            for r in range(n):
+                value = b.values[q, h.handle[r]]
+                total += beta[r] * value
+                size += abs(beta[r]) * value
+        else:
+            if sweeping:
+                s = q
+            elif ready:
+                s = int(b.pick[q] * n)
+            if s < n and c.pages[s] == 0:
+                state[NEED] = s
                 return False
-        h.state[PHASE] = INSERT
-        h.state[POSITION] += 1
-    return True
-
-
-@jit
-def sweep(h, c):
-    """UPDATE every support vector once, from slot ``state[POSITION]`` down."""
-    while h.state[POSITION] >= 0 and h.state[STUCK] == 0:
-        s = h.state[POSITION]
-        if s < h.state[N]:
-            if not update(s, h, c):
-                return False
-        h.state[POSITION] -= 1
+            state[PHASE] = INSERT
+            state[POSITION] += -1 if sweeping else 1
+            if s >= n:
+                continue
+            touch(c, s)
+            y, alpha = (1.0 if beta[s] > 0 else -1.0), abs(beta[s])
+            square = c.pool[c.table[s, s // width], s % width] + h.ridge[s]
+            total, size = beta[s] * h.ridge[s], alpha * h.ridge[s]
+            for page in range((n + width - 1) // width):
+                place, first = c.table[s, page], page * width
+                for r in range(min(width, n - first)):
+                    total += beta[first + r] * c.pool[place, r]
+                    size += abs(beta[first + r]) * c.pool[place, r]
+        # Along the own hull's point and the other's: X_P x and X_N x, or the other way round.
+        along, across = (size + y * total) / 2, (size - y * total) / 2
+        own, other = (PP, NN) if y > 0 else (NN, PP)
+        own_sq, other_sq, mixed = scalar[own], scalar[other], scalar[NP]
+        # Numerator of eqs. (4) and (5): |X_P - X_N|^2 (1 - y f(x)) / 2.
+        violation, distance = own_sq - mixed - along + across, own_sq - 2.0 * mixed + other_sq
+        if not fresh:
+            scalar[WORST] = max(scalar[WORST], 2.0 * abs(violation) / distance)
+        seeded = SEEDED_P if y > 0 else SEEDED_N
+        if fresh and state[seeded] < SEEDS:
+            lam = 1.0 / (state[seeded] + 1)
+            state[seeded] += 1
+        elif fresh and (not ready or 2.0 * violation <= tol * distance):
+            continue
+        else:  # eq. (6), with lambda_u of eq. (4) or (5)
+            length, lam = own_sq + square - 2.0 * along, 0.0
+            if length > FLAT * (own_sq + square):
+                lam = min(1.0, violation / length)
+                if alpha < 1.0:
+                    lam = max(-alpha / (1.0 - alpha), lam)
+        if lam == 0.0 or (fresh and lam < 0.0):
+            continue
+        # alpha <- (1 - lambda) alpha in the class, eqs. (7) and (8), unless the hulls would touch.
+        rest = 1.0 - lam
+        mixed = rest * mixed + lam * across
+        own_sq = rest * rest * own_sq + 2.0 * lam * rest * along + lam * lam * square
+        if (
+            state[SEEDED_P] > 0
+            and state[SEEDED_N] > 0
+            and own_sq - 2.0 * mixed + other_sq <= TOUCHING * (own_sq + other_sq)
+        ):
+            state[STUCK] = 1
+            break
+        scalar[NP], scalar[own] = mixed, own_sq
+        state[STEPS] += 1
+        for r in range(n):
+            if beta[r] * y > 0:
+                beta[r] *= rest
+        leaves = not fresh and lam < 1.0 and alpha < 1.0 and lam <= -alpha / (1.0 - alpha)
+        if not fresh:
+            beta[s] = y if lam >= 1.0 else (0.0 if leaves else beta[s] + y * lam)
+        if lam >= 1.0 or leaves:  # lambda = 1 leaves x_k alone in its class
+            for r in range(n - 1, -1, -1):
+                if beta[r] == 0.0:
+                    n -= 1
+                    _leave(r, n, h, c)
+        if fresh:
+            _join(q, n, y * lam, h, c, b, row)
+            n += 1
+            state[INSERTED] += 1
+        state[N] = n
     return True

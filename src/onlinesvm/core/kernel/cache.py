@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import inner, jit
+from ..numerics import inlined, jit
 
 PAGE = 512
 _FEWEST_ROWS = 8
@@ -71,7 +71,7 @@ def widen(cache: KernelCache, megabytes: float, capacity: int) -> KernelCache:
     )
 
 
-@inner
+@inlined
 def drop_row(c, s):
     """Slot s gives its pages back."""
     for p in range(c.pages[s]):
@@ -80,13 +80,13 @@ def drop_row(c, s):
     c.pages[s] = 0
 
 
-@inner
+@inlined
 def touch(c, s):
     c.count[CLOCK] += 1
     c.stamp[s] = c.count[CLOCK]
 
 
-@inner
+@inlined
 def _make_room(c, n, needed, spare_a, spare_b):
     """Free pages until ``needed`` are there, oldest rows first, never the two spared."""
     while c.count[FREE] < needed:
@@ -118,7 +118,7 @@ def keep_row(c, s, values, n, spare):
     return True
 
 
-@inner
+@inlined
 def extend_rows(c, values, n):
     """A new slot n: every kept row r gains the value K(r, n). A row that finds no page is lost."""
     page, place = n // PAGE, n % PAGE
@@ -135,7 +135,28 @@ def extend_rows(c, values, n):
         c.pool[c.table[r, page], place] = values[r]
 
 
-@inner
+@inlined
+def add_slot(c, values, n):
+    """A new slot n, kept if it can be: every kept row r gains K(r, n), as in ``extend_rows``."""
+    page, place = n // PAGE, n % PAGE
+    for r in range(n + 1):
+        if c.pages[r] == 0 and r < n:
+            continue
+        if not _make_room(c, n, page + 1 - c.pages[r], r, np.int64(-1)):
+            drop_row(c, r)
+            continue
+        while c.pages[r] <= page:
+            c.count[FREE] -= 1
+            c.table[r, c.pages[r]] = c.free[c.count[FREE]]
+            c.pages[r] += 1
+        c.pool[c.table[r, page], place] = values[r]
+    if c.pages[n] > 0:
+        for r in range(n):
+            c.pool[c.table[n, r // PAGE], r % PAGE] = values[r]
+        touch(c, n)
+
+
+@inlined
 def move_slot(c, source, target, n):
     """Slot ``source`` (the last) takes the place ``target``: its row, and its value in all rows."""
     drop_row(c, target)
@@ -151,7 +172,7 @@ def move_slot(c, source, target, n):
             c.pool[c.table[r, to_page], to_place] = value
 
 
-@inner
+@inlined
 def trim_rows(c, n):
     """Give back pages that lie wholly beyond slot n - 1."""
     needed = (n + PAGE - 1) // PAGE

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,9 @@ thirty of them."""
 _FEW = 16
 """Batch size when asking a callable for k(x, x); larger batches waste off-diagonal values."""
 
+_EXACT = 2.0**23
+"""|x|^2 + |z|^2 below which dot products and distances of whole numbers are exact."""
+
 _CHUNK_ROWS = 1024
 """Rows at a time where a block must be stored to make a product."""
 
@@ -49,7 +53,6 @@ class Kernel:
     function: Callable[[Any, Any], Any] | None = None
     n_jobs: int | None = None
     n_evaluations: int = field(default=0, compare=False)
-    met_far: bool = field(default=False, compare=False)
 
     @property
     def is_compiled(self) -> bool:
@@ -64,15 +67,7 @@ class Kernel:
     @property
     def params(self) -> KernelParams:
         """The kernel as compiled loops take it."""
-        from .rbf import LARGEST_GAMMA
-        from .tiles import KernelCode, KernelParams
-
-        # An infinite one would make NaN of a dot product of zero.
-        gamma, coef0 = (
-            np.float32(min(max(value, -LARGEST_GAMMA), LARGEST_GAMMA))
-            for value in (self.gamma, self.coef0)
-        )
-        return KernelParams(KernelCode[self.name], gamma, coef0, int(self.degree))
+        return _params(self.name, self.gamma, self.coef0, self.degree)
 
     @property
     def far(self) -> float:
@@ -89,18 +84,15 @@ class Kernel:
         if self.name != "rbf" or not len(X) or not len(Z):
             return 0.0
         squares = float(X.squares.max()) + float(Z.squares.max())
-        return float(self.params.gamma) * 2.0**-24 * dot_rounding(X.n_features) * squares
+        if X.whole and Z.whole and squares < _EXACT:
+            return 0.0
+        return float(self.params.gamma) * 2.0**-24 * float(dot_rounding(X.n_features)) * squares
 
-    def _differences(self, X: Rows, Z: Rows) -> bool | None:
-        """True where pairs may need differences (``core.rbf``), and from then on.
-
-        None is another type, and leads to tiles that are compiled without them.
-        """
+    def needs_differences(self, X: Rows, Z: Rows) -> bool:
+        """Whether dot products may not be enough for some pair of these rows (``rbf``)."""
         from .rbf import TOLERANCE
 
-        if not self.met_far:
-            self.met_far = bool(self.dot_error(X, Z) > 0.99 * TOLERANCE)
-        return True if self.met_far else None
+        return bool(self.dot_error(X, Z) > 0.99 * TOLERANCE)
 
     def block(self, X: Rows, Z: Rows, out: np.ndarray | None = None) -> np.ndarray:
         """k(x_i, z_j) for all pairs, float32 of shape (n, m).
@@ -143,21 +135,10 @@ class Kernel:
         self, X: Rows, Z: Rows, out: np.ndarray, column: int
     ) -> Callable[[int, int], None]:
         """What computes some rows of a block into the columns from ``column`` on; counts it."""
-        from ..kernel import tiles
+        from .jobs import TileJob
 
-        mirrored = X is Z
-        self.n_evaluations += len(X) * (len(X) + 1) // 2 if mirrored else len(X) * len(Z)
-        params, far = self.params, self._differences(X, Z)
-        if X.is_sparse or Z.is_sparse:
-            A, B = X.to_sparse(), Z.to_sparse()
-            return lambda first, last: tiles.sparse_block(
-                A.values, A.squares, B.values, B.squares, A.n_features, mirrored, params, far,
-                column, first, last, out,
-            )  # fmt: skip
-        return lambda first, last: tiles.dense_block(
-            X.values, X.low, X.squares, Z.values, Z.low, Z.squares, mirrored, params, far,
-            column, first, last, out,
-        )  # fmt: skip
+        self.n_evaluations += len(X) * (len(X) + 1) // 2 if X is Z else len(X) * len(Z)
+        return TileJob(self, X, Z, out=out, column=column)
 
     def product(self, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
         """sum_j k(x_i, z_j) coef[c, j] for every machine c: float64 of shape (n, machines)."""
@@ -169,29 +150,12 @@ class Kernel:
                 part = slice(a, a + _CHUNK_ROWS)
                 out[part] = self.block(X.take(part), Z).astype(np.float64) @ coef.T
             return out
-        from ..kernel import tiles
+        from .jobs import TileJob
 
         self.n_evaluations += len(X) * len(Z)
-        coef, far = np.ascontiguousarray(coef, np.float64), self._differences(X, Z)
-        if X.is_sparse or Z.is_sparse:
-            X, Z = X.to_sparse(), Z.to_sparse()
-            self._over_rows(
-                lambda a, b: tiles.sparse_product(
-                    X.values, X.squares, Z.values, Z.squares, X.n_features, coef, self.params,
-                    far, a, b, out,
-                ),
-                X,
-                Z,
-            )  # fmt: skip
-        else:
-            self._over_rows(
-                lambda a, b: tiles.dense_product(
-                    X.values, X.low, X.squares, Z.values, Z.low, Z.squares, coef, self.params,
-                    far, a, b, out,
-                ),
-                X,
-                Z,
-            )  # fmt: skip
+        coef = np.ascontiguousarray(coef, np.float64)
+        job = TileJob(self, X, Z, coef=coef, sums=out)
+        self._over_rows(job, job.X, job.Z)
         if self.name == "poly":
             check_size(out)
         return out
@@ -250,6 +214,16 @@ class Kernel:
         values = self.function(left, right)
         values = values.toarray() if sparse.issparse(values) else np.asarray(values)
         return check_callable_block(values, (left.shape[0], right.shape[0]), dtype)
+
+
+@lru_cache(maxsize=64)
+def _params(name: str, gamma: float, coef0: float, degree: int) -> KernelParams:
+    from .rbf import LARGEST_GAMMA
+    from .tiles import KernelCode, KernelParams
+
+    # An infinite one would make NaN of a dot product of zero.
+    gamma, coef0 = (min(max(value, -LARGEST_GAMMA), LARGEST_GAMMA) for value in (gamma, coef0))
+    return KernelParams(KernelCode[name], np.float32(gamma), np.float32(coef0), int(degree))
 
 
 def check_size(values: np.ndarray) -> None:

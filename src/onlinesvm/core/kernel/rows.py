@@ -22,6 +22,7 @@ class Rows:
     """n examples: their values, squared norms and, for a precomputed kernel, columns.
 
     ``low`` has the second parts of dense rows, or no row; those of sparse rows are in ``values``.
+    ``whole``: sparse rows of whole numbers, whose dot products have no rounding error.
     """
 
     def __init__(
@@ -31,7 +32,9 @@ class Rows:
         n_features: int,
         key: np.ndarray | None = None,
         low: np.ndarray | None = None,
+        whole: bool = False,
     ):
+        self.whole = whole
         self.values = values
         self.squares = squares
         self.n_features = n_features
@@ -55,7 +58,8 @@ class Rows:
             return cls._of_sparse(X if centre is None else shifted(X, -centre), key, far)
         wide = np.asarray(X) if centre is None else np.asarray(X) - centre
         dense = np.ascontiguousarray(wide, np.float32)
-        squares = tiles.squared_norms(dense)
+        squares = np.empty(len(dense), np.float32)
+        tiles.squared_norms(dense, squares)
         is_far = squares > far
         low = None
         if is_far.any():
@@ -78,7 +82,7 @@ class Rows:
             squares[full] = np.add.reduceat(data.astype(np.float64) ** 2, pointer[full])
         low = _second_parts(X.data, data, pointer, squares > far)
         values = SparseRows(pointer[:-1], pointer[1:], indices, data, low)
-        return cls(values, squares, X.shape[1], key)
+        return cls(values, squares, X.shape[1], key, whole=_is_whole(X.data))
 
     @classmethod
     def packed(
@@ -95,7 +99,8 @@ class Rows:
         low = _NONE
         if is_far.any():
             low = _second_parts(X[X != 0], data, begin, is_far)
-        return cls(SparseRows(begin[:-1], begin[1:], indices, data, low), squares, X.shape[1], key)
+        values = SparseRows(begin[:-1], begin[1:], indices, data, low)
+        return cls(values, squares, X.shape[1], key, whole=_is_whole(data) and not len(low))
 
     def __len__(self) -> int:
         return len(self.squares)
@@ -119,7 +124,7 @@ class Rows:
         )
         key = None if self.key is None else self.key[which]
         low = self.low[which] if len(self.low) else None
-        return Rows(values, self.squares[which], self.n_features, key, low)
+        return Rows(values, self.squares[which], self.n_features, key, low, self.whole)
 
     def to_sparse(self) -> Rows:
         """The same rows, sparse."""
@@ -161,6 +166,11 @@ class Rows:
         pointer = np.append(packed.begin, len(packed.data))
         rows = sparse.csr_matrix((data, packed.indices, pointer), (len(self), self.n_features))
         return rows if centre is None else shifted(rows, centre)
+
+
+def _is_whole(data: np.ndarray) -> bool:
+    """Whether all values are whole numbers; the first of them tell for most data."""
+    return all(bool((part == np.rint(part)).all()) for part in (data[:256], data[256:]))
 
 
 _NONE = np.empty(0, np.float32)
@@ -214,6 +224,7 @@ class RowStore(Compact):
         self.n = 0
         self.n_features = like.n_features
         self.is_sparse = like.is_sparse
+        self._whole = True  # of the rows that have ever been here
         self._squares = np.empty(capacity, np.float32)
         self._key = None if like.key is None else np.empty(capacity, like.key.dtype)
         if self.is_sparse:
@@ -248,6 +259,7 @@ class RowStore(Compact):
 
     def append(self, rows: Rows) -> None:
         n, total = self.n, self.n + len(rows)
+        self._whole = self._whole and rows.whole
         self._squares = _grown(self._squares, n, total)
         self._squares[n:total] = rows.squares
         if self._key is not None and rows.key is not None:
@@ -352,4 +364,5 @@ class RowStore(Compact):
         )
         key = None if self._key is None else self._key[:n]
         low = None if self.is_sparse or not len(self._low) else self._low[:n]
-        return Rows(values, self._squares[:n], self.n_features, key, low)
+        whole = self.is_sparse and self._whole
+        return Rows(values, self._squares[:n], self.n_features, key, low, whole)

@@ -75,7 +75,8 @@ else:
     _I32 = ir.IntType(32)
     _VECTOR = ir.VectorType(_F32, LANES)
 
-    def _array(context, builder, array_type, value):
+    def array_data(context, builder, array_type, value):
+        """Pointer to the first value of an array."""
         return make_array(array_type)(context, builder, value).data
 
     @intrinsic
@@ -92,21 +93,23 @@ else:
 
         return types.float32(types.int32), codegen
 
-    def _load(builder, pointer, index, kind):
+    def load(builder, pointer, index, kind, align=4):
+        """The vector that begins at pointer[index]."""
         address = builder.bitcast(builder.gep(pointer, [index]), kind.as_pointer())
-        return builder.load(address, align=4)
+        return builder.load(address, align=align)
 
-    def _store(builder, pointer, index, value):
+    def store(builder, pointer, index, value, align=4):
+        """Write a vector from pointer[index] on."""
         address = builder.bitcast(builder.gep(pointer, [index]), value.type.as_pointer())
-        builder.store(value, address, align=4)
+        builder.store(value, address, align=align)
 
     def _reduction(name):
         def typer(typingctx, values, start):
             require(f"chunk_{name[1:]}", values=(values, 1, FLOAT32))
 
             def codegen(context, builder, signature, args):
-                pointer = _array(context, builder, signature.args[0], args[0])
-                chunk = _load(builder, pointer, args[1], _VECTOR)
+                pointer = array_data(context, builder, signature.args[0], args[0])
+                chunk = load(builder, pointer, args[1], _VECTOR)
                 kind = ir.FunctionType(_F32, [_VECTOR])
                 function = get_or_insert_function(
                     builder.module, kind, f"llvm.vector.reduce.{name}.v{LANES}f32"
@@ -120,7 +123,7 @@ else:
     chunk_max = _reduction("fmax")
     chunk_min = _reduction("fmin")
 
-    def _spread(builder, value, kind):
+    def spread(builder, value, kind):
         """One number in every lane."""
         undefined = ir.Constant(kind, ir.Undefined)
         single = builder.insert_element(undefined, value, ir.Constant(_I32, 0))
@@ -168,7 +171,7 @@ else:
         def codegen(context, builder, signature, args):
             kinds = signature.args
             p_indices, p_data, p_column, p_tile, p_out = (
-                _array(context, builder, kinds[i], args[i]) for i in (0, 1, 4, 5, 6)
+                array_data(context, builder, kinds[i], args[i]) for i in (0, 1, 4, 5, 6)
             )
             word = args[2].type
 
@@ -177,12 +180,12 @@ else:
                 column = builder.sext(builder.load(builder.gep(p_column, [feature])), word)
                 value = builder.load(builder.gep(p_data, [position]))
                 start = builder.mul(column, ir.Constant(word, LANES))
-                chunk = _load(builder, p_tile, start, _VECTOR)
-                return [(_spread(builder, value, _VECTOR), chunk)]
+                chunk = load(builder, p_tile, start, _VECTOR)
+                return [(spread(builder, value, _VECTOR), chunk)]
 
-            so_far = _load(builder, p_out, args[7], _VECTOR)
+            so_far = load(builder, p_out, args[7], _VECTOR)
             (total,) = _accumulate(builder, args[2], args[3], [so_far], terms)
-            _store(builder, p_out, args[7], total)
+            store(builder, p_out, args[7], total)
             return context.get_dummy_value()
 
         signature = types.void(
@@ -202,7 +205,7 @@ else:
             def codegen(context, builder, signature, args):
                 kinds = signature.args
                 p_x, p_panel, p_out = (
-                    _array(context, builder, kinds[i], args[i]) for i in (0, 2, 4)
+                    array_data(context, builder, kinds[i], args[i]) for i in (0, 2, 4)
                 )
                 row, lane, out_row, width = args[1], args[3], args[5], args[6]
                 word = row.type
@@ -215,18 +218,18 @@ else:
 
                 def terms(position):
                     where = builder.add(builder.mul(position, full), lane)
-                    chunk = _load(builder, p_panel, where, kind)
+                    chunk = load(builder, p_panel, where, kind)
                     values = [
                         builder.load(builder.gep(p_x, [builder.add(start, position)]))
                         for start in starts
                     ]
-                    return [(_spread(builder, value, kind), chunk) for value in values]
+                    return [(spread(builder, value, kind), chunk) for value in values]
 
                 zeros = [ir.Constant(kind, [0.0] * lanes)] * n_rows
                 sums = _accumulate(builder, ir.Constant(word, 0), width, zeros, terms)
                 for r, total in enumerate(sums):
                     where = builder.add(builder.mul(nth(out_row, r), full), lane)
-                    _store(builder, p_out, where, total)
+                    store(builder, p_out, where, total)
                 return context.get_dummy_value()
 
             intp = types.intp
@@ -241,15 +244,15 @@ else:
     def panel_squares(typingctx, x, x_low, panel, panel_low, out, width):
         def codegen(context, builder, signature, args):
             p_x, p_x_low, p_panel, p_panel_low, p_out = (
-                _array(context, builder, signature.args[i], args[i]) for i in range(5)
+                array_data(context, builder, signature.args[i], args[i]) for i in range(5)
             )
             word = args[5].type
 
             def part(pointer, panel_pointer, position):
                 value = builder.load(builder.gep(pointer, [position]))
                 where = builder.mul(position, ir.Constant(word, LANES))
-                chunk = _load(builder, panel_pointer, where, _VECTOR)
-                return builder.fsub(_spread(builder, value, _VECTOR), chunk)
+                chunk = load(builder, panel_pointer, where, _VECTOR)
+                return builder.fsub(spread(builder, value, _VECTOR), chunk)
 
             def terms(position):
                 high = part(p_x, p_panel, position)
@@ -260,7 +263,7 @@ else:
             (total,) = _accumulate(
                 builder, zero, args[5], [ir.Constant(_VECTOR, [0.0] * LANES)], terms
             )
-            _store(builder, p_out, zero, total)
+            store(builder, p_out, zero, total)
             return context.get_dummy_value()
 
         return types.void(x, x_low, panel, panel_low, out, types.intp), codegen

@@ -26,7 +26,7 @@ from ..examples import Examples
 from ..kernel.kernel import Kernel
 from ..kernel.rbf import TOLERANCE
 from ..kernel.rows import Rows, pack
-from ..kernel.tiles import SparseRows, dense_panel, kernel_row
+from ..kernel.tiles import SparseRows, kernel_row
 from ..kernel.vector import LANES, panel_dot
 from ..numerics import ORDERED_MATH, inner, jit
 from .dense_row import EIGHT, eight_dots
@@ -68,13 +68,13 @@ def _dense_dots(X, x, out):
         out[i] = total
 
 
-@jit
-def make_panels(X):
+def make_panels(X: np.ndarray) -> np.ndarray:
     """Rows of X, 64 at a time, transposed: (panels, features, 64). Rows that lack are zero."""
     n, width = X.shape
-    panels = np.zeros(((n + LANES - 1) // LANES, width, LANES), np.float32)
-    for p in range(panels.shape[0]):
-        dense_panel(X, p * LANES, min(n, (p + 1) * LANES), panels[p])
+    panels = np.zeros((-(-n // LANES), width, LANES), np.float32)
+    for p, panel in enumerate(panels):
+        part = X[p * LANES : (p + 1) * LANES]
+        panel[:, : len(part)] = part.T
     return panels
 
 

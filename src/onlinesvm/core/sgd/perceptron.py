@@ -29,7 +29,7 @@ from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
-from ..numerics import REORDERED_MATH, inner, jit
+from ..numerics import REORDERED_SUMS, jit
 from ..state.compact import Compact
 
 # Places in BudgetArrays.state
@@ -60,103 +60,71 @@ class BudgetArrays(NamedTuple):
     state: np.ndarray  # integers, see above
 
 
-@inner(fastmath=REORDERED_MATH)
-def _output(values, m, a):
-    """Step 3."""
-    total = 0.0
-    for s in range(a.state[N]):
-        total += a.alpha[m, s] * values[a.column[s]]
-    return total
-
-
-@inner
-def _join(q, k, values, label, diagonal, key, stored, a, row):
-    """Slot k takes example q, as yet without a coefficient; ``row`` gets its kernel values."""
-    a.label[k], a.diagonal[k], a.key[k] = label[q], diagonal[q], key[q]
-    a.column[k], a.handle[k] = values.shape[1] - values.shape[0] + q, stored + q
-    a.state[CLOCK] += 1
-    a.stamp[k] = a.state[CLOCK]
-    for m in range(a.alpha.shape[0]):
-        a.alpha[m, k] = 0.0
-    if k == a.state[N]:
-        a.state[N] += 1
-    for s in range(a.state[N]):
-        row[s] = values[q, a.column[s]]
-    row[k] = diagonal[q]  # a computed value may be off by one bit, which would break ties
-    if a.gram.shape[0] > 0:
-        for s in range(a.state[N]):
-            a.gram[s, k] = a.gram[k, s] = row[s]
-
-
-@inner
-def safest(a):
-    """Step 4b: whom S can best do without."""
-    best, where = -np.inf, 0
-    for s in range(a.state[N]):
-        safety = np.inf
-        for m in range(a.alpha.shape[0]):
-            alpha = a.alpha[m, s]
-            if alpha != 0.0:
-                y = 1.0 if a.label[s] == a.positive[m] else -1.0
-                safety = min(safety, y * (a.out[m, s] - alpha * a.diagonal[s]))
-        near = TIE * (1.0 + abs(safety))
-        if safety > best + near or (safety > best - near and a.stamp[s] < a.stamp[where]):
-            best, where = safety, s
-    return where
-
-
-@inner
-def _shift(m, change, row, a):
-    """alpha of the row changes by ``change``: all outputs follow."""
-    for s in range(a.state[N]):
-        a.out[m, s] += change * row[s]
-
-
-@inner
-def _leave(v, row, a):
-    for m in range(a.alpha.shape[0]):
-        if a.alpha[m, v] != 0.0:
-            _shift(m, -a.alpha[m, v], row, a)
-            a.alpha[m, v] = 0.0
-    a.state[VICTIM], a.state[HOLE] = -1, v
-
-
-@jit
+@jit(fastmath=REORDERED_SUMS)
 def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
     """Go through a block from where the last call stopped; true when all is done.
 
     Without ``gram`` it returns false when slot ``state[VICTIM]`` is to leave; the next call brings
     that slot's kernel ``row`` (``given``).
     """
-    machines = a.alpha.shape[0]
-    outputs = np.empty(machines)
-    if given:
-        _leave(a.state[VICTIM], row, a)
-        a.state[POSITION] += 1
-    while a.state[POSITION] < label.shape[0]:
-        q = a.state[POSITION]
-        joins = False
+    machines, state, kept = a.alpha.shape[0], a.state, a.gram.shape[0] > 0
+    while state[POSITION] < label.shape[0]:
+        q, v = state[POSITION], state[VICTIM]
+        if v >= 0:
+            if not (kept or given):
+                return False
+            given = False
+            for m in range(machines):
+                alpha = a.alpha[m, v]
+                for s in range(state[N] if alpha != 0.0 else 0):
+                    a.out[m, s] -= alpha * (a.gram[v, s] if kept else row[s])
+                a.alpha[m, v] = 0.0
+            state[VICTIM], state[HOLE] = -1, v
+            state[POSITION] += 1
+            continue
+        # Step 3. An example that joins takes slot k.
+        k, joins = state[HOLE] if state[HOLE] >= 0 else state[N], False
+        for m in range(machines):
+            total = 0.0
+            for s in range(state[N]):
+                total += a.alpha[m, s] * values[q, a.column[s]]
+            a.out[m, k] = total
+            joins |= (total if label[q] == a.positive[m] else -total) <= beta
+        if not joins:
+            state[POSITION] += 1
+            continue
+        # Step 4a.
+        state[HOLE], state[N] = -1, max(state[N], k + 1)
+        state[CLOCK] += 1
+        a.label[k], a.diagonal[k], a.key[k] = label[q], diagonal[q], key[q]
+        a.column[k], a.handle[k] = values.shape[1] - values.shape[0] + q, stored + q
+        a.stamp[k] = state[CLOCK]
+        for s in range(state[N]):
+            row[s] = values[q, a.column[s]]
+        row[k] = diagonal[q]  # a computed value may be off by one bit, which would break ties
+        for s in range(state[N] if kept else 0):
+            a.gram[s, k] = a.gram[k, s] = row[s]
         for m in range(machines):
             y = 1.0 if label[q] == a.positive[m] else -1.0
-            outputs[m] = _output(values[q], m, a)
-            joins = joins or y * outputs[m] <= beta
-        if joins:
-            k = a.state[HOLE] if a.state[HOLE] >= 0 else a.state[N]
-            a.state[HOLE] = -1
-            _join(q, k, values, label, diagonal, key, stored, a, row)
+            a.alpha[m, k] = y if y * a.out[m, k] <= beta else 0.0
+            for s in range(state[N] if a.alpha[m, k] != 0.0 else 0):
+                a.out[m, s] += y * row[s]
+        if state[N] <= budget:
+            state[POSITION] += 1
+            continue
+        # Step 4b: whom S can best do without.
+        best, where = -np.inf, 0
+        for s in range(state[N]):
+            safety = np.inf
             for m in range(machines):
-                y = 1.0 if label[q] == a.positive[m] else -1.0
-                a.out[m, k] = outputs[m]
-                if y * outputs[m] <= beta:
-                    a.alpha[m, k] = y
-                    _shift(m, y, row, a)
-            if a.state[N] > budget:
-                v = safest(a)
-                a.state[VICTIM] = v
-                if a.gram.shape[0] == 0:
-                    return False
-                _leave(v, a.gram[v], a)
-        a.state[POSITION] += 1
+                alpha = a.alpha[m, s]
+                if alpha != 0.0:
+                    y = 1.0 if a.label[s] == a.positive[m] else -1.0
+                    safety = min(safety, y * (a.out[m, s] - alpha * a.diagonal[s]))
+            near = TIE * (1.0 + abs(safety))
+            if safety > best + near or (safety > best - near and a.stamp[s] < a.stamp[where]):
+                best, where = safety, s
+        state[VICTIM] = where
     return True
 
 

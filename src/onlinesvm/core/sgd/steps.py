@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import REORDERED_MATH, inner, jit
+from ..numerics import REORDERED_MATH, inlined, jit
 
 NORMA, PEGAZ, HINGE, REGULARIZED_HINGE, PERCEPTRON = range(5)
 
@@ -57,7 +57,7 @@ class Machines(NamedTuple):
     carried: np.ndarray
 
 
-@inner
+@inlined
 def _take_in(m, scale, out, coef, past, k):
     """The scale becomes 1; a, out and past take ``scale`` in."""
     for p in range(coef.shape[1]):
@@ -70,7 +70,7 @@ def _take_in(m, scale, out, coef, past, k):
     k.scale[m] = 1.0
 
 
-@inner
+@inlined
 def _norma(m, q, y, violates, step, rate, out, coef, past, k):
     """List 1: all but alpha_i shrink; a violator's alpha_i is set. Returns the change of a_i."""
     own = step * y if violates else k.scale[m] * coef[m, q]
@@ -80,7 +80,7 @@ def _norma(m, q, y, violates, step, rate, out, coef, past, k):
     return own / k.scale[m] - coef[m, q]
 
 
-@inner
+@inlined
 def _loss_change(rule, m, q, y, margin, bound, rate, coef):
     """Lists 2, 3a, 3b and the perceptron: the change of a_i."""
     if rule == PEGAZ:

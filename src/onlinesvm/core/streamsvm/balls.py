@@ -9,7 +9,7 @@ of two balls are orthogonal and never need be stored.
 
 Given: a block of fresh examples; ``near[q, k]``, the inner product of example q with centre k at
 the block's start; ``gram[q]``, those of example q with the whole block, on demand: the loop
-stops and names the example (``state[NEED]``). Returned: every centre as a combination of the
+stops and names the example (``state[NEED]``), as it stops when balls must merge. Returned: every centre as a combination of the
 centres at the start (``old``) and of the examples taken (``new``).
 
 Notes
@@ -29,11 +29,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import inner, jit
-from .enclosing_ball import enclose, enclose_pair, pair_radius
+from ..numerics import jit
+from .enclosing_ball import closest_pair, enclose, enclose_pair
 
 # Places in Balls.state
 N, POSITION, NEED, TAKEN, MERGES = range(5)
+MERGE = -1
+"""``state[NEED]`` where the loop stops because there is a ball too many."""
 
 
 class Balls(NamedTuple):
@@ -59,130 +61,72 @@ class BlockState(NamedTuple):
     taken: np.ndarray  # (block,) which example was the t-th taken
 
 
-@inner
-def _along(q, j, b, p):
-    """z_q c_j, own axes left out."""
-    total = 0.0
-    for k in range(p.near.shape[1]):
-        total += p.old[j, k] * p.near[q, k]
-    for t in range(b.state[TAKEN]):
-        if p.new[j, t] != 0.0:
-            total += p.new[j, t] * p.gram[p.taken[t], q]
-    return p.y[q] * total
+@jit
+def online(b, p, n_balls):
+    """Go through a block, from where the last call stopped; true when all is done.
 
-
-@inner
-def _is_inside(q, b, p):
-    """Whether a ball has z_q inside: d < R. Balls of radius zero have nothing inside."""
-    for j in range(b.state[N]):
-        if b.radius[j] > 0.0:
-            d = b.gram[j, j] - 2.0 * _along(q, j, b, p) + p.square[q] + b.slack[j] + p.slack[q]
-            if d < b.radius[j] * b.radius[j]:
-                return True
+    The inner products of z_q with the centres c_j, own axes left out, go to the row of ``b.gram``
+    that z_q has if it becomes a ball. First come the balls that can have it inside, d < R: not those
+    of radius zero.
+    """
+    while b.state[N] <= n_balls:
+        q, n, t = b.state[POSITION], b.state[N], b.state[TAKEN]
+        if q >= p.y.shape[0]:
+            return True
+        inside = False
+        for turn in range(2):
+            if turn == 1 and not (inside or p.known[q]):
+                b.state[NEED] = q
+                return False
+            for j in range(n):
+                if inside or (b.radius[j] > 0.0) == (turn == 1):
+                    continue
+                along = 0.0
+                for k in range(p.near.shape[1]):
+                    along += p.old[j, k] * p.near[q, k]
+                for u in range(t):
+                    if p.new[j, u] != 0.0:
+                        along += p.new[j, u] * p.gram[p.taken[u], q]
+                along *= p.y[q]
+                b.gram[n, j] = b.gram[j, n] = along
+                d = b.gram[j, j] - 2.0 * along + p.square[q] + b.slack[j] + p.slack[q]
+                inside = turn == 0 and d < b.radius[j] * b.radius[j]
+        b.state[POSITION] = q + 1
+        if inside:
+            continue
+        b.gram[n, n], b.slack[n], b.radius[n] = p.square[q], p.slack[q], 0.0
+        for k in range(p.old.shape[1]):
+            p.old[n, k] = 0.0
+        for u in range(t):
+            p.new[n, u] = 0.0
+        for j in range(n):
+            p.new[j, t] = 0.0
+        p.new[n, t], p.taken[t] = p.y[q], q
+        b.state[N], b.state[TAKEN] = n + 1, t + 1
+    b.state[NEED] = MERGE
     return False
 
 
-@inner
-def take(q, b, p):
-    """z_q becomes a ball of radius zero."""
-    n, t = b.state[N], b.state[TAKEN]
-    for j in range(n):
-        b.gram[n, j] = b.gram[j, n] = _along(q, j, b, p)
-    b.gram[n, n], b.slack[n], b.radius[n] = p.square[q], p.slack[q], 0.0
-    for k in range(p.old.shape[1]):
-        p.old[n, k] = 0.0
-    for u in range(t):
-        p.new[n, u] = 0.0
-    for j in range(n):
-        p.new[j, t] = 0.0
-    p.new[n, t], p.taken[t] = p.y[q], q
-    b.state[N], b.state[TAKEN] = n + 1, t + 1
-
-
-@inner
-def _combine(matrix, width, weight, n, target):
-    """Row ``target`` becomes the weighted sum of the first n rows."""
-    for k in range(width):
-        total = 0.0
-        for j in range(n):
-            total += weight[j] * matrix[j, k]
-        matrix[target, k] = total
-
-
-@inner
-def _replace(target, R, b, p, weight):
-    """Ball ``target`` becomes the one whose centre has the given weights."""
-    n = b.state[N]
-    slack, square = 0.0, 0.0
-    _combine(p.old, p.old.shape[1], weight, n, target)
-    _combine(p.new, b.state[TAKEN], weight, n, target)
-    for j in range(n):
-        slack += weight[j] * weight[j] * b.slack[j]
-        for k in range(n):
-            square += weight[j] * weight[k] * b.gram[j, k]
-    _combine(b.gram, n, weight, n, target)
-    for k in range(n):
-        b.gram[k, target] = b.gram[target, k]
-    b.gram[target, target], b.slack[target], b.radius[target] = square, slack, R
+def merge(b: Balls, p: BlockState, together: bool) -> None:
+    """There is a ball too many: all become one, or the two whose common ball is the smallest."""
+    n, taken = int(b.state[N]), int(b.state[TAKEN])
+    weight, target, last = np.zeros(n), 0, n - 1
+    if together:
+        R = enclose(b.gram, b.slack, b.radius, n, weight)
+    else:
+        target, freed = closest_pair(b.gram, b.slack, b.radius, n)
+        R = enclose_pair(target, freed, b.gram, b.slack, b.radius, weight)
+    p.old[target] = weight @ p.old[:n]
+    p.new[target, :taken] = weight @ p.new[:n, :taken]
+    along = weight @ b.gram[:n, :n]
+    b.slack[target], b.radius[target] = weight**2 @ b.slack[:n], R
+    b.gram[target, :n] = b.gram[:n, target] = along
+    b.gram[target, target] = along @ weight
     b.state[MERGES] += 1
-
-
-@inner
-def _move(source, target, b, p):
-    """Ball ``source``, the last, takes the place ``target``."""
-    n = b.state[N]
-    for k in range(p.old.shape[1]):
-        p.old[target, k] = p.old[source, k]
-    for t in range(b.state[TAKEN]):
-        p.new[target, t] = p.new[source, t]
-    for k in range(n):
-        b.gram[target, k] = b.gram[source, k]
-    for k in range(n):
-        b.gram[k, target] = b.gram[k, source]
-    b.gram[target, target] = b.gram[source, source]
-    b.slack[target], b.radius[target] = b.slack[source], b.radius[source]
-
-
-@inner
-def merge_all(b, p, weight):
-    """Look-ahead: the ball and all that waits outside it become one ball."""
-    R = enclose(b.gram, b.slack, b.radius, b.state[N], weight)
-    _replace(np.int64(0), R, b, p, weight)
-    b.state[N] = 1
-
-
-@inner
-def merge_pair(b, p, weight):
-    """The two balls merge whose common ball is the smallest."""
-    n = b.state[N]
-    first, second, least = 0, 1, np.inf
-    for i in range(n):
-        weight[i] = 0.0
-        for j in range(i):
-            R = pair_radius(j, i, b.gram, b.slack, b.radius)
-            if least > R:
-                first, second, least = j, i, R
-    R = enclose_pair(first, second, b.gram, b.slack, b.radius, weight)
-    _replace(first, R, b, p, weight)
-    if second != n - 1:
-        _move(n - 1, second, b, p)
-    b.state[N] = n - 1
-
-
-@jit
-def online(b, p, n_balls, together, weight):
-    """Go through a block, from where the last call stopped; true when all is done."""
-    while b.state[POSITION] < p.y.shape[0]:
-        q = b.state[POSITION]
-        if not _is_inside(q, b, p):
-            if not p.known[q]:
-                b.state[NEED] = q
-                return False
-            take(q, b, p)
-            if b.state[N] > n_balls:
-                if together:
-                    merge_all(b, p, weight)
-                else:
-                    merge_pair(b, p, weight)
-        b.state[POSITION] += 1
-    return True
+    b.state[N] = 1 if together else last
+    if not together and freed != last:  # the last ball takes the free place
+        p.old[freed], p.new[freed, :taken] = p.old[last], p.new[last, :taken]
+        b.gram[freed, :n] = b.gram[last, :n]
+        b.gram[:n, freed] = b.gram[:n, last]
+        b.gram[freed, freed] = b.gram[last, last]
+        b.slack[freed], b.radius[freed] = b.slack[last], b.radius[last]

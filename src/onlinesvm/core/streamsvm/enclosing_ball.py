@@ -18,9 +18,11 @@ equation in R; its root is a lower bound that only grows from round to round, to
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from ..numerics import CURVATURE_FLOOR, inner, jit
+from ..numerics import CURVATURE_FLOOR, jit
 
 GAP = 1e-10
 """Squared distances that differ by less than this part of R^2 are equal."""
@@ -28,32 +30,7 @@ GAP = 1e-10
 _ROUNDS = 100
 
 
-@inner
-def pair_radius(i, j, gram, slack, radius):
-    """Radius of the smallest ball around balls i and j."""
-    d = np.sqrt(max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j] + slack[i] + slack[j], 0.0))
-    return max((d + radius[i] + radius[j]) / 2, radius[i], radius[j])
-
-
-@inner
-def enclose_pair(i, j, gram, slack, radius, weight):
-    """Two balls: the new centre lies on the line between theirs."""
-    d = np.sqrt(max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j] + slack[i] + slack[j], 0.0))
-    R = pair_radius(i, j, gram, slack, radius)
-    weight[j] = min((R - radius[i]) / d, 1.0) if d > 0 else 0.0
-    weight[i] = 1.0 - weight[j]
-    return R
-
-
-@inner
-def _add_column(i, step, gram, slack, n, out):
-    """out += step * (inner products of c_i with all centres), own axes included."""
-    for k in range(n):
-        out[k] += step * gram[i, k]
-    out[i] += step * slack[i]
-
-
-@inner
+@jit
 def _pair_steps(offset, gram, slack, n, weight, along, gap):
     """Pairs of weights until no pair gains; along[k] = c_k c is kept up to date."""
     for _ in range(100 * n + 1000):
@@ -72,52 +49,66 @@ def _pair_steps(offset, gram, slack, n, weight, along, gap):
         step = min(gain / (2.0 * max(curvature, CURVATURE_FLOOR)), weight[down])
         weight[down] = 0.0 if step >= weight[down] else weight[down] - step
         weight[up] += step
-        _add_column(up, step, gram, slack, n, along)
-        _add_column(down, -step, gram, slack, n, along)
+        for k in range(n):
+            along[k] += step * (gram[up, k] - gram[down, k])
+        along[up] += step * slack[up]
+        along[down] -= step * slack[down]
 
 
-@inner
-def _reach(gram, slack, radius, n, weight, along):
-    """max_i |c - c_i| + r_i: what a ball around c must have to enclose all."""
-    square = 0.0
-    for i in range(n):
-        square += weight[i] * along[i]
-    R = 0.0
-    for i in range(n):
-        d = max(gram[i, i] + slack[i] - 2.0 * along[i] + square, 0.0)
-        R = max(R, np.sqrt(d) + radius[i])
-    return R
+def pair_distance(i: int, j: int, gram: np.ndarray, slack: np.ndarray) -> float:
+    """|c_i - c_j|."""
+    square = gram[i, i] + gram[j, j] - 2.0 * gram[i, j] + slack[i] + slack[j]
+    return math.sqrt(max(square, 0.0))
 
 
-@jit
-def enclose(gram, slack, radius, n, weight):
+def enclose_pair(
+    i: int, j: int, gram: np.ndarray, slack: np.ndarray, radius: np.ndarray, weight: np.ndarray
+) -> float:
+    """Two balls: the new centre lies on the line between theirs."""
+    d = pair_distance(i, j, gram, slack)
+    R = max((d + radius[i] + radius[j]) / 2, radius[i], radius[j])
+    weight[j] = min((R - radius[i]) / d, 1.0) if d > 0 else 0.0
+    weight[i] = 1.0 - weight[j]
+    return float(R)
+
+
+def closest_pair(
+    gram: np.ndarray, slack: np.ndarray, radius: np.ndarray, n: int
+) -> tuple[int, int]:
+    """The two of the first n balls, the earlier one first, whose common ball is the smallest."""
+    square, r = gram.diagonal()[:n] + slack[:n], radius[:n]
+    d = np.sqrt(np.maximum(square[:, None] + square - 2.0 * gram[:n, :n], 0.0))
+    R = np.maximum((d + r[:, None] + r) / 2, np.maximum(r[:, None], r))
+    R[np.triu_indices(n)] = np.inf
+    second, first = np.unravel_index(np.argmin(R), R.shape)
+    return int(first), int(second)
+
+
+def enclose(
+    gram: np.ndarray, slack: np.ndarray, radius: np.ndarray, n: int, weight: np.ndarray
+) -> float:
     """The smallest ball around the first n balls: returns R, fills the weights of its centre."""
-    for i in range(n):
-        weight[i] = 0.0
+    weight[:n] = 0.0
     if n <= 2:
         weight[0] = 1.0
-        if n == 1:
-            return radius[0]
-        return enclose_pair(np.int64(0), np.int64(1), gram, slack, radius, weight)
-    along, offset = np.zeros(n), np.zeros(n)
-    largest = 0
-    for i in range(1, n):
-        largest = i if radius[i] > radius[largest] else largest
-    weight[largest] = 1.0
-    _add_column(largest, 1.0, gram, slack, n, along)
-    R = radius[largest]
-    scale = _reach(gram, slack, radius, n, weight, along) ** 2
+        return float(radius[0]) if n == 1 else enclose_pair(0, 1, gram, slack, radius, weight)
+    r, w, square = radius[:n], weight[:n], gram.diagonal()[:n] + slack[:n]
+    largest = int(np.argmax(r))
+    w[largest] = 1.0
+    along = gram[largest, :n].copy()
+    along[largest] += slack[largest]
+    R, gap = float(r[largest]), GAP * _reach(square, r, w, along) ** 2
     for _ in range(_ROUNDS):
-        for i in range(n):
-            offset[i] = gram[i, i] + slack[i] + 2.0 * R * radius[i] - radius[i] * radius[i]
-        _pair_steps(offset, gram, slack, n, weight, along, GAP * scale)
-        flat, mean, square = 0.0, 0.0, 0.0
-        for i in range(n):
-            flat += weight[i] * (gram[i, i] + slack[i] - along[i])
-            mean += weight[i] * radius[i]
-            square += weight[i] * radius[i] * radius[i]
-        root = mean + np.sqrt(max(mean * mean - square + flat, 0.0))
+        _pair_steps(square + 2.0 * R * r - r * r, gram, slack, n, weight, along, gap)
+        flat, mean = w @ (square - along), w @ r
+        root = float(mean + np.sqrt(max(mean * mean - w @ (r * r) + flat, 0.0)))
         if root <= R * (1.0 + GAP):
             break
         R = root
-    return _reach(gram, slack, radius, n, weight, along)
+    return _reach(square, r, w, along)
+
+
+def _reach(square: np.ndarray, r: np.ndarray, w: np.ndarray, along: np.ndarray) -> float:
+    """max_i |c - c_i| + r_i: what a ball around c must have to enclose all."""
+    d = np.sqrt(np.maximum(square - 2.0 * along + w @ along, 0.0))
+    return float((d + r).max())

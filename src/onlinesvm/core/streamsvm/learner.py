@@ -20,7 +20,7 @@ from ..kernel.blas import one_blas_thread
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..state.compact import Compact
-from .balls import NEED, POSITION, TAKEN, Balls, BlockState, N, online
+from .balls import MERGE, NEED, POSITION, TAKEN, Balls, BlockState, N, merge, online
 from .enclosing_ball import enclose
 
 SMALLEST_BLOCK, LARGEST_BLOCK = 16, 1024
@@ -215,8 +215,10 @@ class StreamSVM(Compact):
                 np.empty(size, np.int64),
             )  # fmt: skip
             b.state[POSITION] = b.state[TAKEN] = 0
-            weight = np.zeros(K + 1)
-            while not online(b, p, K, self.together, weight):
+            while not online(b, p, K):
+                if b.state[NEED] == MERGE:
+                    merge(b, p, self.together)
+                    continue
                 q = int(b.state[NEED])
                 row = self.kernel.block(fresh.rows.take(slice(q, q + 1)), fresh.rows)[0]
                 gram[q], known[q] = row / (length * length[q]), True

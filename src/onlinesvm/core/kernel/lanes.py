@@ -1,0 +1,161 @@
+"""Work on the 64 values of one row of a tile, as vector instructions, each with a Python twin.
+
+- ``lanes_rbf``: dot products become values of the RBF kernel.
+- ``lanes_power``: the largest of their exponents, of pairs with |x|^2 + |z|^2 above a limit.
+- ``lanes_dot``: the sum of the values times weights, in float64; ``lanes_wide``: the values as float64.
+
+Loops over the lanes would do the same; LLVM takes much longer to compile them. Rows are numbered
+within ``tile``, which is (rows, 64).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..numerics import JIT_DISABLED, ORDERED_MATH
+from .rbf import EXP2_TERMS, LOWEST_POWER, ROUND
+from .vector import LANES
+
+LEAST = np.float32(-3e38)
+"""Stands for the exponent of a pair that is not looked at."""
+
+if JIT_DISABLED:
+
+    def _powers(tile, row, x_sq, z_row, scale):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return scale * (np.float32(2.0) * tile[row] - (x_sq + tile[z_row]))
+
+    def lanes_rbf(tile, row, x_sq, z_row, scale):
+        power = _powers(tile, row, x_sq, z_row, scale)
+        power = np.maximum(np.minimum(power, np.float32(0.0)), LOWEST_POWER)
+        rounded = power + ROUND
+        f = power - (rounded - ROUND)
+        value = np.full(LANES, EXP2_TERMS[0])
+        for term in EXP2_TERMS[1:]:
+            value = value * f + term
+        tile[row] = value * ((rounded.view(np.int32) + 127) << 23).view(np.float32)
+
+    def lanes_power(tile, row, x_sq, z_row, scale, limit):
+        powers = _powers(tile, row, x_sq, z_row, scale)
+        return np.where(x_sq + tile[z_row] > limit, powers, LEAST).max()
+
+    def lanes_dot(values, row, weights, machine):
+        return values[row].astype(np.float64) @ weights[machine]
+
+    def lanes_wide(tile, row, out, out_row):
+        out[out_row] = tile[row]
+
+else:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.core.cgutils import get_or_insert_function
+    from numba.extending import intrinsic
+
+    from .layout import FLOAT32, FLOAT64, require
+    from .vector import array_data, load, spread, store
+
+    _FLAGS = tuple(sorted(ORDERED_MATH))
+    _F32, _F64, _I32 = ir.FloatType(), ir.DoubleType(), ir.IntType(32)
+    _ROW, _WIDE, _BITS = (ir.VectorType(kind, LANES) for kind in (_F32, _F64, _I32))
+
+    def _all(value, kind=_ROW):
+        """A constant in every lane."""
+        return ir.Constant(kind, [value] * LANES)
+
+    def _place(builder, row):
+        return builder.mul(row, ir.Constant(row.type, LANES))
+
+    def _emit_powers(context, builder, signature, args, flags=_FLAGS):
+        """scale (2 x.z - (|x|^2 + |z|^2)), the squares alone, and where the row is."""
+        data = array_data(context, builder, signature.args[0], args[0])
+        where = _place(builder, args[1])
+        dots = load(builder, data, where, _ROW)
+        z_sq = load(builder, data, _place(builder, args[3]), _ROW)
+        squares = builder.fadd(spread(builder, args[2], _ROW), z_sq, flags=flags)
+        twice = builder.fmul(_all(2.0), dots, flags=flags)
+        difference = builder.fsub(twice, squares, flags=flags)
+        powers = builder.fmul(spread(builder, args[4], _ROW), difference, flags=flags)
+        return powers, squares, data, where
+
+    def _emit_choice(builder, sign, left, right):
+        """The smaller (<) or larger (>) of two vectors."""
+        return builder.select(builder.fcmp_ordered(sign, left, right, flags=_FLAGS), left, right)
+
+    @intrinsic
+    def lanes_rbf(typingctx, tile, row, x_sq, z_row, scale):
+        require("lanes_rbf", tile=(tile, 2, FLOAT32))
+
+        def codegen(context, builder, signature, args):
+            power, _, data, where = _emit_powers(context, builder, signature, args)
+            power = _emit_choice(builder, "<", power, _all(0.0))
+            power = _emit_choice(builder, ">", power, _all(float(LOWEST_POWER)))
+            shift = _all(float(ROUND))
+            rounded = builder.fadd(power, shift, flags=_FLAGS)
+            whole = builder.fsub(rounded, shift, flags=_FLAGS)
+            f = builder.fsub(power, whole, flags=_FLAGS)
+            value = _all(float(EXP2_TERMS[0]))
+            for term in EXP2_TERMS[1:]:
+                product = builder.fmul(value, f, flags=_FLAGS)
+                value = builder.fadd(product, _all(float(term)), flags=_FLAGS)
+            bits = builder.add(builder.bitcast(rounded, _BITS), _all(127, _BITS))
+            factor = builder.bitcast(builder.shl(bits, _all(23, _BITS)), _ROW)
+            store(builder, data, where, builder.fmul(value, factor, flags=_FLAGS))
+            return context.get_dummy_value()
+
+        return types.void(tile, types.intp, types.float32, types.intp, types.float32), codegen
+
+    @intrinsic
+    def lanes_power(typingctx, tile, row, x_sq, z_row, scale, limit):
+        require("lanes_power", tile=(tile, 2, FLOAT32))
+
+        def codegen(context, builder, signature, args):
+            power, squares, _, _ = _emit_powers(context, builder, signature, args, ())  # infinite?
+            beyond = builder.fcmp_unordered(">", squares, spread(builder, args[5], _ROW))
+            power = builder.select(beyond, power, _all(float(LEAST)))
+            kind = ir.FunctionType(_F32, [_ROW])
+            name = f"llvm.vector.reduce.fmax.v{LANES}f32"
+            largest = get_or_insert_function(builder.module, kind, name)
+            return builder.call(largest, [power])
+
+        kinds = tile, types.intp, types.float32, types.intp, types.float32, types.float32
+        return types.float32(*kinds), codegen
+
+    @intrinsic
+    def lanes_dot(typingctx, values, row, weights, machine):
+        narrow = getattr(values, "dtype", None) == types.float32
+        require(
+            "lanes_dot", values=(values, 2, FLOAT32 if narrow else FLOAT64),
+            weights=(weights, 2, FLOAT64),
+        )  # fmt: skip
+
+        def codegen(context, builder, signature, args):
+            p_values, p_weights = (
+                array_data(context, builder, signature.args[i], args[i]) for i in (0, 2)
+            )
+            kind, bytes_ = (_ROW, 4) if narrow else (_WIDE, 8)
+            row = load(builder, p_values, _place(builder, args[1]), kind, bytes_)
+            wide = builder.fpext(row, _WIDE) if narrow else row
+            weights = load(builder, p_weights, _place(builder, args[3]), _WIDE, 8)
+            products = builder.fmul(wide, weights, flags=("reassoc", "contract"))
+            name = f"llvm.vector.reduce.fadd.v{LANES}f64"
+            total = get_or_insert_function(
+                builder.module, ir.FunctionType(_F64, [_F64, _WIDE]), name
+            )
+            start = ir.Constant(_F64, 0.0)
+            return builder.call(total, [start, products], fastmath=("reassoc", "contract", "nsz"))
+
+        return types.float64(values, types.intp, weights, types.intp), codegen
+
+    @intrinsic
+    def lanes_wide(typingctx, tile, row, out, out_row):
+        require("lanes_wide", tile=(tile, 2, FLOAT32), out=(out, 2, FLOAT64))
+
+        def codegen(context, builder, signature, args):
+            p_tile, p_out = (
+                array_data(context, builder, signature.args[i], args[i]) for i in (0, 2)
+            )
+            row = load(builder, p_tile, _place(builder, args[1]), _ROW)
+            store(builder, p_out, _place(builder, args[3]), builder.fpext(row, _WIDE), 8)
+            return context.get_dummy_value()
+
+        return types.void(tile, types.intp, out, types.intp), codegen
