@@ -16,8 +16,7 @@ def task_fields(task: Task) -> dict[str, Any]:
     """The task by name, and its numbers."""
     if isinstance(task, Regression):
         return {
-            "name": "regression", "epsilon": float(task.epsilon), "count": int(task.count),
-            "mean": task.mean, "squares": task.squares,
+            "name": "regression", "epsilon": float(task.epsilon), "recent": task.recent,
         }  # fmt: skip
     if isinstance(task, OneClass):
         return {"name": "one class", "nu": float(task.nu)}
@@ -31,9 +30,7 @@ def task_of(fields: Fields, context: Context) -> Task:
     if name == "regression":
         machines = context.n_labels
         task = Regression(fields.number("epsilon", 0.0), machines)
-        task.count = fields.whole("count")
-        task.mean = fields.array("mean", np.float64, (machines,))
-        task.squares = fields.array("squares", np.float64, (machines,), low=0.0)
+        task.recent = fields.array("recent", np.float64, (None, machines))
     elif name == "one class":
         task = OneClass(fields.number("nu", 0.0, 1.0))
     fields.close()
