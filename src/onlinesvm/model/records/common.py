@@ -58,7 +58,6 @@ def kernel_fields(kernel: Kernel) -> dict[str, Any]:
         "coef0": float(kernel.coef0),
         "n_jobs": None if kernel.n_jobs is None else int(kernel.n_jobs),
         "n_evaluations": int(kernel.n_evaluations),
-        "met_far": bool(kernel.met_far),
     }
 
 
@@ -71,7 +70,6 @@ def kernel_of(fields: Fields) -> Kernel:
         coef0=fields.number("coef0"),
         n_jobs=None if fields.absent("n_jobs") else fields.whole("n_jobs", -(2**31), 2**31),
         n_evaluations=fields.whole("n_evaluations", high=2**63),
-        met_far=fields.flag("met_far"),
     )
     fields.close()
     if math.isnan(made.gamma):
