@@ -27,7 +27,7 @@ from . import finishing, second_look, working_set
 from . import listing as lasvm
 from .dense_row import decide_one
 from .support import NEED, PHASE, POSITION, STORED, Support
-from .tasks import Depths, OneClass, Task
+from .tasks import Depths, Task
 
 FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
@@ -192,10 +192,10 @@ class LASVM(Compact):
         ``new`` are those of the fresh that were never learned before.
         """
         self.drop_cache()
-        task, size = self.support.task, len(fresh.rows)
-        slot = self.support.slots(fresh.key)
-        mass = task.nu * fresh.bound[new].sum() if isinstance(task, OneClass) else 0.0
-        company = lasvm_block.OLD_MEMBERS if size >= FEW else lasvm_block.FEW_OLD_MEMBERS
+        task, slot = self.support.task, self.support.slots(fresh.key)
+        mass = task.nu * fresh.bound[new].sum() if task.nu else 0.0
+        few = len(fresh.rows) < FEW and not task.both_signs
+        company = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
         slacks = lasvm_block.learn_block(self.support, self.kernel, fresh, slot, mass, company)
         self._reduce_delta()
         if deepen:

@@ -72,6 +72,7 @@ class Classification:
     """One machine per label, against all others; two labels make one machine."""
 
     epsilon = 0.0
+    nu = 0.0  # s as a share of the bounds of all examples
     both_signs = True  # a machine starts when it has seen both signs
     depths: ClassVar = Depths(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
 
@@ -102,6 +103,7 @@ class Classification:
 class Regression:
     """One machine per target; labels are the targets, (n, machines)."""
 
+    nu = 0.0
     both_signs = False
     depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
