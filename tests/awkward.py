@@ -45,6 +45,7 @@ OTHERS = ("SimpleSVMRegressor", "SimpleSVMOneClass")
 # LASVM has the most ways to go wrong, and as many draws as all others together.
 ESTIMATORS = ("LASVMClassifier",) * len(CLASSIFIERS + OTHERS) + CLASSIFIERS + OTHERS
 
+_POLICIES = ("outlier", "oldest", "join")
 KERNELS = ("rbf", "rbf", "rbf", "linear", "poly", "sigmoid", "callable", "precomputed")
 
 
@@ -246,7 +247,9 @@ def _settings(choose: Any, name: str, kernel: str, dense: np.ndarray, scale: flo
     if name == "LASVMClassifier":
         wanted["block_size"] = choose.of([2048, 2048, 1, 2, 16])
         if wanted["epochs"] != "converge" and choose.of([0, 0, 0, 1]):
-            wanted["budget"] = choose.whole(5, 20)
+            wanted |= {"budget": choose.whole(5, 20), "policy": choose.of(_POLICIES)}
+        elif wanted["epochs"] != "converge" and choose.of([0, 0, 0, 1]):
+            wanted |= {"window": choose.whole(5, 40), "half_life": choose.of([None, 5.0])}
     elif name == "BudgetPerceptronClassifier":
         wanted["budget"] = choose.whole(5, 30)
     elif name == "StreamSVMClassifier":

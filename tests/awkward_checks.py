@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from held import held
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -38,7 +39,7 @@ its factors are rebuilt, and where it is ill-conditioned its tolerance leaves so
 
 REFUSALS = re.compile(
     r"number of classes has to be greater than one|All sample weights are zero|"
-    r"too large for kernel values|has no cost that|hard margin|no length to divide by|is too small for|"
+    r"too large for kernel values|has no cost that|hard margin|no length to divide by|is too small for|is too large for margin|"
     r"needs all examples at once|cannot be separated|has no solution"
 )
 """What a model may refuse to learn, in words; nothing may have changed then."""
@@ -71,8 +72,8 @@ class History:
         self.precomputed = case.settings.get("kernel") == "precomputed"
         self.given = Given(case)
         self.probe = self._probe()
-        self.largest_bound = 0.0
-        self.merged = case.settings.get("budget") is not None  # bounds of rows may be summed up
+        self.largest_bound = self.largest_weight = 0.0
+        self.merged = False  # bounds of copies are summed up
         self.warned = False
 
     def _probe(self) -> np.ndarray:
@@ -84,13 +85,13 @@ class History:
     def run(self) -> None:
         for what, argument in self.case.steps:
             self.case.notes["failed"] = what
-            before = self.values() if self.is_fitted() else None
+            self.before = self.values() if self.is_fitted() else None
             try:
                 getattr(self, "do_" + what.replace(" ", "_"))(argument)
             except ValueError as error:
                 if not REFUSALS.search(str(error)):
                     raise
-                self.same(before, "a refusal changed the model")
+                self.same(self.before, "a refusal changed the model")
             self.given.unchanged()
             if self.is_fitted():
                 self.check()
@@ -166,13 +167,12 @@ class History:
         after, self.model = self.values(), second
         self.same(before, "a copy noticed what the other learned")
         self.do_one(i)
-        if getattr(self.model, "budget", None) is not None and self.case.estimator.startswith("LA"):
-            return  # which rows join depends on the kernel rows that are kept
         bounded = self.model.kernel in ("rbf", "sigmoid")
         self.same(after, "a copy learned differently", self.is_exact() * ALIKE[not bounded])
 
     def teach(self, verb: str, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         options = {} if weight is None else {"sample_weight": weight}
+        self.before = self.values() if self.is_fitted() else None
         if self.case.estimator == "SimpleSVMRegressor":
             y = np.unique(self.case.y, return_inverse=True)[1][: len(y)].astype(float)
         if self.case.estimator == "SimpleSVMOneClass":
@@ -198,9 +198,10 @@ class History:
         return None if self.case.weight is None else self.case.weight[which]
 
     def note_bounds(self, weight: np.ndarray | None) -> None:
-        """The largest bound of any example so far."""
+        """The largest bound of any example so far; the first rows may be learned again with C."""
         C = self.model.get_params().get("C") or 0.0
-        self.largest_bound = max(self.largest_bound, C * (1.0 if weight is None else weight.max()))
+        self.largest_weight = max(self.largest_weight, 1.0 if weight is None else weight.max())
+        self.largest_bound = max(self.largest_bound, C * self.largest_weight)
 
     def kernel_matrix(self, A: np.ndarray | None = None) -> np.ndarray:
         gamma = self.model.gamma
@@ -299,10 +300,9 @@ class History:
         coef = self.model.dual_coef_
         limit = 1e-9 * (1.0 + abs(coef).sum(axis=1))
         expect((abs(coef.sum(axis=1)) <= limit).all(), "sum of alpha: ", coef.sum(axis=1))
-        support = self.model._learner.support
-        low, high = support.bounds()
-        alpha = support.alpha()
-        expect((alpha >= low).all() and (alpha <= high).all(), "alpha is out of its bounds")
+        own = held(self.model._learner)
+        inside = (own.alpha >= own.low) & (own.alpha <= own.high)
+        expect(inside.all(), "alpha is out of its bounds")
         if not self.merged:
             largest = abs(coef).max(initial=0.0)
             expect(largest <= self.largest_bound * (1 + 1e-12), "alpha exceeds C:", largest)
@@ -310,23 +310,23 @@ class History:
     def gradients(self) -> None:
         """Maintained gradients are y - K alpha, with the kernel values of the machine."""
         learner = self.model._learner
-        support, n = learner.support, learner.support.n
-        if not n:
+        support = held(learner)
+        if not support.n:
             return
-        K = replace(learner.kernel).block(support.rows(), support.rows()).astype(np.float64)
-        alpha, member = support.alpha(), support.a.member[:, :n]
-        own, length = support.a.diagonal[:n], np.sqrt(abs(K.diagonal()))
+        K = replace(learner.kernel).block(support.rows, support.rows).astype(np.float64)
+        alpha, member = support.alpha, support.member
+        own, length = support.diagonal, np.sqrt(abs(K.diagonal()))
         rounding = abs(K.diagonal() - own)  # k(x, x) is computed in two ways
         expect(
             (rounding <= SINGLE * abs(own)).all(), "k(x, x) is not the diagonal: by", rounding.max()
         )
-        true = support.linear() - alpha @ K
-        moved = 4.0 * support.a.bound[:n]  # alpha went up and down on its way
+        true = support.linear - alpha @ K
+        moved = 4.0 * support.bound  # alpha went up and down on its way
         limit = 1e-9 * (1.0 + abs(alpha) @ abs(K)) + moved * rounding
         if not learner.kernel.is_compiled:  # its last digits depend on the shape of the call
             limit += SINGLE * (abs(alpha) @ np.outer(length, length))
-        wrong = member & (abs(support.a.grad[:, :n] - true) > limit)
-        error = abs(support.a.grad[:, :n] - true)[member].max(initial=0.0)
+        wrong = member & (abs(support.grad - true) > limit)
+        error = abs(support.grad - true)[member].max(initial=0.0)
         expect(not wrong.any(), "maintained gradient is not the true one: off by", error)
 
     # -- beside SVC -----------------------------------------------------------------------
@@ -368,7 +368,8 @@ class History:
         case, model = self.case, self.model
         if case.estimator not in ("LASVMClassifier", "SimpleSVMClassifier") or self.warned:
             return False
-        if model.get_params().get("budget") or model.get_params().get("margin") == "quadratic":
+        bounded = any(model.get_params().get(name) for name in ("budget", "window", "half_life"))
+        if bounded or model.get_params().get("margin") == "quadratic":
             return False
         return self.precomputed or model.kernel == "rbf"
 

@@ -13,6 +13,7 @@ import time
 import warnings
 
 import numpy as np
+from held import held
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -23,6 +24,7 @@ KINDS = {
     "LASVM": (onlinesvm.LASVMClassifier, {}),
     "LASVM, one by one": (onlinesvm.LASVMClassifier, {"block_size": 1}),
     "LASVM, budget": (onlinesvm.LASVMClassifier, {"budget": 40}),
+    "LASVM, window": (onlinesvm.LASVMClassifier, {"window": 60, "half_life": 50.0}),
     "Huller": (onlinesvm.HullerClassifier, {"C": 10.0}),
     "StreamSVM": (onlinesvm.StreamSVMClassifier, {"kernel": "rbf"}),
     "NORMA": (onlinesvm.NORMAClassifier, {}),
@@ -54,24 +56,24 @@ def check(model, X):
     )
     assert len(vectors) == len(model.support_) == model.dual_coef_.shape[1]
     if isinstance(model, onlinesvm.LASVMClassifier):
-        check_support(model._learner.support)
+        check_held(model._learner)
 
 
-def check_support(support):
+def check_held(learner):
     """Rows and coefficients belong together: sum 0, within bounds, gradients as computed anew."""
-    assert support.store.n == support.n
-    alpha, (low, high) = support.alpha(), support.bounds()
+    own = held(learner)
+    assert own.stored == own.n
+    alpha = own.alpha
     scale = max(1.0, np.abs(alpha).sum())
     np.testing.assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-6 * scale)
-    assert (alpha >= low).all()
-    assert (alpha <= high).all()
-    rows = support.rows().to_array()
+    assert (alpha >= own.low).all()
+    assert (alpha <= own.high).all()
+    rows = own.rows.to_array()
     rows = rows.toarray() if sparse.issparse(rows) else rows
-    if not support.n:
+    if not own.n:
         return
-    found, member = support.a.grad[:, : support.n], support.a.member[:, : support.n]
-    anew = support.linear() - alpha @ rbf_kernel(rows, gamma=GAMMA)
-    np.testing.assert_allclose(found[member], anew[member], atol=1e-4 * scale)
+    anew = own.linear - alpha @ rbf_kernel(rows, gamma=GAMMA)
+    np.testing.assert_allclose(own.grad[own.member], anew[own.member], atol=1e-4 * scale)
 
 
 class Striker:

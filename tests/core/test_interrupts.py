@@ -11,7 +11,7 @@ from copy import deepcopy
 import interrupting
 import numpy as np
 import pytest
-from interrupting import KINDS, check, check_support, make_stream, trial, trials
+from interrupting import KINDS, check, check_held, make_stream, trial, trials
 from sklearn.metrics.pairwise import rbf_kernel
 
 from onlinesvm import ActiveLearner, LASVMClassifier
@@ -94,8 +94,8 @@ def test_several_machines_stop_together(monkeypatch):
     model = LASVMClassifier(gamma=0.1, C=10.0, random_state=0, n_jobs=2)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:900], labels)
-    check_support(model._learner.support)
-    check_support(model.finish()._learner.support)
+    check_held(model._learner)
+    check_held(model.finish()._learner)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -321,7 +321,7 @@ def test_ctrl_c_while_a_loop_is_compiled(verb, monkeypatch):
         event.unregister("numba:compile", listener)
     assert double.signatures
     monkeypatch.undo()
-    check_support(model.partial_fit(X[100:200], y[100:200])._learner.support)
+    check_held(model.partial_fit(X[100:200], y[100:200])._learner)
 
 
 def compiling(model, loop):
