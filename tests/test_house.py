@@ -177,7 +177,7 @@ def test_import_direction_check_sees_every_form_of_import():
     assert found == {"cli", "estimators", "active"}
 
 
-@pytest.mark.parametrize("absent", ["numba", "matplotlib", "click"])
+@pytest.mark.parametrize("absent", ["numba", "matplotlib", "click", "river"])
 def test_import_is_light(absent):
     code = f"import sys, onlinesvm; sys.exit({absent!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -17,15 +17,16 @@ a prediction. A name stays known for ever; where there is no end of new names, p
 from __future__ import annotations
 
 import inspect
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from river import base
 
+from .estimators import lasvm, perceptron
 from .estimators.base import OnlineKernelClassifier
-from .estimators.lasvm import LASVMClassifier as _LASVM
+from .estimators.labels import unique_labels
 from .estimators.named_rows import NamedRows
-from .estimators.perceptron import BudgetPerceptronClassifier as _BudgetPerceptron
 from .estimators.widening import widen
 
 __all__ = ["BudgetPerceptronClassifier", "LASVMClassifier"]
@@ -98,14 +99,23 @@ class _Adapter(base.MiniBatchClassifier):
             Labels, one for each row.
         """
         values, rows = self._rows.check_frame(X), self._rows
-        labels = y.tolist() if hasattr(y, "tolist") else list(y)
-        if len(labels) != len(values):
-            raise ValueError(f"There are {len(values)} rows, but {len(labels)} labels.")
-        if not labels:
+        labels = np.asarray(y)
+        if labels.shape != (len(values),):
+            raise ValueError(f"There are {len(values)} rows, but {labels.size} labels.")
+        if not len(labels):
             return
+        self._check_labels(labels)
         before = rows.columns
         rows.extend(X.columns)
-        self._learn_new_names(before, lambda m: m.partial_fit(rows.matrix(X, values), labels))
+        self._learn_new_names(before, lambda m: _learn_parts(m, rows.matrix(X, values), labels))
+
+    def _check_labels(self, labels: np.ndarray) -> None:
+        """Refuse labels that the model could not learn, before it has learned any of them."""
+        fresh = unique_labels(labels)
+        if self._model is not None:
+            book = self._model._book
+            book.check(fresh)
+            self._model._check_labels(len(book) + len(book.missing(fresh)))
 
     def _learn_new_names(self, before: dict[Any, int] | None, learn: Any) -> None:
         """Learn examples that may have names never seen before; an error leaves all as it was."""
@@ -209,6 +219,18 @@ class _Adapter(base.MiniBatchClassifier):
         return pd.DataFrame(share, index=X.index, columns=labels)
 
 
+def _learn_parts(model: Any, X: np.ndarray, labels: np.ndarray) -> None:
+    """Learn rows in order, from each new label on in another call: it comes when it comes."""
+    book = getattr(model, "_book", None)
+    _, first = np.unique(labels, return_index=True)
+    cuts = {
+        int(k) for k in first if book is None or labels[k : k + 1].tolist()[0] not in book.numbers
+    }
+    ends = sorted(cuts | {0, len(labels)})
+    for start, end in pairwise(ends):
+        model.partial_fit(X[start:end], labels[start:end])
+
+
 def _plain(label: Any) -> Any:
     """A label as Python has it."""
     return label.item() if isinstance(label, np.generic) else label
@@ -281,7 +303,7 @@ class LASVMClassifier(_Adapter):
     'go'
     """
 
-    _kind = _LASVM
+    _kind = lasvm.LASVMClassifier
 
     def __init__(
         self,
@@ -340,7 +362,7 @@ class BudgetPerceptronClassifier(_Adapter):
     True
     """
 
-    _kind = _BudgetPerceptron
+    _kind = perceptron.BudgetPerceptronClassifier
 
     def __init__(
         self,

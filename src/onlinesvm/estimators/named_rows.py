@@ -37,32 +37,35 @@ class NamedRows:
     def known(self, x: Mapping[Any, Any]) -> np.ndarray:
         """The row of an example; names that have no column are left out. Valid until the next."""
         values = self._numbers(x)
-        columns, row = self.columns, self.buffer
-        row.fill(0.0)
         try:
-            row[[columns[name] for name in x]] = values
+            return self._fill(x, values)
         except KeyError:
-            for name, value in zip(x, values):
-                if name in columns:
-                    row[columns[name]] = value
-        return row
+            known = {name: value for name, value in zip(x, values) if name in self.columns}
+            return self._fill(known, known.values())
 
     def learned(self, x: Mapping[Any, Any]) -> tuple[np.ndarray, dict[Any, int] | None]:
         """The row of an example, and the columns as they were if some of its names are new."""
-        columns, before = self.columns, None
         values = self._numbers(x)
-        if not columns.keys() >= x.keys():
-            before = columns
+        try:
+            return self._fill(x, values), None
+        except KeyError:
+            before = self.columns
             self.extend(x)
-            columns = self.columns
-        row = self.buffer
+            return self._fill(x, values), before
+
+    def _fill(self, names: Iterable[Any], values: Iterable[Any]) -> np.ndarray:
+        """The buffer with these values and zeros. One by one is faster than by a list of places."""
+        columns, row = self.columns, self.buffer
         row.fill(0.0)
-        row[[columns[name] for name in x]] = values
-        return row, before
+        for name, value in zip(names, values):
+            row[columns[name]] = value
+        return row
 
     def extend(self, names: Iterable[Any]) -> None:
         """Columns for new names. Which of them comes first does not depend on their order here."""
-        new = sorted(set(names) - self.columns.keys(), key=lambda name: (str(type(name)), str(name)))
+        new = sorted(
+            set(names) - self.columns.keys(), key=lambda name: (str(type(name)), str(name))
+        )
         total = len(self.columns) + len(new)
         self.columns = self.columns | {
             name: k for k, name in enumerate(new, start=len(self.columns))
