@@ -66,9 +66,9 @@ def taught(model, X, y):
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
 def test_the_model_is_that_of_learn_one_with_arrays(kernel):
     X, y = examples()
-    river = taught(LASVMClassifier(kernel=kernel, gamma=0.2, budget=50, half_life=100), X, y)
+    river = taught(LASVMClassifier(C=2, kernel=kernel, gamma=0.2, budget=50, half_life=100), X, y)
     plain = onlinesvm.LASVMClassifier(
-        kernel=kernel, gamma=0.2, budget=50, half_life=100, policy="oldest"
+        C=2, kernel=kernel, gamma=0.2, budget=50, half_life=100, policy="oldest"
     )
     for row, label in zip(X, y.tolist()):
         plain.learn_one(row, label)
@@ -293,7 +293,7 @@ def test_bad_parameters_are_told_with_the_first_example():
 
 def test_weights_scale_the_cost_where_there_is_one():
     X, y = examples(60)
-    weighted = LASVMClassifier(gamma=0.2, half_life=None)
+    weighted = LASVMClassifier(C=1, gamma=0.2, half_life=None)
     for row, label in zip(X, y.tolist()):
         weighted.learn_one(named(row), label, w=0.25)
     assert np.abs(weighted.estimator.dual_coef_).max() == pytest.approx(0.25)

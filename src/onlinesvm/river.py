@@ -257,33 +257,34 @@ class LASVMClassifier(_Adapter):
     """Support vector classifier that learns one example at a time, in bounded memory (LASVM).
 
     Features should be of about the same scale: put ``river.preprocessing.StandardScaler`` in front.
+    The defaults are those that did best over seven streams so scaled, most of which change.
     See ``onlinesvm.LASVMClassifier`` for the algorithm, and ``docs/streams.md`` for what to choose.
 
     Parameters
     ----------
-    C
+    C : float, default=4.0
         Cost of a margin violation.
-    kernel
-        ``"rbf"``, ``"linear"``, ``"poly"`` or ``"sigmoid"``.
-    gamma
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``: a number, or ``"scale"``, which is
-        1 / (features * variance of their values), estimated from the first 100 examples.
-    degree
+    kernel : {"rbf", "linear", "poly", "sigmoid"}, default="rbf"
+        Kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (features * variance of their values), estimated from the first 100 examples;
+        ``"auto"`` is 1 / features of the first example.
+    degree : int, default=3
         Degree of ``poly``.
-    coef0
+    coef0 : float, default=0.0
         Constant of ``poly`` and ``sigmoid``.
-    window
+    window : int or None, default=None
         Number of most recent examples that count; None: no limit.
-    budget
+    budget : int or None, default=1000
         Maximum number of support vectors; None: no limit. Without window, budget and half-life the
         memory is not bounded.
-    policy
-        Which support vector makes way when the budget is full: ``"oldest"``, ``"outlier"`` or
-        ``"join"``.
-    half_life
+    policy : {"outlier", "oldest", "join"}, default="oldest"
+        Which support vector makes way when the budget is full; ``"oldest"`` forgets fastest.
+    half_life : float or None, default=1000
         Number of examples after which the cost of an old one has shrunk to one half.
-    class_weight
-        Weights that multiply ``C`` for each label: a dictionary or None.
+    class_weight : dict or None, default=None
+        Weights that multiply ``C`` for each label.
 
     Examples
     --------
@@ -307,7 +308,7 @@ class LASVMClassifier(_Adapter):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float = 4.0,
         kernel: str = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
@@ -338,18 +339,19 @@ class BudgetPerceptronClassifier(_Adapter):
 
     Parameters
     ----------
-    budget
+    budget : int, default=500
         Maximum number of support vectors.
-    margin
+    margin : float, default=0.0
         An example is added when its margin is at most this.
-    kernel
-        ``"rbf"``, ``"linear"``, ``"poly"`` or ``"sigmoid"``.
-    gamma
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``: a number, or ``"scale"``, which is
-        1 / (features * variance of their values), estimated from the first 100 examples.
-    degree
+    kernel : {"rbf", "linear", "poly", "sigmoid"}, default="rbf"
+        Kernel.
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+        1 / (features * variance of their values), estimated from the first 100 examples;
+        ``"auto"`` is 1 / features of the first example.
+    degree : int, default=3
         Degree of ``poly``.
-    coef0
+    coef0 : float, default=0.0
         Constant of ``poly`` and ``sigmoid``.
 
     Examples
