@@ -19,7 +19,7 @@ def snippets(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
 
 
-@pytest.mark.parametrize("page", ["from-svc.md"])
+@pytest.mark.parametrize("page", ["from-svc.md", "streams.md"])
 def test_python_snippets_run_one_after_the_other(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

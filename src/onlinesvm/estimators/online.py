@@ -45,6 +45,10 @@ SPARSE_BELOW = 0.25
 SPARSE_FROM = 32
 """... provided that it has at least this number of features."""
 
+SPARSE_ROWS = 8
+"""... and that at least this number of rows says so: a stream that is standardised on the fly, or
+that brings one row at a time, may begin with a row of zeros, and is faster dense."""
+
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
     "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
@@ -212,6 +216,7 @@ class OnlineKernelModel(FittedExpansion, Saving, CallbackSupportMixin, BaseEstim
         self._packs = bool(
             dense
             and self._kernel.is_compiled
+            and X.shape[0] >= SPARSE_ROWS
             and X.shape[1] >= SPARSE_FROM
             and np.count_nonzero(X[:1000]) < SPARSE_BELOW * X[:1000].size
         )

@@ -354,6 +354,13 @@ class RowStore(Compact):
         if len(self._low):
             self._low = _grown(self._low, self.n, len(self._dense))
 
+    def widen(self, n_features: int) -> None:
+        """Rows get more features, all zero: kernel values stay as they are."""
+        if not self.is_sparse:
+            more = (0, 0), (0, n_features - self.n_features)
+            self._dense, self._low = np.pad(self._dense, more), np.pad(self._low, more)
+        self.n_features = n_features
+
     def rows(self) -> Rows:
         """The rows held now (views: valid until the store changes)."""
         n = self.n

@@ -1,0 +1,154 @@
+"""Examples as dictionaries of named numbers: a column for each name, in the order of appearance.
+
+Names may come and go. A name that an example does not have is zero there; a name that is new gets
+the next column when an example with it is learned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+PLAIN = frozenset((float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))
+"""Types of numbers that need no closer look."""
+
+
+class NamedRows:
+    """The columns of names, and one row that is used again and again."""
+
+    def __init__(self) -> None:
+        self.columns: dict[Any, int] = {}
+        self.buffer = np.zeros(0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"columns": self.columns, "width": self.width}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.columns, self.buffer = state["columns"], np.zeros(state["width"])
+
+    @property
+    def width(self) -> int:
+        """Number of columns of a row: those of the names, and some for names to come."""
+        return len(self.buffer)
+
+    def known(self, x: Mapping[Any, Any]) -> np.ndarray:
+        """The row of an example; names that have no column are left out. Valid until the next."""
+        values = self._numbers(x)
+        try:
+            return self._fill(x, values)
+        except KeyError:
+            known = {name: value for name, value in zip(x, values) if name in self.columns}
+            return self._fill(known, known.values())
+
+    def learned(self, x: Mapping[Any, Any]) -> tuple[np.ndarray, dict[Any, int] | None]:
+        """The row of an example, and the columns as they were if some of its names are new."""
+        values = self._numbers(x)
+        try:
+            return self._fill(x, values), None
+        except KeyError:
+            before = self.columns
+            self.extend(x)
+            return self._fill(x, values), before
+
+    def _fill(self, names: Iterable[Any], values: Iterable[Any]) -> np.ndarray:
+        """The buffer with these values and zeros. One by one is faster than by a list of places."""
+        columns, row = self.columns, self.buffer
+        row.fill(0.0)
+        for name, value in zip(names, values):
+            row[columns[name]] = value
+        return row
+
+    def extend(self, names: Iterable[Any]) -> None:
+        """Columns for new names. Which of them comes first does not depend on their order here."""
+        new = sorted(
+            set(names) - self.columns.keys(), key=lambda name: (str(type(name)), str(name))
+        )
+        total = len(self.columns) + len(new)
+        self.columns = self.columns | {
+            name: k for k, name in enumerate(new, start=len(self.columns))
+        }
+        if total > self.width:
+            # The first example says how many there are; who brings more is likely to go on.
+            self.buffer = np.zeros(max(total, 2 * self.width))
+
+    def _numbers(self, x: Mapping[Any, Any]) -> list[Any]:
+        """The values of an example, or one clear error."""
+        values = list(x.values()) if isinstance(x, dict) else [x[name] for name in _named(x)]
+        try:
+            if PLAIN.issuperset(map(type, values)) and isfinite(sum(values)) and values:
+                return values
+        except OverflowError:
+            pass
+        if not values:
+            raise ValueError("An example without features says nothing: the dictionary is empty.")
+        return [self._number(name, value) for name, value in x.items()]
+
+    def _number(self, name: Any, value: Any) -> float:
+        """One value as a float, after a closer look."""
+        if not _is_number(value):
+            before = " was a number before and" if name in self.columns else ""
+            raise ValueError(
+                f"Feature {name!r}{before} is {value!r} ({type(value).__name__}): features must be "
+                "numbers. Encode text first, for instance with river.preprocessing.OneHotEncoder."
+            )
+        try:
+            number = float(value)
+        except OverflowError:
+            number = np.inf
+        if not isfinite(number):
+            raise ValueError(
+                f"Feature {name!r} is {value}: features must be finite numbers. Leave it out, which "
+                "means zero, or impute it, for instance with river.preprocessing.StatImputer."
+            )
+        return number
+
+    # -- data frames ----------------------------------------------------------------------
+
+    def check_frame(self, X: Any) -> np.ndarray:
+        """The values of a data frame, or one clear error."""
+        if not (hasattr(X, "columns") and hasattr(X, "to_numpy")):
+            raise TypeError(
+                f"Many examples at a time come as a pandas.DataFrame, not as {type(X).__name__}."
+            )
+        if not len(X.columns):
+            raise ValueError("Examples without features say nothing: the frame has no columns.")
+        if X.columns.has_duplicates:
+            twice = X.columns[X.columns.duplicated()][0]
+            raise ValueError(f"The data frame has several columns {twice!r}: names must be unique.")
+        try:
+            kinds = [dtype.kind in "fiub" for dtype in X.dtypes]
+            values = X.to_numpy(dtype=np.float64) if all(kinds) else None
+        except (TypeError, ValueError):
+            values = None
+        if values is None or not np.isfinite(values).all():
+            rows = [[self._number(n, v) for n, v in zip(X.columns, r)] for r in X.to_numpy(object)]
+            values = np.array(rows, np.float64).reshape(X.shape)
+        return values
+
+    def matrix(self, X: Any, values: np.ndarray) -> np.ndarray:
+        """The rows of a frame; names that have no column are left out."""
+        rows = np.zeros((len(values), self.width))
+        places = [self.columns.get(name, -1) for name in X.columns]
+        for k, place in enumerate(places):
+            if place >= 0:
+                rows[:, place] = values[:, k]
+        return rows
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number | np.bool_) and not isinstance(
+        value, complex | np.complexfloating
+    )
+
+
+def _named(x: Any) -> Mapping[Any, Any]:
+    """An example that is not a ``dict``: any mapping will do."""
+    if not isinstance(x, Mapping):
+        raise TypeError(
+            f"An example is a dictionary of features, not {type(x).__name__}; for arrays use the "
+            "classifiers of onlinesvm itself."
+        )
+    return x
