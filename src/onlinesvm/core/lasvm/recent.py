@@ -61,10 +61,19 @@ class Recent(Compact):
                 np.pad(self.diagonal, (0, more)),
             )
 
+    def resize(self, size: int) -> None:
+        """Another number of examples counts from now on."""
+        shrinks, self.size = size < self.size, size
+        if shrinks and self.store.n > size:
+            self._keep()
+
     def _trim(self) -> None:
+        if self.store.n >= 2 * max(self.size, 32):
+            self._keep()
+
+    def _keep(self) -> None:
+        """Forget all but those that count."""
         n = self.store.n
-        if n < 2 * max(self.size, 32):
-            return
         old = n - self.size
         left, kept = np.arange(self.size), slice(old, n)
         self.store.move(left + old, left, self.size)
