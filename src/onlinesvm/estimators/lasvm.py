@@ -89,8 +89,8 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
         at most one ever raises an alarm. Always on with ``window="auto"``.
     probability : bool, default=False
         Whether to offer ``predict_proba``, ``predict_log_proba`` and ``predict_set``. Scores of
-        examples are noted before they are learned, which costs no kernel values. The last 4,096
-        make the probabilities. ``fit`` then begins with small blocks and does not merge copies.
+        examples are noted before they are learned, which costs no kernel values. The last 8,192
+        at most make the probabilities. ``fit`` then begins with small blocks and does not merge copies.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the

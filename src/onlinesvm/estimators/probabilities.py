@@ -84,9 +84,11 @@ class Probabilities:
             if len(view.classes) == 1:
                 return np.ones((len(values), 1))
             if values.shape[1] > 1:
-                return follow(probabilities(values, record.slopes), values.argmax(axis=1))
+                return follow(
+                    probabilities(values, record.calibration.slopes), values.argmax(axis=1)
+                )
             swapped = view.order[1] == 0  # scores are those of the label that came second
-            chance = probabilities(-values if swapped else values, record.slopes)
+            chance = probabilities(-values if swapped else values, record.calibration.slopes)
             chance = np.ascontiguousarray(chance[:, ::-1]) if swapped else chance
             return follow(chance, (values[:, 0] > 0).astype(int))
 

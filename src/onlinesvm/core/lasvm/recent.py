@@ -11,6 +11,7 @@ import numpy as np
 
 from ..examples import Examples
 from ..kernel.rows import Rows, RowStore
+from ..kernel.tiles import squared_norms
 from ..state.compact import Compact
 
 
@@ -46,7 +47,7 @@ class Recent(Compact):
             self.store.reserve(2 * n + 64)
         self._reserve(n + 1)
         self.store.dense[n] = x
-        self.store.squares[n] = x @ x
+        self.store.squares[n] = squared_norms(x[None, :])[0]  # as for many rows, to the last bit
         self.store.n = n + 1
         self.tags[n] = label, -1
         self.bound[n], self.diagonal[n] = bound, diagonal

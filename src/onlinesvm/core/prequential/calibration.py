@@ -2,16 +2,17 @@
 
     two labels     P(1 | f) = 1 / (1 + exp(-h(f)))
     several        P(k | f) = exp(h(f_k)) / sum_j exp(h(f_j))
-    h(f) = u min(f, 0) + v max(f, 0),    u, v > 0
+
+h is a line with bends at -1, 0 and 1, the margin and the boundary: h(0) = 0, four positive slopes.
 
 Given: scores of examples predicted before they were learned, with their labels. Returned: the
-slopes u and v that maximise the likelihood, found by Newton steps; the problem is convex.
+slopes that maximise the likelihood, found by projected Newton steps; the problem is convex.
 
 Notes
 -----
 Platt's sigmoid has a slope and an offset, so that its most probable label may be another than the
-predicted one, as in ``SVC``. Two slopes have as many parameters, and h(0) = 0. A score of zero, as
-a model gives that has learned nothing, tells nothing about them.
+predicted one, as in ``SVC``. Here h rises through zero at zero. Scores of zero, as a model gives
+that has learned nothing, tell nothing about the slopes.
 """
 
 from __future__ import annotations
@@ -23,14 +24,21 @@ _LEAST = 1e-3
 
 _STEPS = 50
 _HALVINGS = 30
-_TOLERANCE = 1e-10
+_TOLERANCE = 1e-9
+_RIDGE = 1e-9
+
+_LARGEST = 1e3
+"""Logarithms of odds beyond this are the same: certain."""
 
 
 def _features(scores: np.ndarray) -> np.ndarray:
-    """(n, labels, 2): what u and v multiply, for each label. One column stands for two labels."""
+    """(n, labels, 4): what the slopes multiply. One column of scores stands for two labels."""
     if scores.shape[1] == 1:
         scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
-    return np.stack([np.minimum(scores, 0.0), np.maximum(scores, 0.0)], axis=2)
+    inner = np.clip(scores, -1.0, 1.0)
+    outer = scores - inner
+    parts = [part(values, 0.0) for values in (inner, outer) for part in (np.minimum, np.maximum)]
+    return np.stack(parts, axis=2)
 
 
 def _softmax(logits: np.ndarray) -> np.ndarray:
@@ -39,11 +47,11 @@ def _softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def fit_slopes(scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """u and v, from scores (n, machines), labels 0, 1, ... and weights."""
+    """The slopes of h, from scores (n, machines), labels 0, 1, ... and weights."""
     size = np.abs(scores).mean() if len(scores) else 0.0
     if not 0.0 < size < np.inf:
-        return np.ones(2)
-    phi = _features(scores / size)
+        return np.ones(4)
+    phi = _features(scores) / size
     n, labels = phi.shape[:2]
     target = np.full((n, labels), 1.0 / (n + labels))  # not 0 and 1: slopes stay finite
     target[np.arange(n), label] += n / (n + labels)
@@ -51,17 +59,11 @@ def fit_slopes(scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> np.
 
 
 def _minimise(phi: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Projected Newton steps on the cross-entropy, with both slopes at least ``_LEAST``."""
-    slopes = np.ones(2)
+    """The slopes of least cross-entropy, all at least ``_LEAST``."""
+    slopes = np.ones(phi.shape[2])
     loss, chance = _loss(phi, target, weight, slopes)
     for _ in range(_STEPS):
-        gradient = np.einsum("nk,nkf->f", weight * (chance - target), phi)
-        centred = phi - np.einsum("nk,nkf->nf", chance, phi)[:, None]
-        hessian = np.einsum("nk,nkf,nkg->fg", weight * chance, centred, centred)
-        free = (slopes > _LEAST) | (gradient < 0.0)
-        step = np.where(free, -gradient / np.maximum(hessian.diagonal(), 1e-12), 0.0)
-        if free.all() and np.linalg.det(hessian) > 1e-12 * hessian.diagonal().prod() > 0.0:
-            step = -np.linalg.solve(hessian, gradient)
+        step = _step(phi, weight, chance - target, chance, slopes)
         for _ in range(_HALVINGS):
             trial = np.maximum(slopes + step, _LEAST)
             trial_loss, trial_chance = _loss(phi, target, weight, trial)
@@ -76,6 +78,22 @@ def _minimise(phi: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.nda
     return slopes
 
 
+def _step(
+    phi: np.ndarray, weight: np.ndarray, error: np.ndarray, chance: np.ndarray, slopes: np.ndarray
+) -> np.ndarray:
+    """The Newton step of the slopes that may move."""
+    d = len(slopes)
+    gradient = (weight * error).ravel() @ phi.reshape(-1, d)
+    centred = (phi - chance[:, None] @ phi).reshape(-1, d)
+    hessian = (centred * (weight * chance).reshape(-1, 1)).T @ centred
+    free = np.flatnonzero((slopes > _LEAST) | (gradient < 0.0))
+    step = np.zeros(d)
+    step[free] = -np.linalg.solve(
+        hessian[np.ix_(free, free)] + _RIDGE * np.eye(len(free)), gradient[free]
+    )
+    return step
+
+
 def _loss(
     phi: np.ndarray, target: np.ndarray, weight: np.ndarray, slopes: np.ndarray
 ) -> tuple[float, np.ndarray]:
@@ -85,7 +103,9 @@ def _loss(
 
 def probabilities(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
     """P of each label, (n, labels), from scores (n, machines)."""
-    return _softmax(_features(scores) @ slopes)
+    with np.errstate(over="ignore"):
+        logits = _features(scores) @ slopes
+    return _softmax(np.clip(logits, -_LARGEST, _LARGEST))
 
 
 def follow(chance: np.ndarray, winner: np.ndarray) -> np.ndarray:

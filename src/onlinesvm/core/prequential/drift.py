@@ -45,15 +45,15 @@ BLOCKS = 320
 
 
 @cache
-def _x_log_x() -> np.ndarray:
-    """x log x of the whole numbers up to the number of examples remembered."""
-    x = np.arange(BLOCKS * BLOCK + 1, dtype=np.float64)
+def _x_log_x(most: int) -> np.ndarray:
+    """x log x of the whole numbers up to ``most``."""
+    x = np.arange(most + 1, dtype=np.float64)
     return x * np.log(np.maximum(x, 1.0))
 
 
 def likelihood(errors: np.ndarray, n: np.ndarray) -> np.ndarray:
     """The largest log-likelihood of so many errors among n."""
-    x_log_x = _x_log_x()
+    x_log_x = _x_log_x(BLOCKS * BLOCK)
     return np.asarray(x_log_x[errors] + x_log_x[n - errors] - x_log_x[n])
 
 

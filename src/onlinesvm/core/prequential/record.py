@@ -10,7 +10,7 @@ Scores are decision values (machines): one for two labels, positive for label 1,
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,14 @@ from .calibration import fit_slopes
 from .drift import BLOCK, DriftDetector
 from .thresholds import Thresholds
 
-RECENT = 4096
-"""Scores that probabilities are made of."""
+RECENT = 8192
+"""Examples whose scores are kept to make probabilities."""
+
+MOST_SCORES, FEWEST = 65536, 1024
+"""Scores used, of all machines together, but those of no fewer examples than this."""
+
+SELDOM = 256
+"""Probabilities change once in so many examples; more often while there are few."""
 
 NARROWEST, WIDEST = 100, 10_000
 """Range of a window that follows the drifts found."""
@@ -54,11 +60,15 @@ class Prequential(Compact):
         self.thresholds = Thresholds() if probability else None
         self.detector = DriftDetector() if drift or window else None
         self.follows = window  # whether a window follows the drifts found
+        self._calibration: Calibration | None = None
+
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"_calibration": None}
 
     def _in_use(self) -> dict[str, Any]:
         n = min(self.n, len(self.label))
         cut = {name: getattr(self, name)[:n] for name in ("scores", "label", "weight")}
-        return self.__dict__ | cut | {"size": len(self.label)}
+        return self._lasting() | cut | {"size": len(self.label)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -148,19 +158,38 @@ class Prequential(Compact):
         """
         assert self.thresholds is not None
         self.look()
-        n = min(self.n, len(self.label))
-        label = self.label[:n].copy()
-        weight = self.weight[:n] / class_weight[label]
-        return Snapshot(self.scores[:n].copy(), label, weight, self.thresholds.q.copy())
+        last = self.n - self.n % min(SELDOM, 1 << max(0, (self.n // 32).bit_length() - 1))
+        known = self._calibration
+        if known is None or known.last != last or known.machines != self.scores.shape[1]:
+            self._calibration = known = self._calibrate(last, class_weight)
+        return Snapshot(known, self.thresholds.q.copy())
+
+    def _calibrate(self, last: int, class_weight: np.ndarray) -> Calibration:
+        """The examples up to number ``last`` from which probabilities are made."""
+        size, machines = self.scores.shape
+        count = min(max(MOST_SCORES // machines, FEWEST), size - SELDOM, last)
+        which = np.arange(last - count, last) % size
+        label = self.label[which]
+        return Calibration(
+            last, self.scores[which], label, self.weight[which] / class_weight[label]
+        )
 
 
-class Snapshot:
-    """Scores and thresholds of one moment."""
+class Calibration:
+    """Scores of examples up to a certain one, and the slopes of probabilities that follow."""
 
-    def __init__(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray, q: np.ndarray):
-        self.scores, self.label, self.weight, self.q = scores, label, weight, q
+    def __init__(self, last: int, scores: np.ndarray, label: np.ndarray, weight: np.ndarray):
+        self.last, self.machines = last, scores.shape[1]
+        self._examples = scores, label, weight
 
     @cached_property
     def slopes(self) -> np.ndarray:
         """Slopes of the probabilities (``calibration``)."""
-        return fit_slopes(self.scores, self.label, self.weight)
+        return fit_slopes(*self._examples)
+
+
+class Snapshot(NamedTuple):
+    """What predictions of one moment need."""
+
+    calibration: Calibration
+    q: np.ndarray  # thresholds of the prediction sets

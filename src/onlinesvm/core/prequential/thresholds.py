@@ -14,7 +14,7 @@ See Gibbs and Candes (2021); thresholds instead of quantiles: Angelopoulos, Cand
 
 Notes
 -----
-The rate is a twentieth of the average |e| of late, and larger at the beginning, so that the unit
+The rate is 0.03 times the average |e| of late, and larger at the beginning, so that the unit
 of the scores does not matter. Between two levels, thresholds are interpolated.
 """
 
@@ -31,13 +31,13 @@ LEVELS = (
 )  # fmt: skip
 """Shares of misses whose thresholds are tracked."""
 
-RATE = 0.05
+RATE = 0.03
 """How far a threshold moves at a miss, in units of the average excess."""
 
 FIRST_RATE = 0.5
 """The same at the first example; it falls with the square root of their number."""
 
-MEMORY = 1000
+MEMORY = 10_000
 """Examples over which the excess is averaged."""
 
 
