@@ -90,7 +90,8 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
     probability : bool, default=False
         Whether to offer ``predict_proba``, ``predict_log_proba`` and ``predict_set``. Scores of
         examples are noted before they are learned, which costs no kernel values. The last 8,192
-        at most make the probabilities. ``fit`` then begins with small blocks and does not merge copies.
+        at most make the probabilities. ``fit`` then uses smaller blocks and does not
+        merge copies, which takes longer.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
@@ -357,7 +358,8 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
         """The stages of the fit (``core.lasvm.fitting``), told to callbacks."""
         from ..core.lasvm.fitting import Fit
 
-        fit = Fit(learner, data, rng, self._plan(data, rng))
+        plan = self._plan(data, rng)
+        fit = Fit(learner, data, rng, plan)
         self.n_iter_, self.fit_status_ = 0, 1
         for name, steps, count in fit.stages():
             for step in steps if name is None else progress.epoch(name, steps, count):
@@ -365,6 +367,8 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
                 yield step
             if progress.stopped:
                 return
+        if learner.watch is not None and plan.shuffle:
+            learner.watch.settle()
         self._tell_of_finish(fit.reached)
 
     def _plan(self, data: Any, rng: np.random.RandomState) -> Any:

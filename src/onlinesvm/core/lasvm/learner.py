@@ -21,7 +21,7 @@ from ..interrupts import checkpoint
 from ..kernel.cache import KernelCache, keep_row, make_cache, widen
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
-from ..prequential.record import FIRST_BLOCK, Prequential
+from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK, Prequential
 from ..state.compact import Compact
 from . import block as lasvm_block
 from . import finishing, second_look, working_set
@@ -181,11 +181,11 @@ class LASVM(Compact):
             first += size
 
     def _sizes(self, n: int) -> Iterator[int]:
-        """Sizes of the blocks of n examples. Where scores are noted, the first blocks are small."""
+        """Sizes of the blocks of n examples. Where scores are noted, blocks are small."""
         size, noted = self.block_size, 0 if self.watch is None else self.watch.n
         while n > 0:
             if self.watch is not None:
-                size = min(max(noted, FIRST_BLOCK), self.block_size)
+                size = min(max(noted, FIRST_BLOCK), LARGEST_BLOCK, self.block_size)
             yield min(size, n)
             n, noted = n - size, noted + size
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -51,7 +52,7 @@ def _x_log_x(most: int) -> np.ndarray:
     return x * np.log(np.maximum(x, 1.0))
 
 
-def likelihood(errors: np.ndarray, n: np.ndarray) -> np.ndarray:
+def likelihood(errors: Any, n: Any) -> np.ndarray:
     """The largest log-likelihood of so many errors among n."""
     x_log_x = _x_log_x(BLOCKS * BLOCK)
     return np.asarray(x_log_x[errors] + x_log_x[n - errors] - x_log_x[n])

@@ -34,6 +34,10 @@ NARROWEST, WIDEST = 100, 10_000
 FIRST_BLOCK = 16
 """Examples in the first block: a model must have learned some to score the next."""
 
+LARGEST_BLOCK = 512
+"""Maximum number of examples in later blocks: scores should be those of many models, because all
+scores of one model share the error of its bias."""
+
 _NEW_SCORE = -1.0
 """What the machine of a label would have said before anybody knew it: another label."""
 
@@ -137,6 +141,22 @@ class Prequential(Compact):
             if labels == 3:
                 old = np.concatenate([-old, old], axis=1)
             self.scores = np.pad(old, ((0, 0), (0, 1)), constant_values=_NEW_SCORE)
+
+    def settle(self) -> None:
+        """The order of the examples meant nothing: thresholds become quantiles of what is kept.
+
+        They are more precise than thresholds that are ready to follow a drift.
+        """
+        if self.thresholds is None or self.n == 0:
+            return
+        self.look()
+        n = min(
+            (self.n + 1) // 2, len(self.label)
+        )  # models of the second half are more like the last
+        which = np.arange(self.n - n, self.n) % len(self.label)
+        beyond = np.sort(excess(self.scores[which], self.label[which]))
+        rank = np.ceil((n + 1) * (1.0 - self.thresholds.levels)).astype(int)  # conformal prediction
+        self.thresholds.q[:] = beyond[np.minimum(rank, n) - 1]
 
     # -- what follows ---------------------------------------------------------------------
 
