@@ -136,6 +136,17 @@ def test_targets_far_from_zero(friedman):
     np.testing.assert_allclose(far.predict(X) - 1e7, plain.predict(X), atol=5e-3)
 
 
+@pytest.mark.parametrize("outlier", [1e3, 1e8])
+def test_few_outliers_do_not_spoil_the_rest(friedman, outlier):
+    """SVR limits what an outlier can do to C; the tolerance must not grow with it."""
+    X, y = friedman
+    y = y.copy()
+    y[::100] = outlier
+    exact = SVR(C=1.0, gamma=0.5).fit(X, y)
+    model = make(C=1.0).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=0.02)
+
+
 def test_the_target_may_be_standardised_outside(friedman):
     X, y = friedman
     y = 1e5 * y + 3e6
@@ -209,6 +220,16 @@ def test_learn_one_is_partial_fit_with_one_row(friedman):
     for x, value, weight in zip(X[:150], y[:150], np.tile([1.0, 2.0, 0.5], 50)):
         quick.learn_one(x, value, weight)
         slow.partial_fit(x[None], [value], [weight])
+    np.testing.assert_array_equal(quick.predict(X), slow.predict(X))
+
+
+def test_learn_one_after_a_sparse_fit(friedman):
+    X, y = friedman
+    X = X * (X > 0.7)
+    quick, slow = (make().partial_fit(sparse.csr_matrix(X[:300]), y[:300]) for _ in range(2))
+    for x, value in zip(X[300:350], y[300:350]):
+        quick.learn_one(x, value)
+        slow.partial_fit(x[None], [value])
     np.testing.assert_array_equal(quick.predict(X), slow.predict(X))
 
 

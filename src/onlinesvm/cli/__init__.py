@@ -5,7 +5,10 @@ What a command needs is imported when it runs, so that ``--help`` and mistakes a
 
 from __future__ import annotations
 
+import importlib
 import logging
+import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from .mistakes import Mistake
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
@@ -23,8 +27,39 @@ Example:
 """
 
 
+LATE = {
+    "train": "Learn from a file or a stream.",
+    "predict": "Predict the label of each row.",
+    "evaluate": "Compare predictions with labels.",
+    "info": "Say what a model file is.",
+    "tune": "Find C and gamma.",
+    "export": "Write a model for other programs.",
+}
+"""Commands in modules of their own, which are imported when one of them is asked for."""
+
+
 class Commands(click.Group):
-    """A group of commands that Ctrl-C leaves with one sentence."""
+    """A group of commands that Ctrl-C and what users can mend leave with one sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands, in the order in which they are needed."""
+        return [*LATE, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of that name."""
+        if name not in LATE:
+            return super().get_command(ctx, name)
+        found: click.Command = importlib.import_module(f".{name}", __name__).command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing them."""
+        rows = [
+            (name, LATE[name] if name in LATE else self.commands[name].get_short_help_str(60))
+            for name in self.list_commands(ctx)
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command asked for."""
@@ -33,6 +68,28 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("\nStopped by Ctrl-C; what was not finished is not saved.", err=True)
             ctx.exit(INTERRUPTED)
+        except BrokenPipeError:  # whoever reads the output has seen enough
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            ctx.exit(0)
+        except Exception as error:
+            told = sentence(error)
+            if told is None:
+                raise
+            raise Mistake(told) from error
+
+
+def sentence(error: Exception) -> str | None:
+    """The message of an error that the user can mend; None for all others."""
+    from ..model.errors import ModelFileError
+    from ..stream.errors import StreamError
+
+    if isinstance(error, StreamError | ModelFileError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "There is not enough memory; use --budget, smaller --batch-rows or fewer features."
+    if isinstance(error, OSError):
+        return f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."
+    return None
 
 
 @click.group(cls=Commands, epilog=EXAMPLE, context_settings={"help_option_names": ["-h", "--help"]})

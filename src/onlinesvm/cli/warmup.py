@@ -120,6 +120,8 @@ USES: dict[str, Callable[[], None]] = {
     **{
         name: use_named(name)
         for name in (
+            "LASVMRegressor",
+            "LASVMOneClass",
             "KernelPerceptronClassifier",
             "AveragedPerceptronClassifier",
             "BudgetPerceptronClassifier",

@@ -1,8 +1,10 @@
-"""Ctrl-C between steps, never within one: a model is always consistent.
+"""Ctrl-C and time limits between steps, never within one: a model is always consistent.
 
 ``Interruptible`` is a context in which Ctrl-C is noted and not raised. Code in it calls
 ``checkpoint()`` where the state is consistent; a Ctrl-C noted before is delivered there, and at the
 latest when the context ends. However often Ctrl-C is pressed meanwhile, it is noted only.
+
+``Deadline`` is a context after whose time ``checkpoint()`` raises ``TimeUp``.
 
 Signals reach the main thread alone. In any other thread the context does nothing, and
 ``checkpoint`` does nothing unless the thread works for one that holds Ctrl-C (``adopt``).
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from threading import get_ident, main_thread
 from types import FrameType, TracebackType
 from typing import Any
@@ -32,6 +35,7 @@ class _OfThread(threading.local):
     """The context that holds Ctrl-C in a thread, its own or that of the thread it works for."""
 
     holder: Interruptible | None = None
+    deadline: Deadline | None = None
 
 
 _of_thread = _OfThread()
@@ -85,8 +89,43 @@ class Interruptible:
             self.deliver()
 
 
+class TimeUp(BaseException):
+    """The time of a ``Deadline`` is over."""
+
+
+class Deadline:
+    """A context whose work ends at a checkpoint once ``seconds`` are over, and not before ``arm``.
+
+    Of deadlines within one another the innermost counts.
+    """
+
+    def __init__(self, seconds: float | None):
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._armed = self.has_passed = False
+        self._before: Deadline | None = None
+
+    def __enter__(self) -> Deadline:
+        self._before, _of_thread.deadline = _of_thread.deadline, self
+        return self
+
+    def arm(self) -> None:
+        """From now on the deadline counts: there is something worth keeping."""
+        self._armed = self._end is not None
+
+    def check(self) -> None:
+        """Raise if the time is over."""
+        if self._armed and self._end is not None and time.monotonic() > self._end:
+            self.has_passed = True
+            raise TimeUp
+
+    def __exit__(self, *_: object) -> None:
+        _of_thread.deadline = self._before
+
+
 def checkpoint() -> None:
-    """Deliver a Ctrl-C that is held back, if any. Called where the state is consistent."""
+    """Deliver a Ctrl-C that is held back, or the end of the time. Called in consistent states."""
+    if _of_thread.deadline is not None:
+        _of_thread.deadline.check()
     holder = _of_thread.holder
     if holder is None or not (holder.asked or holder.delivered):
         return
@@ -106,11 +145,11 @@ class Stopped(Exception):  # noqa: N818 - not an error
     """A helping thread ended its work early: the main thread, which waits for it, delivers."""
 
 
-def current_holder() -> Interruptible | None:
-    """The context that holds Ctrl-C in this thread, for ``adopt``."""
-    return _of_thread.holder
+def current_holder() -> tuple[Interruptible | None, Deadline | None]:
+    """The context that holds Ctrl-C in this thread, and its deadline, for ``adopt``."""
+    return _of_thread.holder, _of_thread.deadline
 
 
-def adopt(holder: Interruptible | None) -> None:
-    """In a thread that works for another one: heed the Ctrl-C that the other one holds."""
-    _of_thread.holder = holder
+def adopt(held: tuple[Interruptible | None, Deadline | None]) -> None:
+    """In a thread that works for another one: heed the Ctrl-C and the deadline of the other one."""
+    _of_thread.holder, _of_thread.deadline = held

@@ -148,21 +148,11 @@ class FittedExpansion:
 class FittedModel(FittedExpansion):
     """What users see of a classifier that has learned."""
 
+    _book: LabelBook
     _class_table: dict[Any, float]
 
     predict_proba = Absent("wrap it in sklearn.calibration.CalibratedClassifierCV.")
     predict_log_proba = Absent("wrap it in sklearn.calibration.CalibratedClassifierCV.")
-
-    @property
-    def class_weight_(self) -> np.ndarray:
-        """Weights that multiply ``C``, one per class."""
-        view = self._seen("class_weight_")
-        if not hasattr(self, "class_weight"):
-            raise AttributeError(f"{type(self).__name__} has no weights of classes.")
-        table = view.settings._class_table
-        return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)
-
-    _book: LabelBook
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance from the boundary, in units of the margin.
@@ -175,7 +165,7 @@ class FittedModel(FittedExpansion):
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column a class.
+            Positive for ``classes_[1]`` with two classes, else one column per class.
         """
         check_is_fitted(self)
         with Interruptible():
@@ -212,3 +202,12 @@ class FittedModel(FittedExpansion):
         """Support vectors of each class."""
         view = self._seen("n_support_")
         return np.bincount(view.model.label, minlength=len(view.order))[view.order]
+
+    @property
+    def class_weight_(self) -> np.ndarray:
+        """Weights that multiply ``C``, one per class."""
+        view = self._seen("class_weight_")
+        if not hasattr(self, "class_weight"):
+            raise AttributeError(f"{type(self).__name__} has no weights of classes.")
+        table = view.settings._class_table
+        return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)

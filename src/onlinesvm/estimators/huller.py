@@ -64,6 +64,9 @@ class HullerClassifier(OnlineKernelClassifier):
         Memory for kernel values among support vectors, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -148,6 +151,7 @@ class HullerClassifier(OnlineKernelClassifier):
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
@@ -162,6 +166,7 @@ class HullerClassifier(OnlineKernelClassifier):
         self.class_weight = class_weight
         self.cache_size = cache_size
         self.shuffle = shuffle
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -174,7 +179,7 @@ class HullerClassifier(OnlineKernelClassifier):
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(
-            kernel, rows, n_labels, slack=not self._is_hard, tol=self.tol,
+            kernel, rows, n_labels, slack=not self._is_hard, tol=float(self.tol),
             sweeps=self.max_sweeps, cache_size=self.cache_size, seed=seed,
         )  # fmt: skip
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.kernel.kernel import Kernel
 from ..core.lasvm.criteria import SELECTIONS
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .drift import DriftAttributes
+from .lasvm_run import LASVMRun
 from .probabilities import Probabilities
 from .stopping import RULES, EarlyStopping, hold_out
 
@@ -27,7 +25,7 @@ FORGOTTEN = 10
 """Half-lives after which an example is forgotten altogether, where there is no other limit."""
 
 
-class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
+class LASVMClassifier(Probabilities, DriftAttributes, LASVMRun, OnlineKernelClassifier):
     """Support vector classifier that learns one example at a time (LASVM).
 
     Maximises the dual of the soft-margin SVM ::
@@ -121,6 +119,9 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
         Whether ``fit`` visits the examples in random order. Rows that are sorted are no harm
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
         With ``window`` or ``half_life`` the order is always the order given.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -253,6 +254,7 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
@@ -280,6 +282,7 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
         self.class_weight = class_weight
         self.cache_size = cache_size
         self.shuffle = shuffle
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -322,7 +325,7 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
                 half_life=self.half_life, policy=self.policy,
             )  # fmt: skip
         settings: dict[str, Any] = {
-            "tau": self.tol,
+            "tau": float(self.tol),
             "cache_size": self.cache_size,
             "block_size": self.block_size,
             "delta_max": np.inf if self.delta_max is None else float(self.delta_max),
@@ -352,29 +355,11 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
         listed = self.block_size == 1 or self._is_bounded or self._notes_scores
         return data if listed or self.kernel == "precomputed" else merge_duplicates(data)
 
-    def _run(
-        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
-    ) -> Iterator[Any]:
-        """The stages of the fit (``core.lasvm.fitting``), told to callbacks."""
-        from ..core.lasvm.fitting import Fit
-
-        plan = self._plan(data, rng)
-        fit = Fit(learner, data, rng, plan)
-        self.n_iter_, self.fit_status_ = 0, 1
-        for name, steps, count in fit.stages():
-            for step in steps if name is None else progress.epoch(name, steps, count):
-                self.n_iter_ = fit.n_iter
-                yield step
-            if progress.stopped:
-                return
-        if learner.watch is not None and plan.shuffle:
-            learner.watch.settle()
-        self._tell_of_finish(fit.reached)
-
     def _plan(self, data: Any, rng: np.random.RandomState) -> Any:
         """What the parameters say about epochs and when they end."""
         from ..core.lasvm.fitting import Plan
 
+        self._check_together()
         converge, rule = self.epochs == "converge", self.early_stopping
         held, enough = np.empty(0, np.int64), None
         if rule == "score":
@@ -384,16 +369,6 @@ class LASVMClassifier(Probabilities, DriftAttributes, OnlineKernelClassifier):
         epochs, most = 1 if converge else int(self.epochs), self.max_examples or np.inf
         in_order = self.window is not None or self.half_life is not None  # time matters
         return Plan(epochs, converge, self.shuffle and not in_order, most, held, enough)
-
-    def _tell_of_finish(self, done: bool) -> None:
-        self.fit_status_ = int(not done)
-        if not done:
-            warnings.warn(
-                f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
-                "allow no further progress. Use a larger tol or a smaller C, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _check_together(self) -> None:
         """Refuse settings that contradict each other."""

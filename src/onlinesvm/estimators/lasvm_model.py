@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
 from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg.blas import dnrm2
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.interrupts import Interruptible, checkpoint, interrupted
 from ..core.kernel.kernel import Kernel
 from ..core.state.published import published
+from .checks import check_square
+from .lasvm_run import LASVMRun
 from .online import KERNEL_CONSTRAINTS, OnlineKernelModel, with_cost
 from .targets import Targets
 from .weights import check_sample_weight, finite_cost
@@ -33,7 +32,7 @@ LONGEST = 1e19
 """Rows of less length have a square within single precision."""
 
 
-class LASVMModel(OnlineKernelModel):
+class LASVMModel(LASVMRun, OnlineKernelModel):
     """Base of LASVM for tasks other than classification. Subclasses say which (``_task``)."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = LASVM_CONSTRAINTS
@@ -64,11 +63,7 @@ class LASVMModel(OnlineKernelModel):
         from ..core.lasvm.duplicates import merge_duplicates
 
         X, y = self._check(X, y, reset=True)
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                "Precomputed matrix must be a square matrix: the kernel value of every pair of "
-                f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
-            )
+        check_square(self, X)
         checkpoint()
         weight = check_sample_weight(sample_weight, X)
         self._prepare_kernel(X, self._book)
@@ -77,34 +72,15 @@ class LASVMModel(OnlineKernelModel):
             data = merge_duplicates(data)
         checkpoint()
         self._original, self._first_rows = data.key, None
+        self.shape_fit_ = X.shape
         return data._replace(key=np.arange(len(data.key))), X, y
 
-    def _run(
-        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
-    ) -> Iterator[Any]:
-        """The stages of the fit (``core.lasvm.fitting``), told to callbacks."""
-        from ..core.lasvm.fitting import Fit, Plan
+    def _plan(self, data: Any, rng: np.random.RandomState) -> Any:
+        """What the parameters say about epochs."""
+        from ..core.lasvm.fitting import Plan
 
         converge = self.epochs == "converge"
-        plan = Plan(1 if converge else int(self.epochs), converge, self.shuffle)
-        fit = Fit(learner, data, rng, plan)
-        self.n_iter_ = 0
-        for name, steps, count in fit.stages():
-            for step in steps if name is None else progress.epoch(name, steps, count):
-                self.n_iter_ = fit.n_iter
-                yield step
-            if progress.stopped:
-                return
-        self._tell_of_finish(fit.reached)
-
-    def _tell_of_finish(self, done: bool) -> None:
-        if not done:
-            warnings.warn(
-                f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
-                "allow no further progress. Use a larger tol, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        return Plan(1 if converge else int(self.epochs), converge, self.shuffle)
 
     def _stream_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any]:
         if self.kernel == "precomputed":
@@ -170,7 +146,7 @@ class LASVMModel(OnlineKernelModel):
             return False
         shifted = x if self._centre is None else x - self._centre
         in_order = 0 < weight < np.inf and np.isfinite(label).all() and dnrm2(shifted) < LONGEST
-        if not (in_order and self._kernel.is_compiled and not self._packs):
+        if not (in_order and self._kernel.is_compiled and not self._sparse):
             return False
         rows = Rows.of(shifted[None, :], None, None, self._kernel.far)
         diagonal = self._kernel.diagonal(rows)

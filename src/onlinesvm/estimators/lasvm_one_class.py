@@ -35,7 +35,7 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first 100 rows on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
@@ -53,6 +53,9 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         Memory for kernel values among support vectors, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -63,11 +66,12 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (1, n_SV)
         Coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (1, n_features)
         Weight vector; linear kernel only.
     intercept_ : ndarray of shape (1,)
@@ -76,6 +80,10 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         ``score_samples(X) - offset_`` is the decision function.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
+    fit_status_ : int
+        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
+    shape_fit_ : tuple of int
+        Shape of the X given to ``fit``.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_iter_ : int
@@ -83,7 +91,7 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----
@@ -125,6 +133,7 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         block_size: int = 2048,
         cache_size: float = 200,
         shuffle: bool = True,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
@@ -138,6 +147,7 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         self.block_size = block_size
         self.cache_size = cache_size
         self.shuffle = shuffle
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -41,14 +41,14 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first 100 rows on a stream.
+        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
     degree : int, default=3
         Degree of ``poly``.
     coef0 : float, default=0.0
         Constant of ``poly`` and ``sigmoid``.
     tol : float, default=1e-3
         Violations up to it are left alone, in units of about the standard deviation of y (the
-        power of two nearest to it).
+        power of two nearest to it; few outliers do not count).
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
         optimality conditions by more than ``tol``.
@@ -58,6 +58,9 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Memory for kernel values among support vectors, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -68,17 +71,22 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Support vectors.
     support_ : ndarray of shape (n_SV,)
-        Their numbers in the data given to ``fit``, ascending; -1 for those of a stream.
+        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+        learned from a stream.
     dual_coef_ : ndarray of shape (n_targets, n_SV)
         Signed coefficients.
     gamma_ : float
-        The gamma in use; kernels that have one.
+        Value of gamma in use; only for kernels that have one.
     coef_ : ndarray of shape (n_targets, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_targets,)
         Biases.
     n_support_ : ndarray of shape (1,)
         Number of support vectors.
+    fit_status_ : int
+        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
+    shape_fit_ : tuple of int
+        Shape of the X given to ``fit``.
     n_kernel_evaluations_ : int
         Kernel values computed while learning.
     n_iter_ : int
@@ -86,7 +94,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
-        Names of the features, where X had some.
+        Names of the features; only if X has feature names.
 
     Notes
     -----
@@ -114,13 +122,13 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     >>> from sklearn.datasets import make_friedman1
     >>> from onlinesvm import LASVMRegressor
     >>> X, y = make_friedman1(1200, random_state=0)
-    >>> model = LASVMRegressor(C=10, gamma=0.5, random_state=0).fit(X[:1000], y[:1000])
+    >>> model = LASVMRegressor(C=100, gamma=0.5, random_state=0).fit(X[:1000], y[:1000])
     >>> bool(model.score(X[1000:], y[1000:]) > 0.95)
     True
 
     A stream, in pieces of any size:
 
-    >>> stream = LASVMRegressor(C=10, gamma=0.5)
+    >>> stream = LASVMRegressor(C=100, gamma=0.5)
     >>> for start in range(0, 1000, 100):
     ...     stream = stream.partial_fit(X[start:start + 100], y[start:start + 100])
     >>> bool(stream.finish().score(X[1000:], y[1000:]) > 0.95)
@@ -147,6 +155,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         block_size: int = 2048,
         cache_size: float = 200,
         shuffle: bool = True,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
@@ -161,6 +170,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         self.block_size = block_size
         self.cache_size = cache_size
         self.shuffle = shuffle
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 

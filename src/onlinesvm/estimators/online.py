@@ -25,7 +25,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import Interruptible, checkpoint
+from ..core.interrupts import Deadline, Interruptible, TimeUp, checkpoint
 from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size, make_kernel
 from ..core.state.compact import compact, restore
 from ..core.state.published import published
@@ -33,6 +33,8 @@ from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedExpansion
 from .objects import ObjectKernel
 from .progress import CallbackSupportMixin, FitProgress
+from .saving import Saving
+from .stopping import warn_of_time_limit
 from .weights import finite_cost
 
 _ARRAYS = ("_original", "_centre")
@@ -48,12 +50,13 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
     "degree": [Interval(Integral, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
+    "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
 }
 
 
-class OnlineKernelModel(FittedExpansion, CallbackSupportMixin, BaseEstimator):
+class OnlineKernelModel(FittedExpansion, Saving, CallbackSupportMixin, BaseEstimator):
     """Base of the online kernel models.
 
     Subclasses check their examples (``_data_at_hand``, ``_stream_data``), make the learner, run
@@ -64,6 +67,7 @@ class OnlineKernelModel(FittedExpansion, CallbackSupportMixin, BaseEstimator):
     _kernel: Kernel
     _book: Any  # what labels mean: ``LabelBook`` or its kin
     _first_rows: FirstRows | None = None
+    time_limit: float | None
     _objects: np.ndarray | None = None  # the examples, where they are not rows of numbers
 
     # -- for subclasses -------------------------------------------------------------------
@@ -104,7 +108,7 @@ class OnlineKernelModel(FittedExpansion, CallbackSupportMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Learn a data set at hand; an error leaves the model as it was."""
-        with self._learning():
+        with self._learning(), Deadline(self.time_limit) as deadline:
             before = dict(self.__dict__)
             try:
                 data, X, y = self._data_at_hand(X, y, sample_weight)
@@ -112,18 +116,28 @@ class OnlineKernelModel(FittedExpansion, CallbackSupportMixin, BaseEstimator):
             except BaseException:
                 self.__dict__ = before
                 raise
-            self._train(learner, data, X, y, before)
+            self._train(learner, data, X, y, before, deadline)
+        if deadline.has_passed:
+            warn_of_time_limit(self.time_limit)
 
-    def _train(self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any]) -> None:
-        """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned."""
+    def _train(
+        self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any], deadline: Deadline
+    ) -> None:
+        """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned.
+
+        The time limit holds from the first step on, so that there is a model.
+        """
         rng = check_random_state(getattr(self, "random_state", None))
         self._learner = learner
         progress = FitProgress(self, X, y, None)
         try:
             for _ in self._run(learner, data, rng, progress):
+                deadline.arm()
                 checkpoint()
                 if progress.stopped:
                     break
+        except TimeUp:
+            pass
         except KeyboardInterrupt:
             raise
         except BaseException:

@@ -33,6 +33,7 @@ class PerceptronBase(UnweightedClassifier):
         coef0: float = 0.0,
         epochs: int = 1,
         shuffle: bool = True,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
@@ -42,6 +43,7 @@ class PerceptronBase(UnweightedClassifier):
         self.coef0 = coef0
         self.epochs = epochs
         self.shuffle = shuffle
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -91,6 +93,9 @@ class KernelPerceptronClassifier(PerceptronBase):
         Passes over the data in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -173,6 +178,9 @@ class AveragedPerceptronClassifier(PerceptronBase):
         Passes over the data in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -263,6 +271,9 @@ class BudgetPerceptronClassifier(PerceptronBase):
         Passes over the data in ``fit``.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, another in every epoch.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -340,13 +351,14 @@ class BudgetPerceptronClassifier(PerceptronBase):
         coef0: float = 0.0,
         epochs: int = 1,
         shuffle: bool = True,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
         cache_size: float = 200,
     ):
         super().__init__(
             kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, epochs=epochs,
-            shuffle=shuffle, n_jobs=n_jobs, random_state=random_state,
+            shuffle=shuffle, time_limit=time_limit, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.budget = budget
         self.margin = margin
@@ -356,7 +368,7 @@ class BudgetPerceptronClassifier(PerceptronBase):
         from ..core.sgd.perceptron import BudgetPerceptron
 
         return BudgetPerceptron(
-            kernel, rows, n_labels, budget=self.budget, margin=self.margin,
+            kernel, rows, n_labels, budget=self.budget, margin=float(self.margin),
             cache_size=self.cache_size,
         )  # fmt: skip
 

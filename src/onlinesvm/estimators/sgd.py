@@ -42,6 +42,7 @@ class StochasticGradientClassifier(OnlineKernelClassifier):
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
@@ -56,6 +57,7 @@ class StochasticGradientClassifier(OnlineKernelClassifier):
         self.class_weight = class_weight
         self.cache_size = cache_size
         self.shuffle = shuffle
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -127,6 +129,9 @@ class NORMAClassifier(StochasticGradientClassifier):
         Memory for kernel columns that a later epoch uses again, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -233,6 +238,9 @@ class PegazClassifier(StochasticGradientClassifier):
         Memory for kernel columns that a later epoch uses again, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -340,6 +348,9 @@ class OLSVMClassifier(StochasticGradientClassifier):
         Memory for kernel columns that a later epoch uses again, in MB.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, the same in every epoch.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -414,13 +425,14 @@ class OLSVMClassifier(StochasticGradientClassifier):
         class_weight: Any = None,
         cache_size: float = 200,
         shuffle: bool = True,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
         super().__init__(
             C=C, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, epochs=epochs,
             averaging=averaging, outputs=outputs, class_weight=class_weight, cache_size=cache_size,
-            shuffle=shuffle, n_jobs=n_jobs, random_state=random_state,
+            shuffle=shuffle, time_limit=time_limit, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.loss = loss
         self.fit_intercept = fit_intercept

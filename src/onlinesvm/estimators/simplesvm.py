@@ -69,6 +69,9 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
     cache_size : float, default=200
         Memory in MB, half of it for the factor, half for kernel values.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -162,6 +165,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         max_sweeps: int | None = None,
         class_weight: Any = None,
         cache_size: float = 200,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
@@ -180,6 +184,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         self.max_sweeps = max_sweeps
         self.class_weight = class_weight
         self.cache_size = cache_size
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 

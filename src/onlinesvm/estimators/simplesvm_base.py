@@ -24,6 +24,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ..core.interrupts import Deadline, TimeUp
 from ..core.kernel.csr import canonical_csr, check_structure
 from ..core.kernel.kernel import make_kernel
 from .base import KERNEL_CONSTRAINTS
@@ -31,8 +32,10 @@ from .checks import check_square
 from .first_rows import FirstRows, is_estimated, joined
 from .interrupt import Interruptible
 from .progress import CallbackSupportMixin, FitProgress
+from .saving import Saving
 from .simplesvm_fitted import SimpleSVMFitted
 from .simplesvm_rows import Shifted, as_array, exact_rows
+from .stopping import warn_of_time_limit
 
 SIMPLESVM_CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
@@ -61,10 +64,11 @@ class Checked(NamedTuple):
     features: dict[str, Any]
 
 
-class SimpleSVMBase(SimpleSVMFitted, CallbackSupportMixin, BaseEstimator):
+class SimpleSVMBase(SimpleSVMFitted, Saving, CallbackSupportMixin, BaseEstimator):
     """Base of the SimpleSVM estimators. Subclasses say what the task is."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    time_limit: float | None
 
     # -- for subclasses -------------------------------------------------------------------
 
@@ -79,7 +83,7 @@ class SimpleSVMBase(SimpleSVMFitted, CallbackSupportMixin, BaseEstimator):
         """The first examples of a stream, or all of them so far, from scratch."""
         rows = FirstRows(data.X, target, weight)
         first_rows = rows.kept() if is_estimated(self) else None
-        self._learn_all(data, target, weight, labels, first_rows)
+        self._learn_all(data, target, weight, labels, first_rows, limited=False)
 
     def _learn_all(
         self,
@@ -88,8 +92,9 @@ class SimpleSVMBase(SimpleSVMFitted, CallbackSupportMixin, BaseEstimator):
         weight: np.ndarray,
         labels: Any = None,
         first_rows: FirstRows | None = None,
+        limited: bool = True,
     ) -> None:
-        """A data set at hand, from scratch, with progress by sweep.
+        """A data set at hand, from scratch, with progress by sweep, within the time limit.
 
         After Ctrl-C the model is what the last sweep left; after a second Ctrl-C, which does not
         wait for the end of a sweep, the copy that was made last, or as it was if there is none.
@@ -98,7 +103,8 @@ class SimpleSVMBase(SimpleSVMFitted, CallbackSupportMixin, BaseEstimator):
 
         safe = None
         rows, centre, features = self._prepared(data.X)
-        with Interruptible() as interruptible:
+        deadline = Deadline(self.time_limit if limited else None)
+        with Interruptible() as interruptible, deadline:
             options = self._options()
             learner = SimpleSVM(rows, target, weight, self._task(labels), options, features)
             learner.centre, learner.labels, learner.first_rows = centre, labels, first_rows
@@ -109,14 +115,20 @@ class SimpleSVMBase(SimpleSVMFitted, CallbackSupportMixin, BaseEstimator):
                     safe = learner if interruptible.asked else copies.of(learner)
                     if progress.root is not None:  # somebody looks at the estimator
                         self._publish(learner.snapshot(), data.features)
+                    deadline.arm()
                     interruptible.check()
+            except TimeUp:
+                pass
             except KeyboardInterrupt:
                 if safe is not None:
                     self._publish(safe, data.features)
                 raise
             self._publish(learner, data.features)
         progress.close()
-        self._warn(learner)
+        if deadline.has_passed:
+            warn_of_time_limit(self.time_limit, stacklevel=4)
+        else:
+            self._warn(learner)
 
     def _prepared(self, X: Any) -> tuple[Any, Any, Any]:
         """Rows of a new model, their origin, and the factor of a kernel of low rank."""

@@ -48,6 +48,9 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         Maximum number of sweeps.
     cache_size : float, default=200
         Memory in MB, half of it for the factor, half for kernel values.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -121,6 +124,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         block_size: int = 256,
         max_sweeps: int | None = None,
         cache_size: float = 200,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
@@ -136,6 +140,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         self.block_size = block_size
         self.max_sweeps = max_sweeps
         self.cache_size = cache_size
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 

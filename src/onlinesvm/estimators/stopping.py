@@ -10,9 +10,11 @@ stop when ``patience`` answers in a row brought nothing better.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from ..core.lasvm.criteria import distance
 
@@ -78,6 +80,16 @@ def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
         if (distance(values) < margin).any():
             return True
     return False
+
+
+def warn_of_time_limit(seconds: float | None, stacklevel: int = 3) -> None:
+    """Say that a fit has ended before it was done."""
+    warnings.warn(
+        f"fit stopped after time_limit={seconds} seconds: the model is what was learned until "
+        "then. partial_fit goes on from there; a larger time_limit lets fit end by itself.",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def hold_out(label: np.ndarray, fraction: float, rng: np.random.RandomState) -> np.ndarray:

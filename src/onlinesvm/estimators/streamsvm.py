@@ -56,6 +56,9 @@ class StreamSVMClassifier(UnweightedClassifier):
         in ``Normalizer``. The RBF kernel has unit length by itself.
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
+    time_limit : float or None, default=None
+        Seconds after which ``fit`` ends with what was learned so far, and a warning;
+        ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -140,6 +143,7 @@ class StreamSVMClassifier(UnweightedClassifier):
         merge: str = "all",
         normalize: bool = True,
         shuffle: bool = True,
+        time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = None,
     ):
@@ -152,6 +156,7 @@ class StreamSVMClassifier(UnweightedClassifier):
         self.merge = merge
         self.normalize = normalize
         self.shuffle = shuffle
+        self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
-from onlinesvm import LASVMClassifier
+from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
 from onlinesvm.core.lasvm import block as lasvm_block
 from onlinesvm.core.lasvm import working_set
 
@@ -65,3 +66,25 @@ def test_a_fit_spends_no_more_than_it_did(name, spent):
     assert made[0] <= 1.1 * values, made
     assert made[1] <= 1.1 * steps, made
     assert made[2] <= 1.1 * looks, made
+
+
+def assert_no_more(model, spent, n, bounds):
+    made = (model.n_kernel_evaluations_, spent["steps"], spent["judged"] / n)
+    assert all(now <= 1.1 * most for now, most in zip(made, bounds)), made
+
+
+VALUES = {1: (113_834_725, 196_011, 1.733), "converge": (144_944_125, 238_894, 2.234)}
+
+
+@pytest.mark.parametrize("epochs", VALUES)
+def test_a_regression_spends_no_more_than_it_did(epochs, spent):
+    X, y = make_friedman1(8000, noise=1.0, random_state=0)
+    y = (y - y.mean()) / y.std()
+    model = LASVMRegressor(C=10.0, gamma=0.5, random_state=0, epochs=epochs).fit(X, y)
+    assert_no_more(model, spent, len(y), VALUES[epochs])
+
+
+def test_one_class_spends_no_more_than_it_did(spent):
+    X, _ = waveform(8000)
+    model = LASVMOneClass(nu=0.1, gamma=0.05, random_state=0).fit(X)
+    assert_no_more(model, spent, len(X), (8_937_870, 313, 1.138))

@@ -14,7 +14,7 @@ from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm import block, smo, working_set
 from onlinesvm.core.lasvm.fitting import Fit, Plan
 from onlinesvm.core.lasvm.learner import LASVM
-from onlinesvm.core.lasvm.tasks import OneClass, Regression, power_of_two
+from onlinesvm.core.lasvm.tasks import OneClass, Regression, power_of_two, spread_of
 
 GAMMA = 0.5
 
@@ -212,7 +212,7 @@ def test_mass_goes_to_those_that_violate_most():
 @pytest.mark.parametrize("megabytes", [1e-6, 100.0])
 def test_finishing_by_working_sets_reaches_the_optimum(monkeypatch, task, megabytes):
     """Sets so small that a few hundred rows make many rounds and are set aside in stages."""
-    for name, value in {"SET_SIZE": 32, "WHOLE": 48, "EXPENSIVE": 1}.items():
+    for name, value in {"LARGE_SET": 32, "WHOLE": 48, "EXPENSIVE": 1}.items():
         monkeypatch.setattr(working_set, name, value)
     X, y = noisy_values(300)
     label = y[:, None] if isinstance(task, Regression) else np.zeros(300, np.int64)
@@ -222,6 +222,26 @@ def test_finishing_by_working_sets_reaches_the_optimum(monkeypatch, task, megaby
     run.support.measure()
     run.check()
     assert run.support.a.delta[0] <= 1.01e-3 * run.support.unit[0]
+
+
+def test_a_round_tells_the_gain_of_the_dual_with_its_kink(monkeypatch):
+    """Else a round that does nothing but shrink coefficients would seem to be in vain."""
+    monkeypatch.setattr(working_set, "WHOLE", 16)
+    X, y = noisy_values(120)
+    run = Run(X, y[:, None], Regression(0.5, 1), bound=1.0)
+    run.learner.learn(run.data)
+    problem = working_set.problem_of(run.support, 0, np.arange(run.support.n))
+    problem.alpha[:] = np.tile([0.9, -0.9], 60)[: run.support.n]
+    problem.alpha[-1] -= problem.alpha.sum()
+    rows, p = run.support.rows(), run.support.linear()[0]
+    K = run.kernel.block(rows, rows).astype(np.float64)
+    problem.grad[:] = p - K @ problem.alpha
+    keeper = working_set.RowKeeper(run.kernel, rows, 1e-6)
+    before = naive.dual(K, p, problem.alpha, 0.5)
+    W = np.arange(40)
+    buffer = run.support.buffers.square(len(W))
+    gain = working_set._round(problem, run.kernel, keeper, W, buffer, 1e-3)
+    assert gain == pytest.approx(naive.dual(K, p, problem.alpha, 0.5) - before, rel=1e-4)
 
 
 # -- units --------------------------------------------------------------------------------------
@@ -254,3 +274,13 @@ def test_the_unit_follows_the_targets_of_a_stream():
     for part in range(0, 200, 50):
         run.learner.learn(run.data.take(slice(part, part + 50)))
         assert run.support.unit[0] == power_of_two(np.array([y[: part + 50].std()]))[0]
+    for _ in range(3):  # most of the targets seen last are larger then
+        run.learner.learn(run.data._replace(label=1e6 * y[:, None]))
+    assert run.support.unit[0] > 1e5
+
+
+def test_few_outliers_do_not_make_the_unit():
+    y = np.random.default_rng(0).normal(size=1000)
+    y[:10] = 1e9
+    assert spread_of(y[:, None])[0] < 8.0
+    assert spread_of(np.array([[0.0], [0.0], [0.0], [8.0]]))[0] == np.sqrt(12.0)

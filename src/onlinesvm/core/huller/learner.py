@@ -17,7 +17,7 @@ import numpy as np
 from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
-from ..kernel.cache import KernelCache, keep_row, make_cache, widen
+from ..kernel.cache import KeptRows, KernelCache, keep_row, kept_rows, make_cache, widen
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..model import product
@@ -82,9 +82,23 @@ class Huller(Compact):
         self.positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.hulls = [make_hulls(64) for _ in self.positive]
         self.caches: list[KernelCache | None] = [None for _ in self.positive]
+        self._kept: list[KeptRows | None] = [None for _ in self.positive]  # as in ``LASVM``
 
     def _lasting(self) -> dict[str, Any]:
-        return self.__dict__ | {"caches": [None] * len(self.hulls)}
+        """Kernel values are computed again; which rows are kept must last."""
+        return self.__dict__ | {"caches": [None] * len(self.hulls), "_kept": self.kept_rows()}
+
+    def kept_rows(self) -> list[KeptRows | None]:
+        """Which kernel rows every machine keeps; each that is missing costs evaluations.
+
+        None for a kernel in Python, which is not asked for values on the chance of their use.
+        """
+        return [
+            left_out
+            if cache is None or not self.kernel.is_compiled
+            else kept_rows(cache, int(h.state[N]))
+            for h, cache, left_out in zip(self.hulls, self.caches, self._kept)
+        ]
 
     def _in_use(self) -> dict[str, Any]:
         hulls = [
@@ -105,7 +119,7 @@ class Huller(Compact):
             self.hulls = [_mirrored(self.hulls[0]), self.hulls[0]]
         self.positive.append(self.n_labels - 1)
         self.hulls.append(self._against_all())
-        self.caches = [None] * len(self.hulls)
+        self.caches, self._kept = [None] * len(self.hulls), [None] * len(self.hulls)
         self.refresh(len(self.hulls) - 1)
 
     def _against_all(self) -> Hulls:
@@ -147,6 +161,7 @@ class Huller(Compact):
         size, stored = len(fresh.rows), self.store.n
         values = self.kernel.meet(fresh.rows, self.store.rows(), self.buffers)
         handle = stored + np.arange(size)
+        values[np.arange(size), handle] = fresh.diagonal  # as in every kept row
         if len(slot_of):  # a row that another machine holds already is not stored twice
             known = slot_of[fresh.key]
             handle = np.where(known >= 0, known, handle)
@@ -185,18 +200,38 @@ class Huller(Compact):
                 go_on(m, m + 1)
 
     def _make_room(self, m: int, needed: int) -> None:
-        h = self.hulls[m]
-        capacity = len(h.beta)
+        kept = self._kept[m]
+        if self.caches[m] is None and kept is not None:
+            self._restore_cache(m, kept)
+        capacity = len(self.hulls[m].beta)
         if needed > capacity:
-            more = max(needed, 2 * capacity) - capacity
-            capacity += more
-            h = h._replace(**{name: np.pad(getattr(h, name), (0, more)) for name in _PER_ROW})
-            self.hulls[m] = h
+            capacity = max(needed, 2 * capacity)
+            self._grow_to(m, capacity)
         share, cache = self.cache_size / len(self.hulls), self.caches[m]
         if cache is None:
             self.caches[m] = make_cache(share, capacity)
         elif len(cache.pages) < capacity:
             self.caches[m] = widen(cache, share, capacity)
+
+    def _grow_to(self, m: int, capacity: int) -> None:
+        h = self.hulls[m]
+        more = capacity - len(h.beta)
+        self.hulls[m] = h._replace(
+            **{name: np.pad(getattr(h, name), (0, more)) for name in _PER_ROW}
+        )
+
+    def _restore_cache(self, m: int, kept: KeptRows) -> None:
+        """The cache that a copy or a file has left out. Does not count as training."""
+        self._kept[m], count = None, self.kernel.n_evaluations
+        if kept.capacity > len(self.hulls[m].beta):
+            self._grow_to(m, kept.capacity)
+        cache = self.caches[m] = make_cache(self.cache_size / len(self.hulls), kept.capacity)
+        h, nothing = self.hulls[m], np.empty((0, self.store.n), np.float32)
+        for first in range(0, len(kept.slots), AHEAD):
+            slots = kept.slots[first : first + AHEAD]
+            for s, row in zip(slots, self._kernel_rows(h, slots, nothing)):
+                keep_row(cache, s, row, int(h.state[N]), np.int64(-1))
+        self.kernel.n_evaluations = count
 
     def _fetch(self, m: int, soon: np.ndarray, values: np.ndarray) -> None:
         """Kernel rows of the support vector that is needed and of those that will be soon."""
@@ -226,6 +261,8 @@ class Huller(Compact):
             block = self.kernel.block(rows.take(own[mine]), against)
             out[np.ix_(mine, old)] = block[:, handle[old]] if alone else block
             out[np.ix_(mine, ~old)] = values[handle[~old] - stored][:, own[mine]].T
+            if self.kernel.name != "callable":
+                out[mine, slots[mine]] = self.kernel.diagonal(rows.take(own[mine]))
         return out
 
     def _commit_rows(self, fresh: Examples, ridge: np.ndarray, slot_of: np.ndarray) -> None:

@@ -45,6 +45,19 @@ def make_cache(megabytes: float, capacity: int) -> KernelCache:
     )
 
 
+class KeptRows(NamedTuple):
+    """What of a cache must last where the choice of a row depends on which rows are kept."""
+
+    capacity: int
+    slots: np.ndarray  # least recently used first
+
+
+def kept_rows(cache: KernelCache, n: int) -> KeptRows:
+    """Which rows of the n in use are kept. Their values can be computed again."""
+    slots = np.flatnonzero(cache.pages[:n])
+    return KeptRows(len(cache.pages), slots[np.argsort(cache.stamp[slots], kind="stable")])
+
+
 def widen(cache: KernelCache, megabytes: float, capacity: int) -> KernelCache:
     """The cache with room for more slots. Pages stay where they are; only the table is copied."""
     old, width = len(cache.pages), -(-capacity // PAGE)

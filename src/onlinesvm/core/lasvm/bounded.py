@@ -11,6 +11,7 @@ kept: 4 bytes for each pair. See ``bounded_loop`` for the steps.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,11 +133,22 @@ class BoundedLASVM(Compact):
 
     def _in_use(self) -> dict[str, Any]:
         n = self.n
-        cut = {"F": self.F[..., :n], "T": self.T[:, :n], "K": self.K[:n, :n]}
+        # A Python kernel is not asked again: its values might differ in their last digit.
+        K = self.K.diagonal()[:n].copy() if self.kernel.is_compiled else self.K[:n, :n]
+        cut = {"F": self.F[..., :n], "T": self.T[:, :n], "K": K}
         return self.__dict__ | cut | {"scores": self.scores[:0]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
+        if self.K.ndim == 1:
+            self.restore_kernel_values(self.K)
+        self._reserve(self.n + 1)
+
+    def restore_kernel_values(self, diagonal: np.ndarray) -> None:
+        """Kernel values among the rows held, which are the same however they are computed."""
+        rows = self.store.rows()
+        self.K = replace(self.kernel).block(rows, rows)
+        np.fill_diagonal(self.K, diagonal)
         self._reserve(self.n + 1)
 
     # -- labels ---------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def _finish_by_sets(learner: LASVM, m: int) -> bool:
     refresh(learner)
     support.measure()
     block.evict(support, max(0.0, float(support.a.delta[m]) / 2))
-    learner.cache = None
+    learner.drop_cache()
     return done
 
 

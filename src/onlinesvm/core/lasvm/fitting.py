@@ -121,4 +121,6 @@ class Fit:
 
     def _finish(self) -> Iterator[None]:
         self.reached = self.learner.finish()
+        if self.learner.watch is not None and self.plan.shuffle:
+            self.learner.watch.settle()
         yield

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..examples import Examples
 from ..interrupts import checkpoint
-from ..kernel.cache import KernelCache, keep_row, make_cache, widen
+from ..kernel.cache import KeptRows, KernelCache, keep_row, kept_rows, make_cache, widen
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK, Prequential
@@ -62,6 +62,7 @@ class LASVM(Compact):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     watch: Prequential | None = None  # takes note of decision values before examples are learned
+    _kept: KeptRows | None = None  # of a cache that a copy or a file has left out
 
     def __init__(
         self,
@@ -106,7 +107,17 @@ class LASVM(Compact):
         return self.support.task.depths
 
     def _lasting(self) -> dict[str, Any]:
-        return self.__dict__ | {"cache": None, "_one": None}  # kernel values are computed again
+        """Kernel values are computed again; which rows are kept must last."""
+        return self.__dict__ | {"cache": None, "_one": None, "_kept": self.kept_rows()}
+
+    def kept_rows(self) -> KeptRows | None:
+        """Which kernel rows are kept: a budget chooses among them, and each costs evaluations.
+
+        None for a kernel in Python, which is not asked for values on the chance of their use.
+        """
+        if self.cache is None or not self.kernel.is_compiled:
+            return self._kept
+        return kept_rows(self.cache, self.support.n)
 
     @property
     def machines(self) -> int:
@@ -202,7 +213,7 @@ class LASVM(Compact):
         ``new`` are those of the fresh that were never learned before. ``noted``: all are new, and
         ``watch`` is told.
         """
-        self.cache = None
+        self.drop_cache()
         task, size = self.support.task, len(fresh.rows)
         slot = self.support.slots(fresh.key)
         mass = task.nu * fresh.bound[new].sum() if isinstance(task, OneClass) else 0.0
@@ -321,12 +332,28 @@ class LASVM(Compact):
         support.commit_rows(fresh)
 
     def reserve(self, needed: int) -> None:
+        if self.cache is None and self._kept is not None:
+            self._restore_cache(self._kept)
         self.support.reserve(needed)
         capacity = len(self.support.a.label)
         if self.cache is None:
             self.cache = make_cache(self.cache_size, capacity)
         elif len(self.cache.pages) < capacity:
             self.cache = widen(self.cache, self.cache_size, capacity)
+
+    def drop_cache(self) -> None:
+        """Forget kernel values whose slots are about to change."""
+        self.cache = self._kept = None
+
+    def _restore_cache(self, kept: KeptRows) -> None:
+        """The cache that a copy or a file has left out. Does not count as training."""
+        self._kept, count = None, self.kernel.n_evaluations
+        if kept.capacity > len(self.support.a.label):
+            self.support.grow_to(kept.capacity)
+        self.cache = make_cache(self.cache_size, kept.capacity)
+        for s in kept.slots.tolist():
+            self.fetch_row(s)
+        self.kernel.n_evaluations = count
 
     def fetch_row(self, s: int) -> None:
         """Compute and keep the kernel row of slot s."""
@@ -393,7 +420,7 @@ class LASVM(Compact):
             return True
         if self.singly:
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
-        self.cache = None
+        self.drop_cache()
         done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
         self.support.measure()
         if tol <= self.tau:

@@ -69,7 +69,7 @@ def _admit(
 
     Examples that were farther out than ``reach``, in the same units, are not scored.
     """
-    learner.cache = None
+    learner.drop_cache()
     support, size = learner.support, max(learner.block_size, 2048)
     joins, grad = np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
     admitted = [np.empty(0)]

@@ -140,7 +140,7 @@ class SelectiveLASVM(LASVM):
         if self.singly:
             self.learn_singly(fresh, slot_of)
             return
-        self.cache = None
+        self.drop_cache()
         slot = self.support.slots(fresh.key)
         lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
         self._reduce_delta()

@@ -121,8 +121,8 @@ class Support(Compact):
 
     def _in_use(self) -> dict[str, Any]:
         n = self.n
-        per_slot = [name for name in (*_PER_ROW, *_PER_MACHINE) if name not in _SCRATCH]
-        cut: dict[str, Any] = {name: getattr(self.a, name)[..., :n] for name in per_slot}
+        cut: dict[str, Any] = {name: getattr(self.a, name)[:n] for name in _PER_ROW}
+        cut |= {name: getattr(self.a, name)[:, :n] for name in _PER_MACHINE}
         cut |= dict.fromkeys(_SCRATCH)
         own = {"store": self.store, "task": self.task, "unit": self.unit}
         return own | {"a": self.a._replace(**cut)}
@@ -183,10 +183,12 @@ class Support(Compact):
 
     def reserve(self, needed: int) -> None:
         """Make room for ``needed`` slots; at least doubles, so growth costs little in the end."""
-        capacity = len(self.a.label)
-        if needed <= capacity:
-            return
-        more = max(needed, 2 * capacity) - capacity
+        if needed > len(self.a.label):
+            self.grow_to(max(needed, 2 * len(self.a.label)))
+
+    def grow_to(self, capacity: int) -> None:
+        """Make room for exactly this number of slots."""
+        more = capacity - len(self.a.label)
         grown = {name: _longer(getattr(self.a, name), more) for name in _PER_ROW}
         grown |= {name: np.pad(getattr(self.a, name), ((0, 0), (0, more))) for name in _PER_MACHINE}
         self.a = self.a._replace(**grown)

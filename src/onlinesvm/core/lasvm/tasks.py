@@ -52,6 +52,22 @@ def power_of_two(values: np.ndarray) -> np.ndarray:
     return np.asarray(2.0 ** np.round(np.log2(safe)))
 
 
+RECENT = 1024
+"""Targets of a stream that are kept to know their spread."""
+
+_NORMAL = 1.4826  # standard deviation over median deviation of a normal distribution
+
+
+def spread_of(targets: np.ndarray) -> np.ndarray:
+    """Standard deviation of each column, or what few outliers leave of it.
+
+    At most four times what the median deviation says, unless most targets are the same.
+    """
+    deviation = targets.std(axis=0)
+    robust = 4.0 * _NORMAL * np.median(np.abs(targets - np.median(targets, axis=0)), axis=0)
+    return np.where(robust > 0.0, np.minimum(deviation, robust), deviation)
+
+
 class Classification:
     """One machine per label, against all others; two labels make one machine."""
 
@@ -91,12 +107,11 @@ class Regression:
 
     def __init__(self, epsilon: float, machines: int):
         self.epsilon = epsilon
-        self.count = 0  # of targets seen, with their mean and sum of squared differences from it
-        self.mean, self.squares = np.zeros(machines), np.zeros(machines)
+        self.recent = np.empty((0, machines))  # targets seen last
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the targets of so many slots."""
-        return np.zeros((capacity, len(self.mean)))
+        return np.zeros((capacity, self.recent.shape[1]))
 
     def linear(self, labels: np.ndarray, positive: np.ndarray) -> np.ndarray:
         """p of examples with these targets, (machines, n); machine m has column positive[m]."""
@@ -112,16 +127,11 @@ class Regression:
         return np.abs(residual) - self.epsilon
 
     def observe(self, labels: np.ndarray, support: Support) -> None:
-        """The unit is about the standard deviation of the targets so far."""
-        if not len(labels):
-            return
-        count, mean = len(labels), labels.mean(axis=0)
-        total = self.count + count
-        between = (mean - self.mean) ** 2 * (self.count * count / total)
-        self.squares = self.squares + ((labels - mean) ** 2).sum(axis=0) + between
-        self.mean = self.mean + (mean - self.mean) * (count / total)
-        self.count = total
-        support.unit = power_of_two(np.sqrt(self.squares / total))
+        """The unit is about the spread of these targets, and of the last ones before them."""
+        known = np.concatenate([self.recent, labels])
+        self.recent = known[-RECENT:].copy()
+        spread = spread_of(known if len(labels) >= RECENT else self.recent)
+        support.unit = np.where(spread > 0.0, power_of_two(spread), support.unit)
 
     def measured(self, support: Support) -> None:
         """Nothing to do: the unit depends on the targets alone."""

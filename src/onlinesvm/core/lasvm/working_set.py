@@ -36,7 +36,8 @@ SET_SIZE = 1024
 """Rows in a working set while finishing."""
 
 LARGE, LARGE_SET = 16384, 4096
-"""Problems of so many rows have larger sets: few of their kernel rows can be kept anyway."""
+"""Problems of so many rows have larger sets: few of their kernel rows can be kept anyway. So have
+tasks with many free coefficients: the same kernel rows would be computed again and again."""
 
 WORTH_KEEPING, EXPENSIVE = 0.25, 64
 """Kernel rows are kept if there is memory for this share of them, and if a value costs at least so
@@ -82,6 +83,7 @@ class Problem(NamedTuple):
     epsilon: float = 0.0
     unit: float = 1.0
     centre: float = 0.0
+    many_free: bool = False
 
     def take(self, which: np.ndarray) -> Problem:
         alpha, grad, lo, hi, diagonal = (array[which] for array in self[:5])
@@ -103,7 +105,7 @@ def problem_of(support: Support, m: int, slots: np.ndarray) -> Problem:
     centre = 0.0 if task.both_signs else float(a.bias[m])
     return Problem(
         a.alpha[m, slots], a.grad[m, slots], lo, hi, a.diagonal[slots],
-        task.epsilon, float(support.unit[m]), centre,
+        task.epsilon, float(support.unit[m]), centre, not task.both_signs,
     )  # fmt: skip
 
 
@@ -153,11 +155,11 @@ def subtract_rows(grad, pool, places, change, first, last):
 class RowKeeper:
     """Kernel rows K(s, .) of a set of rows that does not change meanwhile."""
 
-    def __init__(self, kernel: Kernel, rows: Rows, megabytes: float):
+    def __init__(self, kernel: Kernel, rows: Rows, megabytes: float, set_size: int = 0):
         self.kernel, self.rows = kernel, rows
         n = max(1, len(rows))
         capacity = int(megabytes * 2**20) // (4 * n)
-        worth = capacity >= max(2 * SET_SIZE, n * WORTH_KEEPING)
+        worth = capacity >= max(2 * SET_SIZE, set_size, n * WORTH_KEEPING)
         expensive = not kernel.is_compiled or rows.width() >= EXPENSIVE
         self.capacity = min(n, capacity) if worth and expensive else 0
         self.pool = np.empty((self.capacity, n), np.float32)
@@ -284,8 +286,9 @@ def _descend(
             K = kernel.block(rows, rows, buffers.square(n, level)) if K is None else K
             _solve_whole(problem, K, tol / 2, thread_count(kernel.n_jobs))
         else:
-            keeper = keeper or RowKeeper(kernel, rows, megabytes)
-            _rounds(problem, kernel, keeper, max(tol, gap * STAGE), buffers)
+            size = LARGE_SET if problem.many_free or n >= LARGE else SET_SIZE
+            keeper = keeper or RowKeeper(kernel, rows, megabytes, size)
+            _rounds(problem, kernel, keeper, max(tol, gap * STAGE), buffers, size)
 
 
 def _active(up: np.ndarray, down: np.ndarray, gap: float, unit: float) -> np.ndarray:
@@ -321,10 +324,9 @@ def _catch_up(
 
 
 def _rounds(
-    problem: Problem, kernel: Kernel, keeper: RowKeeper, tol: float, buffers: Buffers
+    problem: Problem, kernel: Kernel, keeper: RowKeeper, tol: float, buffers: Buffers, size: int
 ) -> None:
     """Working sets, half of each kept from the one before, until the gap is at most tol."""
-    size = SET_SIZE if len(keeper.rows) < LARGE else LARGE_SET
     kept = np.empty(0, np.int64)
     for _ in range(_ROUNDS):
         checkpoint()
@@ -354,7 +356,7 @@ def _round(
     problem: Problem, kernel: Kernel, keeper: RowKeeper, W: np.ndarray, K: np.ndarray, tol: float
 ) -> float:
     """One working set: solve, then bring all gradients up to date. Returns the dual's gain."""
-    before = problem.grad[W]
+    before, cost = problem.grad[W], np.abs(problem.alpha[W]).sum()
     if keeper.capacity:
         places = keeper.fetch(W)
         gather(keeper.pool, places, W, K)
@@ -370,7 +372,8 @@ def _round(
     else:
         sources = keeper.rows.take(W[moved])
         problem.grad[:] -= kernel.product(keeper.rows, sources, change[None, moved])[:, 0]
-    return float(change @ (before + problem.grad[W]) / 2)
+    cost = problem.epsilon * (np.abs(problem.alpha[W]).sum() - cost)
+    return float(change @ (before + problem.grad[W]) / 2 - cost)
 
 
 def _move(problem: Problem, W: np.ndarray, change: np.ndarray) -> None:

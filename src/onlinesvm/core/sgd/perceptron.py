@@ -163,6 +163,8 @@ def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
 class BudgetPerceptron(Compact):
     """State and verbs. Labels are 0, 1, ... in the order they were made known."""
 
+    _slots = 0  # how many there were when a pickle or a file was written; 0: as many as there are
+
     def __init__(
         self,
         kernel: Kernel,
@@ -178,7 +180,7 @@ class BudgetPerceptron(Compact):
         self.store, self.buffers = RowStore(like), Buffers()
         positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.a = _arrays(min(budget + 1, _FEWEST), np.array(positive, np.int64))
-        self._gram_left_out = False
+        self._gram_left_out = False  # and the spare slots: by a pickle or a file
 
     def _in_use(self) -> dict[str, Any]:
         """Kernel values are computed again, to the same bits, where the kernel is not Python's."""
@@ -188,19 +190,28 @@ class BudgetPerceptron(Compact):
         gram = a.gram[:n, :n] if a.gram.size else nothing
         if a.gram.size and self.kernel.is_compiled:
             gram, leave_out = nothing, True
+        slots = max(len(a.label), self._slots)
         a = a._replace(**cut, gram=gram)
-        return self.__dict__ | {"a": a, "_gram_left_out": leave_out}
+        return self.__dict__ | {"a": a, "_gram_left_out": leave_out, "_slots": slots}
 
-    def _restore_gram(self) -> None:
-        """The kernel values that a pickle has left out. Does not count as training."""
-        rows, slots = self.store.rows(), len(self.a.label)
-        self._gram_left_out = False
-        if 4 * slots**2 > self.cache_size * 2**20:
+    def _restore(self) -> None:
+        """The slots and kernel values that a pickle has left out. Does not count as training."""
+        slots, left_out = self._slots, self._gram_left_out
+        self._slots, self._gram_left_out = 0, False
+        if slots > len(self.a.label):
+            self._grow_to(slots)
+        slots = len(self.a.label)
+        if not left_out or (slots > _FEWEST and not self._may_keep(slots)):
             return
+        rows = self.store.rows()
         gram = np.zeros((slots, slots), np.float32)
         gram[: len(rows), : len(rows)] = replace(self.kernel).block(rows, rows)
         np.fill_diagonal(gram, self.a.diagonal)
         self.a = self.a._replace(gram=gram)
+
+    def _may_keep(self, slots: int) -> bool:
+        """Whether kernel values among so many rows fit."""
+        return 4 * slots**2 <= self.cache_size * 2**20
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -241,9 +252,9 @@ class BudgetPerceptron(Compact):
 
     def _learn_block(self, fresh: Examples) -> None:
         n = self.store.n
+        if self._slots:
+            self._restore()
         self._reserve(min(n + len(fresh.rows), self.budget + 1))
-        if self._gram_left_out:
-            self._restore_gram()
         values = self.kernel.meet(fresh.rows, self.store.rows(), self.buffers)
         a, stored, given = self.a, n, False
         a.state[POSITION] = 0
@@ -268,15 +279,18 @@ class BudgetPerceptron(Compact):
 
     def _reserve(self, needed: int) -> None:
         """Buffers for ``needed`` slots; kernel values among them are kept while they fit."""
+        old = len(self.a.label)
+        if needed > old:
+            self._grow_to(min(max(needed, 2 * old), self.budget + 1))
+
+    def _grow_to(self, slots: int) -> None:
         a, old = self.a, len(self.a.label)
-        if needed <= old:
-            return
-        larger = _arrays(min(max(needed, 2 * old), self.budget + 1), a.positive, a.state)
+        larger = _arrays(slots, a.positive, a.state)
         for name in _PER_MACHINE:
             getattr(larger, name)[:, :old] = getattr(a, name)
         for name in _PER_SLOT:
             getattr(larger, name)[:old] = getattr(a, name)
-        if 4 * larger.gram.size > self.cache_size * 2**20 or not a.gram.size:
+        if not self._may_keep(slots) or not a.gram.size:
             larger = larger._replace(gram=np.empty((0, 0), np.float32))
         else:
             larger.gram[:old, :old] = a.gram

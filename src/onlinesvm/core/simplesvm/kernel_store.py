@@ -92,24 +92,50 @@ class KernelStore:
         self.slot_of = np.full(n, -1)
         self.owner = np.full(self.capacity, -1)
         self._used = self._hand = 0
+        self._left_out: np.ndarray | None = None  # owners of rows that a file or a copy lacks
         self._owns_slots = True
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Kernel values can be computed again."""
-        return {"rows": self.rows, "megabytes": self.megabytes}
+        """Kernel values can be computed again; whose they are must last, or sums run otherwise."""
+        own = {"rows": self.rows, "megabytes": self.megabytes}
+        return own | {"owners": self.owners(), "hand": self._hand}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.rows, self.megabytes = state["rows"], state["megabytes"]
         self._empty()
+        self._left_out, self._hand = state["owners"], state["hand"]
+
+    def owners(self) -> np.ndarray:
+        """The examples whose rows are stored, slot by slot; -1 where a slot is free."""
+        if self._left_out is not None:
+            return self._left_out
+        owner = self.owner[: self._used].copy()
+        owner[self.slot_of[owner] != np.arange(self._used)] = -1
+        return owner
+
+    def _restore(self) -> None:
+        """Compute the rows that a file or a copy lacks. Does not count as training."""
+        if self._left_out is None:
+            return
+        owners, self._left_out = self._left_out, None
+        if self.rows.kernel.name == "callable":  # not asked for values on the chance of their use
+            return
+        count, places = self.rows.kernel.n_evaluations, np.flatnonzero(owners >= 0)
+        self._grow(len(owners))
+        self._compute(owners[places], places)
+        self.owner[places], self._used = owners[places], len(owners)
+        self.slot_of[owners[places]] = places
+        self.rows.kernel.n_evaluations = count
 
     def twin(self, rows: ExactRows) -> KernelStore:
         """A store of the same ``rows``, to be changed by another owner.
 
         The stored values are shared until it stores more. This one must not evict any from now on.
         """
+        self._restore()
         other = same(self)
         other.rows, other._owns_slots = rows, False
         other.slot_of, other.owner = self.slot_of.copy(), self.owner.copy()
@@ -117,6 +143,7 @@ class KernelStore:
 
     def extend(self, rows: ExactRows) -> KernelStore:
         """A store for ``rows``, which start with the present ones; what is stored is kept."""
+        self._restore()
         n, more = len(self), rows.take(np.arange(len(self), len(rows)))
         larger = KernelStore(rows, self.megabytes)
         kept = np.flatnonzero(self.slot_of >= 0)[: larger.capacity]
@@ -127,6 +154,7 @@ class KernelStore:
 
     def restrict(self, rows: ExactRows, kept: np.ndarray) -> KernelStore:
         """A store for ``rows``, the present ones where the mask ``kept`` is true."""
+        self._restore()
         smaller = KernelStore(rows, self.megabytes)
         stored = np.flatnonzero((self.slot_of >= 0) & kept)
         number = np.cumsum(kept) - 1
@@ -147,6 +175,7 @@ class KernelStore:
 
         With ``evict`` others make way, but never those of ``which`` itself.
         """
+        self._restore()
         missing = which[self.slot_of[which] < 0]
         free = self.capacity - self._used
         holes = self._make_way(which, len(missing) - free) if evict else np.empty(0, np.int64)
@@ -166,6 +195,7 @@ class KernelStore:
 
     def fill(self) -> np.ndarray:
         """All values, computed as half a matrix and mirrored, and kept if they fit."""
+        self._restore()
         n = len(self)
         every = np.arange(n)
         if np.array_equal(self.slot_of, every):
@@ -225,6 +255,7 @@ class KernelStore:
 
     def product(self, which: np.ndarray, coef: np.ndarray) -> np.ndarray:
         """sum_p coef[p] K(which[p], :), of length n."""
+        self._restore()
         out = np.zeros(len(self))
         self.keep(which, evict=False)
         stored = self.slot_of[which] >= 0
@@ -241,12 +272,14 @@ class KernelStore:
 
     def values(self, one: int, others: np.ndarray) -> np.ndarray:
         """K(one, others)."""
+        self._restore()
         if self.slot_of[one] >= 0:
             return self.slots[self.slot_of[one], others]
         return self.rows.take(np.array([one])).block(self.rows.take(others))[0]
 
     def block(self, which: np.ndarray) -> np.ndarray:
         """K among the examples ``which``, symmetric."""
+        self._restore()
         out = np.empty((len(which), len(which)))
         stored = np.flatnonzero(self.slot_of[which] >= 0)
         rest = np.flatnonzero(self.slot_of[which] < 0)

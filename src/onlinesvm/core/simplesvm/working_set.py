@@ -7,7 +7,7 @@ set; ``w`` has their factor.
 
 from __future__ import annotations
 
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
@@ -67,6 +67,31 @@ class NoRoomError(MemoryError):
     """The working set does not fit into the memory allowed."""
 
 
+class PackedFactor(NamedTuple):
+    """The part of ``Work`` that lasts, where the factor is a triangle U.
+
+    Its capacity lasts as well: where a factor must grow, the compiled loops start again, and
+    another start is another order of steps.
+    """
+
+    capacity: int
+    triangle: np.ndarray  # U, row by row
+    V: np.ndarray
+    member: np.ndarray
+    border: np.ndarray
+    counts: np.ndarray
+
+    def unpacked(self) -> Work:
+        """With place for as many members as there was."""
+        m = len(self.member)
+        U, V = np.zeros((self.capacity,) * 2), np.zeros((len(self.V), self.capacity))
+        rows, columns = np.triu_indices(m)
+        U[rows, columns], V[:, :m] = self.triangle, self.V
+        member = np.zeros(self.capacity, np.int64)
+        member[:m] = self.member
+        return Work(U, V, member, self.border, self.counts)
+
+
 class WorkingSet(Solution):
     """A solution with the factor of its working set."""
 
@@ -91,25 +116,27 @@ class WorkingSet(Solution):
 
     def __getstate__(self) -> dict[str, object]:
         """A small factor as its triangle; a large one is made again when learning goes on."""
-        w, m = self.w, int(self.w.counts[M])
         if self.primal:
             return self.__dict__
-        if m > KEPT_MEMBERS:
+        if self.w.counts[M] > KEPT_MEMBERS:
             empty = self._empty_factor(0)[0]
-            empty.border[:] = w.border
+            empty.border[:] = self.w.border
             return {**self.__dict__, "w": empty}
-        kept = w._replace(
-            U=w.U[:m, :m][np.triu_indices(m)], V=w.V[:, :m].copy(), member=w.member[:m].copy()
-        )
-        return {**self.__dict__, "w": kept}
+        return {**self.__dict__, "w": self.packed_factor()}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
-        if self.w.U.ndim == 1:
-            m = len(self.w.member)
-            U = np.zeros((m, m))
-            U[np.triu_indices(m)] = self.w.U
-            self.w = self.w._replace(U=U)
+        factor = state["w"]
+        if isinstance(factor, PackedFactor):
+            self.w = factor.unpacked()
+
+    def packed_factor(self) -> PackedFactor:
+        """The factor without its spare capacity; not that of the normal equations."""
+        w, m = self.w, int(self.w.counts[M])
+        return PackedFactor(
+            len(w.member), w.U[:m, :m][np.triu_indices(m)], w.V[:, :m].copy(), w.member[:m].copy(),
+            w.border.copy(), w.counts.copy(),
+        )  # fmt: skip
 
     # -- what the compiled loops see ----------------------------------------------------
 

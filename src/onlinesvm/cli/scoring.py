@@ -1,0 +1,56 @@
+"""Predictions and errors of a model on a source, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from ..stream.blocks import Block
+from ..stream.errors import StreamError
+from ..stream.reader import Reader
+from ..stream.standardising import RunningScale
+
+
+class Loaded:
+    """A model with what turns rows of a source into rows of the model."""
+
+    def __init__(self, estimator: Any, preprocessing: dict[str, Any] | None):
+        self.estimator = estimator
+        facts = (preprocessing or {}).get("standardize")
+        self.scale = None if facts is None else RunningScale.from_json(facts)
+
+    def rows(self, block: Block, reader: Reader) -> Any:
+        """The block's rows as the model knows them, or one sentence."""
+        known = self.estimator.n_features_in_
+        if block.X.shape[1] != known:
+            raise StreamError(
+                f"{reader.name} has {block.X.shape[1]} features, but the model was trained on "
+                f"{known}; give it the same columns (is the label among them? name it with --label)."
+            )
+        return block.X if self.scale is None else self.scale.apply(block.X)
+
+    def blocks(self, reader: Reader, size: int = 2048) -> Iterator[tuple[Any, np.ndarray | None]]:
+        """Rows as the model knows them, and labels."""
+        for block in reader.blocks(size):
+            yield self.rows(block, reader), block.y
+
+
+def score_source(training: Any, test: Any) -> float | None:
+    """Error of a trained model on a reader or on arrays: share of mistakes, or mean absolute."""
+    if test is None:
+        return None
+    loaded = Loaded(training.estimator, training.preprocessing())
+    estimator = training.estimator
+    if isinstance(test, tuple):
+        from ..stream.memory import MemoryReader
+
+        test = MemoryReader(*test)
+    total, loss = 0, 0.0
+    for X, y in loaded.blocks(test):
+        found = estimator.predict(X)
+        loss += np.count_nonzero(found != y) if is_classifier(estimator) else abs(found - y).sum()
+        total += len(found)
+    return float(loss / total)

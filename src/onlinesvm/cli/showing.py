@@ -1,0 +1,94 @@
+"""Progress of training: a line that moves on a terminal, now and then a line in a pipe, a log."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import IO, Any
+
+from ..stream.training import Progress
+
+INTERVAL_TERMINAL, INTERVAL_PIPE = 0.1, 2.0
+"""Seconds between two lines of progress."""
+
+
+def described(progress: Progress, seconds: float, begun_with: int = 0) -> str:
+    """Speed, error so far, size of the model, memory."""
+    parts = [f"{progress.rows:,} rows"]
+    if seconds > 0:
+        parts.append(f"{(progress.rows - begun_with) / seconds:,.0f}/s")
+    if progress.error is not None:
+        parts.append(f"error so far {progress.error:.4f}")
+    parts.append(f"{progress.n_support:,} support vectors")
+    if progress.delta is not None:
+        parts.append(f"delta {progress.delta:.2g}")
+    if progress.memory:
+        parts.append(f"{progress.memory / 1e6:,.0f} MB")
+    return ", ".join(parts)
+
+
+class Reporter:
+    """Writes progress to standard error, if anybody may read it."""
+
+    def __init__(self, quiet: bool = False, begun_with: int = 0):
+        self._quiet, self._begun_with = quiet, begun_with
+        self._terminal = sys.stderr.isatty()
+        self._interval = INTERVAL_TERMINAL if self._terminal else INTERVAL_PIPE
+        self._next = time.monotonic() + self._interval
+        self._status: Any = None
+
+    def __enter__(self) -> Reporter:
+        if self._terminal and not self._quiet:
+            from rich.console import Console
+
+            self._status = Console(stderr=True, highlight=False).status("Reading ...")
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, progress: Progress, seconds: float) -> None:
+        """Say where learning stands, if it is time."""
+        if self._quiet or time.monotonic() < self._next:
+            return
+        text = described(progress, seconds, self._begun_with)
+        if self._status is not None:
+            self._status.update(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
+        self._next = time.monotonic() + self._interval
+
+
+class Log:
+    """Figures as JSON lines, one per block."""
+
+    def __init__(self, path: Path | None, goes_on: bool = False):
+        self._file: IO[str] | None = None
+        if path is not None:
+            self._file = path.open("a" if goes_on else "w", encoding="utf-8")
+
+    def write(self, progress: Progress, seconds: float) -> None:
+        """One line."""
+        if self._file is None:
+            return
+        facts: dict[str, Any] = {
+            "rows": progress.rows,
+            "epoch": progress.epoch,
+            "error": progress.error,
+            "block_error": progress.block_error,
+            "n_support": progress.n_support,
+            "delta": progress.delta,
+            "memory": progress.memory,
+            "seconds": round(seconds, 3),
+        }
+        self._file.write(json.dumps(facts) + "\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """No more lines."""
+        if self._file is not None:
+            self._file.close()

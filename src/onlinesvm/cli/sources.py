@@ -1,0 +1,65 @@
+"""Options of every command that reads examples, and the readers that they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ..stream.reader import Reader
+from ..stream.readers import FORMATS, open_reader
+
+OPTIONS: list[Callable[[Any], Any]] = [
+    click.option("--format", type=click.Choice(FORMATS), help="Format; found out if not given."),
+    click.option("--label", metavar="NAME", help="Column, array or file of the labels."),
+    click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to leave out; repeatable."),
+    click.option(
+        "--categorical", multiple=True, metavar="COLUMN",
+        help="Column of numbers that are categories; repeatable.",
+    ),
+    click.option(
+        "--encode", type=click.Choice(["onehot", "hash"]), default="onehot", show_default=True,
+        help="What becomes of categories.",
+    ),
+    click.option(
+        "--hash-size", type=click.IntRange(1, 1 << 20), default=64, show_default=True, metavar="N",
+        help="Features for a column of hashed categories.",
+    ),
+    click.option("--missing", type=float, metavar="NUMBER", help="Used where a number is missing."),
+    click.option("--delimiter", metavar="CHARACTER", help="Separates values of CSV."),
+    click.option(
+        "--n-features", type=click.IntRange(1, 1 << 30), metavar="N",
+        help="Features of LIBSVM text; found out if not given.",
+    ),
+    click.option("--zero-based", is_flag=True, help="LIBSVM text that counts features from 0."),
+]  # fmt: skip
+
+NAMES = (
+    "format", "label", "ignore", "categorical", "encode", "hash_size", "missing", "delimiter",
+    "n_features", "zero_based",
+)  # fmt: skip
+
+
+def source_options(command: Any) -> Any:
+    """A command with all these options."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def reader_of(source: str, options: dict[str, Any], **more: Any) -> Reader:
+    """The reader that a command's options describe."""
+    chosen = {name: options[name] for name in NAMES if name in options}
+    return open_reader(source, chosen.pop("format", None), **chosen, **more)
+
+
+def reader_for(source: str, options: dict[str, Any], model: Any, needs_label: bool) -> Reader:
+    """A reader of examples for a model that was loaded: with its columns."""
+    schema = (model.preprocessing or {}).get("schema")
+    given = dict(options)
+    if given.get("n_features") is None:
+        given["n_features"] = model.estimator.n_features_in_
+    if needs_label and given.get("label") is None and schema:
+        given["label"] = schema.get("label")
+    return reader_of(source, given, schema=schema, needs_label=needs_label)

@@ -1,0 +1,310 @@
+"""``onlinesvm train``: from a file or a stream to a model file, saved and resumed on the way."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+from sklearn.base import is_outlier_detector
+
+from ..core.interrupts import Deadline, TimeUp
+from ..stream.reader import Reader
+from ..stream.training import StreamSettings, Training
+from . import algorithms
+from .curves import Curve
+from .mistakes import Mistake, check_writable, remove_remains
+from .scoring import score_source
+from .showing import Log, Reporter
+from .signals import Interrupts, StopReading
+from .sources import reader_of, source_options
+
+EPILOG = """\b
+Examples:
+  onlinesvm train train.csv --label target -o model.safetensors --C 10 --gamma 0.1
+  zcat stream.svm.gz | onlinesvm train - --format libsvm -o model.safetensors \\
+      --budget 500 --checkpoint 100000 --resume
+
+\b
+Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by Ctrl-C and saved.
+"""
+
+
+@click.command("train", epilog=EPILOG)
+@click.argument("source", required=False)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="MODEL", help="Model file."
+)
+@click.option(
+    "--algorithm",
+    "algorithm",
+    default="lasvm",
+    show_default=True,
+    metavar="NAME",
+    help="lasvm, huller, simplesvm, streamsvm, norma, olsvm, ... or the name of a class.",
+)
+@click.option(
+    "--epochs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Passes over the source.",
+)
+@click.option("--test", metavar="FILE", help="Examples to measure the error on at the end.")
+@click.option(
+    "--checkpoint", type=click.IntRange(1), metavar="ROWS", help="Save every so many rows."
+)
+@click.option("--resume", is_flag=True, help="Go on from MODEL, if there is one.")
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Stop and save after so long.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Seed of all that is random.",
+)
+@click.option(
+    "--batch-rows",
+    type=click.IntRange(1, 1 << 24),
+    default=2048,
+    show_default=True,
+    metavar="N",
+    help="Rows that are read, predicted and learned at a time.",
+)
+@click.option(
+    "--shuffle-buffer",
+    type=click.IntRange(0, 1 << 30),
+    default=0,
+    show_default=True,
+    metavar="ROWS",
+    help="Mix the rows in a buffer, for sorted files.",
+)
+@click.option("--standardize", is_flag=True, help="Scale features by their running mean, variance.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="PNG", help="Draw the curve.")
+@click.option("--log", type=click.Path(path_type=Path), metavar="JSONL", help="Figures as data.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@source_options
+def command(source: str | None, output: Path | None, **options: Any) -> None:
+    """Learn from SOURCE (a file, a folder of Parquet files, or - for standard input).
+
+    Formats: LIBSVM text, CSV and TSV with a header, Parquet, npy, npz; text may be compressed.
+    Without SOURCE, scikit-learn's digits are learned. Each block is predicted before it is
+    learned, which gives the error so far. Ctrl-C finishes the block and saves; a second one stops
+    at once, and the last checkpoint stays.
+    """
+    if source is not None and output is None:
+        raise Mistake("Where should the model go? Give -o MODEL.")
+    if output is None and (options["resume"] or options["checkpoint"]):
+        raise Mistake("--checkpoint and --resume need a model file: give -o MODEL.")
+    for path, name in ((output, "-o"), (options["plot"], "--plot"), (options["log"], "--log")):
+        if path is not None:
+            check_writable(path, name)
+    if options["test"] is not None and not Path(options["test"]).exists():
+        raise Mistake(f"There is no file {options['test']!r} to test on; check --test.")
+    if output is not None:
+        remove_remains(output)
+    Run(source, output, options).go()
+
+
+command.params += algorithms.parameter_options()
+
+
+class Run:
+    """One run of the command."""
+
+    def __init__(self, source: str | None, output: Path | None, options: dict[str, Any]):
+        self.source, self.output, self.options = source, output, options
+        self.test: Reader | tuple[Any, Any] | None = None
+        self.training = self._resumed() or self._new()
+        self.begin = time.monotonic()
+        self.saved_at = self.training.rows
+
+    # -- preparing --------------------------------------------------------------------------
+
+    def _settings(self) -> StreamSettings:
+        names = ("epochs", "batch_rows", "shuffle_buffer", "standardize", "seed")
+        return StreamSettings(**{name: self.options[name] for name in names})
+
+    def _new(self) -> Training:
+        given = algorithms.given_parameters(self.options)
+        estimator = algorithms.build(self.options["algorithm"], given, self.options["seed"])
+        return Training(estimator, self._reader(estimator, None), self._settings())
+
+    def _reader(self, estimator: Any, schema: dict[str, Any] | None) -> Reader:
+        if self.source is None:
+            return self._digits()
+        needs_label = not is_outlier_detector(estimator)
+        return reader_of(self.source, self.options, schema=schema, needs_label=needs_label)
+
+    def _digits(self) -> Reader:
+        from ..stream.memory import MemoryReader
+        from .streams import digits
+
+        stream = digits(self.options["seed"])
+        self.test = (stream.X_test, stream.y_test)
+        return MemoryReader(stream.X, stream.y)
+
+    def _resumed(self) -> Training | None:
+        """The run that the model file has saved; None without ``--resume`` or such a file."""
+        if not self.options["resume"] or self.output is None or not self.output.exists():
+            return None
+        from ..model.files import read_model
+
+        model = read_model(self.output)
+        facts = (model.summary or {}).get("stream")
+        if facts is None:
+            raise Mistake(f"{str(self.output)!r} was not made by train; it cannot be resumed.")
+        self._check_same(model.estimator, facts)
+        preprocessing = model.preprocessing or {}
+        schema = preprocessing.get("schema")
+        reader = self._reader(model.estimator, schema)
+        training = Training(model.estimator, reader, self._settings())
+        training.resume(facts, model.arrays, preprocessing)
+        return training
+
+    def _check_same(self, estimator: Any, facts: dict[str, Any]) -> None:
+        """Refuse to go on with other settings than those that the run was begun with."""
+        each = algorithms.algorithm(self.options["algorithm"])
+        if type(estimator) is not each:
+            raise Mistake(
+                f"{str(self.output)!r} holds a {type(estimator).__name__}; give --algorithm "
+                f"{algorithms.short_name(type(estimator).__name__)}, or leave out --resume."
+            )
+        now = asdict(self._settings())
+        before = dict(facts["settings"])
+        for name, text in algorithms.given_parameters(self.options).items():
+            now[name] = algorithms.parsed(each, name, text)
+            before[name] = estimator.get_params()[name]
+        for name, value in now.items():
+            if value != before[name]:
+                raise Mistake(
+                    f"{str(self.output)!r} was begun with {name}={before[name]}, not {value}; "
+                    "use the same settings, or leave out --resume to begin anew."
+                )
+
+    # -- running ------------------------------------------------------------------------------
+
+    def go(self) -> None:
+        """Learn, save, and say how it went."""
+        log = Log(self.options["log"], self.options["resume"])
+        curve = Curve()
+        reporter = Reporter(self.options["as_json"], self.training.rows)
+        with Interrupts() as interrupts, reporter:
+            interrupts.watch(self.training.reader)
+            stopped = self._learn(interrupts, reporter, log, curve)
+            self._save()
+            if stopped is None and not self.training.finished:
+                stopped = self._finish(interrupts)
+        log.close()
+        if self.options["plot"] is not None:
+            curve.draw(self.options["plot"])
+        self._tell(stopped)
+        if interrupts.number:
+            raise click.exceptions.Exit(128 + interrupts.number)
+
+    def _learn(
+        self, interrupts: Interrupts, reporter: Reporter, log: Log, curve: Curve
+    ) -> str | None:
+        """Block after block; why it stopped before the end, if it did."""
+        limit, every = self.options["time_limit"], self.options["checkpoint"]
+        try:
+            for progress in self.training.steps():
+                seconds = time.monotonic() - self.begin
+                reporter.show(progress, seconds)
+                log.write(progress, seconds)
+                curve.add(progress)
+                if interrupts.number:
+                    return interrupts.reason
+                if every and progress.rows // every > self.saved_at // every:
+                    self._save()
+                if limit is not None and seconds >= limit:
+                    return f"The time limit of {limit:g} s was reached"
+        except StopReading:
+            return interrupts.reason
+        return None
+
+    def _finish(self, interrupts: Interrupts) -> str | None:
+        """The finishing step; if it is interrupted, the model as it was before stays saved."""
+        limit = self.options["time_limit"]
+        left = None if limit is None else limit - (time.monotonic() - self.begin)
+        interrupts.at_once()
+        try:
+            with Deadline(left) as deadline:
+                deadline.arm()
+                self.training.finish()
+        except KeyboardInterrupt:
+            return interrupts.reason
+        except TimeUp:
+            return f"The time limit of {limit:g} s was reached"
+        self._save()
+        return None
+
+    def _save(self) -> None:
+        if self.output is None or not self.training.rows:
+            return
+        from ..model.files import write_model
+
+        facts, arrays = self.training.state()
+        write_model(
+            self.output, self.training.estimator, preprocessing=self.training.preprocessing(),
+            summary={"stream": facts}, arrays=arrays,
+        )  # fmt: skip
+        self.saved_at = self.training.rows
+
+    # -- telling ------------------------------------------------------------------------------
+
+    def _tell(self, stopped: str | None) -> None:
+        result = self._result(stopped)
+        if stopped:
+            kept = f"the model of {result['rows']:,} rows is in {self.output}; --resume goes on."
+            if not self.training.rows or self.output is None:
+                kept = "nothing is saved."
+            click.echo(f"{stopped}; {kept}", err=True)
+        if self.options["as_json"]:
+            click.echo(json.dumps(result))
+            return
+        error = "-" if result["error"] is None else f"{result['error']:.4f}"
+        name = result["measure"]
+        click.echo(
+            f"{result['algorithm']}: {result['rows']:,} rows in {result['seconds']:.1f} s, "
+            f"{name} so far {error}, {result['n_support']:,} support vectors"
+        )
+        if result["test_error"] is not None:
+            click.echo(f"Test {name}: {result['test_error']:.4f}")
+        if self.output is not None and self.training.rows:
+            click.echo(f"Model: {self.output}")
+
+    def _result(self, stopped: str | None) -> dict[str, Any]:
+        progress, estimator = self.training.progress(), self.training.estimator
+        measured = score_source(self.training, self._test()) if progress.rows else None
+        return {
+            "algorithm": type(estimator).__name__,
+            "model": None if self.output is None else str(self.output),
+            "rows": progress.rows,
+            "epochs": self.training.epoch,
+            "error": progress.error,
+            "measure": "error" if hasattr(estimator, "classes_") else "mean absolute error",
+            "n_support": progress.n_support,
+            "test_error": measured,
+            "finished": self.training.finished,
+            "stopped": stopped,
+            "seconds": time.monotonic() - self.begin,
+        }
+
+    def _test(self) -> Any:
+        if self.options["test"] is None:
+            return self.test
+        options = dict(self.options, n_features=self.training.estimator.n_features_in_)
+        return reader_of(
+            self.options["test"], options, schema=self.training.reader.schema, needs_label=True
+        )

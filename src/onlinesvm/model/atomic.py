@@ -1,0 +1,80 @@
+"""Files that appear whole or not at all.
+
+The bytes go to a temporary file in the same folder, which takes the place of the old file in one
+step when they are safely on disk. A reader sees the old file or the new one, never a part of one,
+also when the process is killed or the power fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Write a file through a temporary one.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to write; one that exists keeps its permissions and is replaced at the end. A
+        symbolic link is followed.
+
+    Yields
+    ------
+    file : binary file
+        Where to write. If the block raises, the temporary file is removed and ``path`` stays as it
+        was.
+    """
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(path))
+    handle, name = tempfile.mkstemp(
+        prefix=f".{target.name[:100]}.", suffix=".tmp", dir=target.parent
+    )
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            _set_mode(file.fileno(), target)
+            os.fsync(file.fileno())
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    _sync_folder(target.parent)
+
+
+def _set_mode(handle: int, target: Path) -> None:
+    """The permissions of the old file, or those of any new file (a temporary one has fewer)."""
+    if not hasattr(os, "fchmod"):
+        return
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    with contextlib.suppress(OSError):
+        os.fchmod(handle, mode)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable; file systems that cannot do so are left alone."""
+    flags: Any = getattr(os, "O_DIRECTORY", None)
+    if flags is None:
+        return
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | flags)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

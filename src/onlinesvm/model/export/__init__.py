@@ -1,0 +1,1 @@
+"""Models for other programs: LIBSVM's text, ONNX, a Python function."""

@@ -1,0 +1,159 @@
+"""A predictor as a graph of standard ONNX operators, not yet bound to any library.
+
+    x' = (x - shift) / scale
+    K  = exp(-gamma (|x'|^2 + |z|^2 - 2 x' z))        or another kernel function of dot products
+    scores = K coef' + bias                          one Gemm for all machines
+
+Rows are moved to the model's centre before they are multiplied, which keeps digits. Where single
+precision would not do all the same (large norms or coefficients), the graph computes in double
+precision inside, whatever its input is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .predictor import CLASSIFIER, ONE_CLASS, REGRESSOR, Predictor
+
+ENOUGH = 1e-5
+"""Error of a score, by single-precision arithmetic, up to which the graph uses it."""
+
+
+class Node(NamedTuple):
+    """One operator."""
+
+    operator: str
+    inputs: list[str]
+    output: str
+    attributes: dict[str, Any]
+
+
+class Graph:
+    """Nodes in order, constants by name, and the names of the outputs."""
+
+    def __init__(self, dtype: Any):
+        self.dtype = np.dtype(dtype)
+        self.nodes: list[Node] = []
+        self.constants: dict[str, np.ndarray] = {}
+
+    def constant(self, name: str, value: Any, dtype: Any = None) -> str:
+        """A constant; numbers are of the type in which the graph computes."""
+        self.constants[name] = np.asarray(value, self.dtype if dtype is None else dtype)
+        return name
+
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """An operator; returns the name of its output."""
+        output = f"{operator.lower()}_{len(self.nodes)}"
+        self.nodes.append(Node(operator, list(inputs), output, attributes))
+        return output
+
+
+def single_precision_error(p: Predictor) -> float:
+    """About how far single-precision arithmetic may move a score."""
+    if not len(p.vectors):
+        return 0.0
+    squares = np.einsum("ij,ij->i", p.vectors, p.vectors)
+    if p.kernel == "linear":
+        return 0.0  # relative to the size of the terms, as everywhere
+    if p.kernel == "rbf":
+        size = 3.0 * p.gamma * squares + 20.0  # rows whose value is not zero are not much farther
+    elif p.kernel == "sigmoid":
+        size = p.gamma * squares + abs(p.coef0)
+    else:
+        with np.errstate(over="ignore"):
+            size = p.degree * (p.gamma * squares.max() + abs(p.coef0)) ** max(p.degree, 1)
+    rounding = 2.0**-24 * (4.0 + np.sqrt(p.vectors.shape[1]))
+    return float(rounding * (np.abs(p.coef) * size).sum(axis=1).max())
+
+
+def graph_of(p: Predictor, x: str, input_dtype: Any) -> tuple[Graph, dict[str, str]]:
+    """The graph for rows ``x`` of ``input_dtype``, and its outputs: label and scores, or value."""
+    wide = input_dtype == np.float64 or single_precision_error(p) > ENOUGH
+    g = Graph(np.float64 if wide else np.float32)
+    if g.dtype != input_dtype:
+        x = g.add("Cast", x, to=g.dtype)
+    scores = _scores(g, p, x)
+    shown = scores if g.dtype == input_dtype else g.add("Cast", scores, to=np.dtype(input_dtype))
+    if p.kind == REGRESSOR:
+        return g, {"value": _flat(g, shown)}
+    single = len(p.coef) == 1
+    label = _label(g, p, _flat(g, scores) if single else scores)
+    return g, {"label": label, "scores": _flat(g, shown) if single else shown}
+
+
+def _flat(g: Graph, values: str) -> str:
+    shape = g.constant("flat", [-1], np.int64)
+    return g.add("Reshape", values, shape)
+
+
+def _scores(g: Graph, p: Predictor, x: str) -> str:
+    if p.shift.any():
+        x = g.add("Sub", x, g.constant("shift", p.shift))
+    if (p.scale != 1.0).any():
+        x = g.add("Div", x, g.constant("scale", p.scale))
+    if p.kernel == "linear":
+        values, coef = x, p.weights()
+    else:
+        values, coef = _kernel(g, p, x), p.coef
+    scores = g.add("Gemm", values, g.constant("coef", coef.T), g.constant("bias", p.bias))
+    if p.unit_length and p.kernel != "rbf":
+        scores = g.add("Div", scores, _length(g, p, x))
+    return scores
+
+
+def _kernel(g: Graph, p: Predictor, x: str) -> str:
+    dots = g.add("MatMul", x, g.constant("vectors", p.vectors.T))
+    if p.kernel != "rbf":
+        return _of_dots(g, p, dots)
+    squares = g.constant("squares", np.einsum("ij,ij->i", p.vectors, p.vectors)[None, :])
+    twice = g.add("Mul", dots, g.constant("two", 2.0))
+    distance = g.add("Sub", g.add("Add", _square(g, x), squares), twice)
+    distance = g.add("Max", distance, g.constant("zero", 0.0))  # rounding can make it negative
+    return g.add("Exp", g.add("Mul", distance, g.constant("minus_gamma", -p.gamma)))
+
+
+def _of_dots(g: Graph, p: Predictor, dots: str) -> str:
+    """The polynomial or sigmoid kernel."""
+    inner = g.add("Mul", dots, g.constant("gamma", p.gamma))
+    inner = g.add("Add", inner, g.constant("coef0", p.coef0))
+    if p.kernel == "sigmoid":
+        return g.add("Tanh", inner)
+    return g.add("Pow", inner, g.constant("degree", p.degree))
+
+
+def _square(g: Graph, x: str) -> str:
+    """|x|^2 of every row, (n, 1)."""
+    return g.add("ReduceSum", g.add("Mul", x, x), g.constant("columns", [1], np.int64), keepdims=1)
+
+
+def _length(g: Graph, p: Predictor, x: str) -> str:
+    """sqrt(k(x, x)), one where that is zero."""
+    square = _square(g, x)
+    square = square if p.kernel == "linear" else _of_dots(g, p, square)
+    zero = g.constant("zero", 0.0)
+    length = g.add("Sqrt", g.add("Max", square, zero))
+    return g.add("Where", g.add("Greater", length, zero), length, g.constant("one", 1.0))
+
+
+def _label(g: Graph, p: Predictor, scores: str) -> str:
+    if p.kind == ONE_CLASS:
+        index = g.add("GreaterOrEqual", scores, g.constant("zero", 0.0))
+        labels = g.constant("classes", [-1, 1], np.int64)
+        return g.add("Gather", labels, g.add("Cast", index, to=np.dtype(np.int64)))
+    assert p.kind == CLASSIFIER
+    assert p.classes is not None
+    if len(p.classes) > 2:
+        index = g.add("ArgMax", scores, axis=1, keepdims=0)
+    else:  # of one class alone, no score exceeds the limit
+        limit = 0.0 if len(p.classes) == 2 else np.inf
+        index = g.add("Greater", scores, g.constant("limit", limit))
+        index = g.add("Cast", index, to=np.dtype(np.int64))
+    return g.add("Gather", g.constant("classes", p.classes, label_type(p.classes)), index)
+
+
+def label_type(classes: np.ndarray) -> Any:
+    """The type in which labels leave the graph."""
+    kinds = {"i": np.int64, "u": np.int64, "b": np.bool_, "f": np.float64}
+    return kinds.get(classes.dtype.kind, object)

@@ -1,0 +1,140 @@
+"""ONNX models from standard operators: the kernel once for all machines, one Gemm, a look-up."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..atomic import atomic_write
+from ..errors import ModelFileError, not_written
+from .graph import Graph, graph_of
+from .predictor import LARGEST, Predictor, predictor_of
+
+OPSET = 17
+IR_VERSION = 8
+
+
+def export_onnx(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    preprocessing: dict[str, Any] | None = None,
+    *,
+    dtype: Any = np.float32,
+) -> None:
+    """Write a model as an ONNX graph.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator with a linear, polynomial, RBF or sigmoid kernel.
+    path : str or path-like
+        The file.
+    preprocessing : dict or None, default=None
+        ``mean`` and ``scale`` of a standardisation; it becomes part of the graph.
+    dtype : {numpy.float32, numpy.float64}, default=numpy.float32
+        Type of the input ``X`` and of the scores.
+
+    Notes
+    -----
+    Classifiers have the outputs ``label`` and ``scores``, which are those of ``predict`` and
+    ``decision_function``; regressors have ``value``.
+    """
+    data = onnx_model(estimator, preprocessing, dtype=dtype).SerializeToString(deterministic=True)
+    try:
+        with atomic_write(path) as file:
+            file.write(data)
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def onnx_model(
+    estimator: Any, preprocessing: dict[str, Any] | None = None, *, dtype: Any = np.float32
+) -> Any:
+    """The ``onnx.ModelProto`` that ``export_onnx`` writes."""
+    try:
+        import onnx
+    except ImportError as error:
+        raise ModelFileError(
+            "Exporting to ONNX needs the package onnx: pip install 'onlinesvm[onnx]'."
+        ) from error
+    dtype = np.dtype(dtype)
+    if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ModelFileError(f"An ONNX model takes float32 or float64, not {dtype}.")
+    p = predictor_of(estimator, preprocessing)
+    if p.vectors.size > LARGEST:
+        raise ModelFileError(
+            f"{len(p.vectors)} support vectors of {p.vectors.shape[1]} features are more than an ONNX "
+            "file can hold; use a smaller model, such as one with a budget."
+        )
+    graph, outputs = graph_of(p, "X", dtype)
+    made = onnx.helper.make_graph(
+        [*_nodes(graph, outputs)], "onlinesvm", [_value("X", dtype, ["N", p.vectors.shape[1]])],
+        [_output(name, graph, p, dtype) for name in outputs], _constants(graph),
+    )  # fmt: skip
+    from ... import __version__
+
+    opset = [onnx.helper.make_opsetid("", OPSET)]
+    model = onnx.helper.make_model(
+        made, opset_imports=opset, producer_name="onlinesvm", producer_version=__version__
+    )
+    model.ir_version = IR_VERSION
+    onnx.checker.check_model(model)
+    return model
+
+
+def tensor_type(dtype: Any) -> int:
+    """ONNX's number of a NumPy type; text is of type object."""
+    import onnx
+
+    if np.dtype(dtype).kind == "O":
+        return int(onnx.TensorProto.STRING)
+    return int(onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+
+def attributes_of(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes as ONNX has them: types become numbers."""
+    return {
+        name: tensor_type(value) if isinstance(value, np.dtype) else value
+        for name, value in attributes.items()
+    }
+
+
+def _nodes(graph: Graph, outputs: dict[str, str]) -> Any:
+    """The operators; the last ones give the outputs their names."""
+    import onnx
+
+    for node in graph.nodes:
+        yield onnx.helper.make_node(
+            node.operator, node.inputs, [node.output], **attributes_of(node.attributes)
+        )
+    for name, source in outputs.items():
+        yield onnx.helper.make_node("Identity", [source], [name])
+
+
+def _constants(graph: Graph) -> list[Any]:
+    import onnx
+
+    made = []
+    for name, value in graph.constants.items():
+        if value.dtype.kind == "O":
+            texts = [str(v).encode("utf-8") for v in value.ravel()]
+            kind = onnx.TensorProto.STRING
+            made.append(onnx.helper.make_tensor(name, kind, value.shape, texts))
+        else:
+            made.append(onnx.numpy_helper.from_array(np.ascontiguousarray(value), name))
+    return made
+
+
+def _value(name: str, dtype: Any, shape: list[Any]) -> Any:
+    import onnx
+
+    return onnx.helper.make_tensor_value_info(name, tensor_type(dtype), shape)
+
+
+def _output(name: str, graph: Graph, p: Predictor, dtype: Any) -> Any:
+    if name == "label":
+        return _value(name, graph.constants["classes"].dtype, ["N"])
+    many = len(p.coef) > 1
+    return _value(name, dtype, ["N", len(p.coef)] if many else ["N"])

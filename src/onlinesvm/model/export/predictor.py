@@ -1,0 +1,159 @@
+"""What any export needs of an estimator: the expansion, the kernel, the labels.
+
+    f_m(x) = sum_s coef[m, s] k((x - shift) / scale, vector_s) + bias_m
+
+``vectors`` are in the coordinates in which they are kept: shifted by the model's centre (RBF), and
+standardised if a running standardisation goes with the model. ``shift`` and ``scale`` lead there from
+the features as users have them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import ModelFileError
+from ..state import algorithm_of
+
+CLASSIFIER, REGRESSOR, ONE_CLASS = "classifier", "regressor", "one class"
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid")
+
+
+class Predictor(NamedTuple):
+    """A finished model, independent of the estimator that it came from."""
+
+    kind: str
+    kernel: str
+    gamma: float
+    degree: int
+    coef0: float
+    vectors: np.ndarray  # (n, n_features) float64
+    coef: np.ndarray  # (machines, n), machines in the order of the classes
+    bias: np.ndarray  # (machines,)
+    classes: np.ndarray | None
+    unit_length: bool  # f is divided by sqrt(k(x, x))
+    shift: np.ndarray  # (n_features,)
+    scale: np.ndarray  # (n_features,)
+
+    def weights(self) -> np.ndarray:
+        """Of the linear kernel: one weight vector per machine, for rows shifted and scaled."""
+        return self.coef @ self.vectors
+
+
+def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) -> Predictor:
+    """The predictor of a fitted estimator, with the standardisation before it, if there is one."""
+    check_is_fitted(estimator)
+    name = algorithm_of(estimator)
+    made = _of_simplesvm(estimator, name) if name.startswith("SimpleSVM") else _of_online(estimator)
+    if made.kernel not in KERNELS:
+        raise ModelFileError(
+            f"A model with a kernel that is {made.kernel} cannot be exported: other programs lack its "
+            "values. Use one of the kernels linear, poly, rbf and sigmoid."
+        )
+    mean, scale = standardisation(preprocessing, made.vectors.shape[1])
+    return made._replace(shift=mean + scale * made.shift, scale=scale)
+
+
+def standardisation(
+    preprocessing: dict[str, Any] | None, n_features: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and scale, zero and one where there is no standardisation."""
+    given = preprocessing or {}
+    others = sorted(
+        key for key in given if key not in ("mean", "scale", "schema") and given[key] is not None
+    )
+    if others:
+        raise ModelFileError(
+            f"The preprocessing {', '.join(map(repr, others))} cannot be exported with the model: only "
+            "a standardisation, given as 'mean' and 'scale', can. Train on features that are "
+            "prepared already."
+        )
+    mean = _feature_values(given.get("mean"), 0.0, "mean", n_features)
+    scale = _feature_values(given.get("scale"), 1.0, "scale", n_features)
+    if not (scale > 0).all():
+        raise ModelFileError(
+            "The preprocessing has a scale that is not positive; use 1 in its place."
+        )
+    return mean, scale
+
+
+def _feature_values(value: Any, default: float, name: str, n_features: int) -> np.ndarray:
+    if value is None:
+        return np.full(n_features, default)
+    values = np.asarray(value, np.float64)
+    if values.shape != (n_features,) or not np.isfinite(values).all():
+        raise ModelFileError(
+            f"The {name} of the preprocessing has the shape {values.shape}; the model has "
+            f"{n_features} features, and wants one finite number for each."
+        )
+    return values
+
+
+def _of_online(estimator: Any) -> Predictor:
+    view = estimator._view()
+    settings, model = view.settings, view.model
+    kernel, centre = settings._kernel, settings._centre
+    d = settings.n_features_in_
+    callable_or_table = kernel.name not in KERNELS
+    vectors = np.empty((0, d)) if callable_or_table else _dense(model.rows.to_array())
+    return Predictor(
+        CLASSIFIER, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0),
+        vectors, view.to_classes(model.coef), view.to_classes(model.bias), view.classes.copy(),
+        bool(model.unit_length), np.zeros(d) if centre is None else centre, np.ones(d),
+    )  # fmt: skip
+
+
+def _of_simplesvm(estimator: Any, name: str) -> Predictor:
+    learner = estimator._learner
+    kernel, centre, labels = learner.rows.kernel, learner.centre, learner.labels
+    d = estimator.n_features_in_
+    vectors, coef = (
+        _simple_expansion(learner) if kernel.name in KERNELS else (np.empty((0, d)),) * 2
+    )
+    bias = learner.readings()[0]
+    kind = {"SimpleSVMRegressor": REGRESSOR, "SimpleSVMOneClass": ONE_CLASS}.get(name, CLASSIFIER)
+    if labels is not None and kernel.name in KERNELS:
+        from ...estimators.view import to_classes
+
+        coef, bias = (to_classes(part, labels.order()) for part in (coef, bias))
+    return Predictor(
+        kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0), vectors,
+        coef, bias, None if labels is None else labels.classes.copy(), False,
+        np.zeros(d) if centre is None else centre, np.ones(d),
+    )  # fmt: skip
+
+
+def _simple_expansion(learner: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors and coefficients; of a matrix of low rank, those of its pivots."""
+    features = learner.features
+    if features is None:
+        which, coef = learner.expansion()
+        return _dense(learner.rows.take(which).values), coef
+    weights = np.array([m.coefficients() for m in learner.machines]) @ learner.source.Z
+    weights *= learner.readings()[1][:, None]
+    if features.given is None:
+        return _dense(features.pivots.values), weights @ features.T.T
+    if learner.rows.kernel.name != "linear" or weights.shape[1] != learner.rows.values.shape[1]:
+        raise ModelFileError(
+            "low_rank is a Python function, which cannot be exported: use a number of columns."
+        )
+    return weights, np.eye(len(weights))
+
+
+def _dense(values: Any) -> np.ndarray:
+    if sparse.issparse(values):
+        if values.shape[0] * values.shape[1] > LARGEST:
+            raise ModelFileError(
+                f"{values.shape[0]} support vectors of {values.shape[1]} features are too many for a "
+                "dense export; use a smaller model, such as one with a budget."
+            )
+        values = values.toarray()
+    return np.asarray(values, np.float64)
+
+
+LARGEST = 2**27
+"""Numbers of a dense export: a gigabyte."""

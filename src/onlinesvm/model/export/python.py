@@ -1,0 +1,142 @@
+"""A model as a Python file: NumPy, numbers, and a function ``predict(X)``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..atomic import atomic_write
+from ..errors import ModelFileError, not_written
+from .predictor import CLASSIFIER, ONE_CLASS, Predictor, predictor_of
+
+MOST_NUMBERS = 20_000
+"""Numbers that a file may hold: about 400 kB of text."""
+
+_HEAD = '''"""A {what} with {n} vectors, {features} features and the {kernel} kernel.
+
+Written by onlinesvm {version}. Needs NumPy.
+"""
+
+import numpy as np
+
+'''
+
+_KERNEL = {
+    "linear": "dots",
+    "poly": "(GAMMA * dots + COEF0) ** DEGREE",
+    "sigmoid": "np.tanh(GAMMA * dots + COEF0)",
+}
+
+_DECIDE = '''
+def decision_function(X):
+    """Decision values of the rows of X, {shape}."""
+    X = (np.asarray(X, dtype=np.float64) - SHIFT) / SCALE
+{kernel}
+    values = K @ COEF.T + BIAS
+{length}    return {result}
+
+'''
+
+_RBF = """    differences = X[:, None, :] - VECTORS[None, :, :]
+    K = np.exp(-GAMMA * np.einsum("ijk,ijk->ij", differences, differences))"""
+
+_LENGTH = """    dots = np.einsum("ij,ij->i", X, X)
+    length = np.sqrt(np.maximum({kernel}, 0.0))
+    values /= np.where(length > 0, length, 1.0)[:, None]
+"""
+
+
+def export_python(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    preprocessing: dict[str, Any] | None = None,
+) -> None:
+    """Write a small model as Python source text that needs NumPy alone.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted estimator with a linear, polynomial, RBF or sigmoid kernel.
+    path : str or path-like
+        The file. It defines ``predict(X)`` and ``decision_function(X)`` for arrays of rows.
+    preprocessing : dict or None, default=None
+        ``mean`` and ``scale`` of a standardisation; it becomes part of the functions.
+    """
+    text = source_of(predictor_of(estimator, preprocessing))
+    try:
+        with atomic_write(path) as file:
+            file.write(text.encode("utf-8"))
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def source_of(p: Predictor) -> str:
+    """The text of the file."""
+    if p.kernel == "linear":
+        weights = p.weights()
+        p = p._replace(vectors=weights, coef=np.eye(len(weights)))
+    count = p.vectors.size + p.coef.size
+    if count > MOST_NUMBERS:
+        raise ModelFileError(
+            f"The model has {count} numbers, more than the {MOST_NUMBERS} that a Python file may hold: "
+            "export it to ONNX, or train a smaller one, such as one with a budget."
+        )
+    return _head(p) + _constants(p) + "\n" + _functions(p)
+
+
+def _head(p: Predictor) -> str:
+    from ... import __version__
+
+    n, d = p.vectors.shape
+    return _HEAD.format(what=p.kind, n=n, features=d, kernel=p.kernel, version=__version__)
+
+
+def _constants(p: Predictor) -> str:
+    values = {
+        "SHIFT": p.shift,
+        "SCALE": p.scale,
+        "VECTORS": p.vectors,
+        "COEF": p.coef,
+        "BIAS": p.bias,
+    }
+    lines = []
+    for name, array in values.items():
+        shape = f".reshape{array.shape}" if array.ndim == 2 else ""  # also where there are none
+        lines.append(f"{name} = np.array({_listed(array)}){shape}")
+    lines += [f"GAMMA = {p.gamma!r}", f"COEF0 = {p.coef0!r}", f"DEGREE = {p.degree!r}"]
+    if p.classes is not None:
+        lines.append(f"CLASSES = np.array({p.classes.tolist()!r})")
+    return "\n".join(lines) + "\n"
+
+
+def _listed(array: np.ndarray) -> str:
+    """Numbers as text from which each comes back exactly."""
+    if array.ndim == 1:
+        return repr(array.tolist())
+    return "[\n" + "".join(f"    {row.tolist()!r},\n" for row in array) + "]"
+
+
+def _functions(p: Predictor) -> str:
+    kernel = _RBF
+    if p.kernel != "rbf":
+        kernel = f"    dots = X @ VECTORS.T\n    K = {_KERNEL[p.kernel]}"
+    length = (
+        _LENGTH.format(kernel=_KERNEL.get(p.kernel)) if p.unit_length and p.kernel != "rbf" else ""
+    )
+    many = len(p.coef) > 1
+    shape = "(n, classes)" if many else "(n,)"
+    text = _DECIDE.format(
+        shape=shape, kernel=kernel, length=length, result="values" if many else "values[:, 0]"
+    )
+    text += '\ndef predict(X):\n    """The prediction for each row of X."""\n'
+    text += "    values = decision_function(X)\n"
+    if p.kind == ONE_CLASS:
+        return text + "    return np.where(values >= 0, 1, -1)\n"
+    if p.kind != CLASSIFIER or p.classes is None:
+        return text + "    return values\n"
+    if len(p.classes) == 1:
+        return text + "    return np.repeat(CLASSES, len(values))\n"
+    index = "values.argmax(axis=1)" if many else "(values > 0).astype(int)"
+    return text + f"    return CLASSES[{index}]\n"

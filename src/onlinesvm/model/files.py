@@ -1,0 +1,317 @@
+"""Model files: everything that an estimator has learned, in a form that runs no code.
+
+A file is in safetensors format: the arrays as they are, and in the header one JSON text:
+
+``format_version``    of this layout; readers refuse newer ones
+``library_version``   of onlinesvm when the file was written
+``algorithm``         the name of a public class
+``parameters``        its constructor's
+``classes``           labels, sorted, as users see them; None for regressors
+``state``             what was learned: see ``records``
+``preprocessing``     what was done to the features before, or None
+``summary``           what the writer wants to say of the training, or None
+``arrays``            arrays of the writer's own
+``checksum``          SHA-256 of all of this and of the arrays
+
+The same model always gives the same bytes: keys are sorted, and there are no dates in it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.state.published import published
+from .atomic import atomic_write
+from .container import Layout, TensorInfo, checksum, read_layout, read_tensors, to_bytes
+from .encoding import Decoder, Encoder, Unsupported
+from .errors import InvalidState, ModelFileError, damaged, not_written
+from .fields import Fields
+from .state import ALGORITHMS, algorithm_of, check_no_code, estimator_of, state_of
+
+FORMAT_VERSION = 1
+
+_KEYS = {
+    "format_version", "library_version", "algorithm", "parameters", "classes", "state",
+    "preprocessing", "summary", "arrays", "checksum",
+}  # fmt: skip
+
+
+class LoadedModel(NamedTuple):
+    """What is in a model file."""
+
+    estimator: Any
+    preprocessing: dict[str, Any] | None
+    summary: dict[str, Any] | None
+    arrays: dict[str, np.ndarray]
+    header: dict[str, Any]
+    """``format_version``, ``library_version``, ``algorithm``, ``checksum``."""
+
+
+# -- writing ------------------------------------------------------------------------------
+
+
+def write_model(
+    path: str | os.PathLike[str],
+    estimator: Any,
+    *,
+    preprocessing: dict[str, Any] | None = None,
+    summary: dict[str, Any] | None = None,
+    arrays: dict[str, np.ndarray] | None = None,
+) -> None:
+    """Write a fitted estimator to a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; one that exists is replaced.
+    estimator : estimator
+        A fitted estimator of this library.
+    preprocessing : dict or None, default=None
+        What was done to the features before: numbers, text, lists, dictionaries and arrays.
+    summary : dict or None, default=None
+        Facts about the training, of the same kinds.
+    arrays : dict of str to ndarray, or None, default=None
+        More arrays to keep, such as those of a checkpoint.
+    """
+    data = model_bytes(estimator, preprocessing=preprocessing, summary=summary, arrays=arrays)
+    try:
+        with atomic_write(path) as file:
+            file.write(data)
+    except OSError as error:
+        raise not_written(path, error) from error
+
+
+def model_bytes(
+    estimator: Any,
+    *,
+    preprocessing: dict[str, Any] | None = None,
+    summary: dict[str, Any] | None = None,
+    arrays: dict[str, np.ndarray] | None = None,
+) -> bytes:
+    """The file that ``write_model`` writes."""
+    check_is_fitted(estimator)
+    algorithm = algorithm_of(estimator)
+    check_no_code(estimator)
+    encoder = Encoder()
+    with published(estimator):  # not in the middle of a change made by another thread
+        facts = {
+            "parameters": estimator.get_params(deep=False),
+            "classes": _classes(estimator),
+            "state": state_of(estimator, algorithm),
+            "preprocessing": preprocessing,
+            "summary": summary,
+            "arrays": arrays or {},
+        }
+        try:
+            header = {name: encoder.encode(value, name) for name, value in facts.items()}
+        except (Unsupported, TypeError) as error:
+            raise ModelFileError(f"The model cannot be saved: {error}. Use pickle.") from error
+        header["format_version"], header["library_version"] = FORMAT_VERSION, _version()
+        header["algorithm"] = algorithm
+        header["checksum"] = checksum(_canonical(header), encoder.tensors)
+        return to_bytes(_canonical(header), encoder.tensors)
+
+
+def _canonical(header: dict[str, Any]) -> str:
+    return json.dumps(header, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _version() -> str:
+    from .. import __version__
+
+    return __version__
+
+
+def _classes(estimator: Any) -> list[Any] | None:
+    classes = getattr(estimator, "classes_", None)
+    return None if classes is None else classes.tolist()
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read a model file that ``estimator.save`` or the command line has written.
+
+    Loading runs no code. Everything in the file is checked before it is used.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    estimator : estimator
+        The estimator as it was: it predicts, and goes on learning, as if it had never been saved.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, damaged, or of a newer format.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from onlinesvm import LASVMClassifier, load_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LASVMClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     model.save(path)
+    ...     again = load_model(path)
+    >>> bool((again.decision_function(X) == model.decision_function(X)).all())
+    True
+    """
+    return read_model(path).estimator
+
+
+def read_model(path: str | os.PathLike[str]) -> LoadedModel:
+    """Everything that is in a model file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    model : LoadedModel
+        Estimator, preprocessing, summary, arrays, and facts of the header.
+    """
+    try:
+        with _open(path) as file:
+            layout = read_layout(file)
+            header = _header(path, layout.metadata)
+            tensors = read_tensors(file, layout)
+        _check_sum(header, tensors)
+        return _loaded(header, Decoder(tensors, layout.tensors))
+    except ModelFileError:
+        raise
+    except OSError as error:
+        raise _not_read(path, error) from error
+    except Exception as error:  # whatever a file says, the caller sees one kind of error
+        raise damaged(path, error if isinstance(error, InvalidState) else repr(error)) from error
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a model file says about itself; no arrays are read.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    header : dict
+        ``format_version``, ``library_version``, ``algorithm``, ``parameters``, ``classes``,
+        ``n_features``, ``feature_names`` (how many, or None), ``preprocessing``, ``summary``,
+        ``arrays``, ``tensors`` (type and shape by name), ``file_size``, ``checksum``. An array
+        inside is given by its ``TensorInfo``.
+    """
+    try:
+        with _open(path) as file:
+            layout = read_layout(file)
+        return _described(_header(path, layout.metadata), layout)
+    except ModelFileError:
+        raise
+    except OSError as error:
+        raise _not_read(path, error) from error
+    except Exception as error:
+        raise damaged(path, error if isinstance(error, InvalidState) else repr(error)) from error
+
+
+def _described(header: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    """The header with its values, and facts about the file."""
+    decoder = Decoder(None, layout.tensors)
+    facts = {name: decoder.decode(header[name]) for name in sorted(_KEYS)}
+    state = facts.pop("state")
+    if not isinstance(state, dict):
+        raise InvalidState("its state is not a record")
+    named = state.get("feature_names")
+    facts["n_features"] = state.get("n_features")
+    facts["feature_names"] = len(named) if isinstance(named, np.ndarray | list) else None
+    facts["tensors"] = {n: (t.dtype, t.shape) for n, t in sorted(layout.tensors.items())}
+    facts["file_size"] = layout.file_size
+    return facts
+
+
+def _open(path: str | os.PathLike[str]) -> Any:
+    if Path(path).is_dir():
+        raise IsADirectoryError(21, "it is a folder", str(path))
+    return open(path, "rb")
+
+
+def _not_read(path: Any, error: OSError) -> ModelFileError:
+    if isinstance(error, FileNotFoundError):
+        return ModelFileError(f"{path} does not exist; give the path of a file that was saved.")
+    return ModelFileError(
+        f"{path} cannot be read: {error.strerror or error}. Give the path of a model file, and "
+        "check its permissions."
+    )
+
+
+def _header(path: Any, metadata: str) -> dict[str, Any]:
+    try:
+        header = json.loads(metadata)
+    except (ValueError, RecursionError):
+        raise InvalidState("its description is not JSON") from None
+    if not isinstance(header, dict) or type(header.get("format_version")) is not int:
+        raise InvalidState("its format version is missing")
+    if header["format_version"] > FORMAT_VERSION:
+        raise ModelFileError(
+            f"{path} has format version {header['format_version']}, written by onlinesvm "
+            f"{str(header.get('library_version'))[:40]}; this is onlinesvm {_version()}, which "
+            f"reads versions up to {FORMAT_VERSION}. Upgrade onlinesvm to load it."
+        )
+    if header["format_version"] < 1:
+        raise InvalidState(f"there is no format version {header['format_version']}")
+    if set(header) != _KEYS:
+        raise InvalidState("its description lacks an entry, or has one too many")
+    if header["algorithm"] not in ALGORITHMS:
+        raise InvalidState(f"its algorithm {str(header['algorithm'])[:80]!r} is unknown")
+    return header
+
+
+def _check_sum(header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
+    said = header["checksum"]
+    found = checksum(_canonical({k: v for k, v in header.items() if k != "checksum"}), tensors)
+    if said != found:
+        raise InvalidState("its checksum is wrong, so some bytes have changed since it was written")
+
+
+def _loaded(header: dict[str, Any], decoder: Decoder) -> LoadedModel:
+    parts = {name: decoder.decode(header[name]) for name in sorted(_KEYS)}
+    decoder.close()
+    for name in ("preprocessing", "summary"):
+        if not isinstance(parts[name], dict | None):
+            raise InvalidState(f"its {name} is not a dictionary")
+    arrays = parts["arrays"]
+    if not isinstance(arrays, dict) or not all(isinstance(a, np.ndarray) for a in arrays.values()):
+        raise InvalidState("its arrays are malformed")
+    estimator = estimator_of(
+        header["algorithm"], parts["parameters"], Fields(parts["state"], "state")
+    )
+    facts = {
+        name: parts[name] for name in ("format_version", "library_version", "algorithm", "checksum")
+    }
+    return LoadedModel(estimator, parts["preprocessing"], parts["summary"], arrays, facts)
+
+
+__all__ = [
+    "FORMAT_VERSION",
+    "LoadedModel",
+    "TensorInfo",
+    "load_model",
+    "read_header",
+    "read_model",
+    "write_model",
+]

@@ -1,0 +1,123 @@
+"""The learning state of LASVM with a bounded memory. Kernel values are computed again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.lasvm import bounded_steps as at
+from ...core.lasvm.bounded import POLICIES, BoundedLASVM
+from ...core.lasvm.recent import Recent
+from ...core.lasvm.tasks import Classification
+from ..fields import Fields, narrow
+from .common import Context, keys_of, labels_of, positives, store_fields, store_of
+
+_BEYOND = 1e-6
+"""Share of its bound by which rounding may carry a coefficient beyond it."""
+
+_LONGEST = 2**53
+
+
+def bounded_fields(learner: BoundedLASVM) -> dict[str, Any]:
+    """Everything that the learner needs to go on as if it had never stopped."""
+    n = learner.n
+    F, T = learner.F[:, :, :n], learner.T[:, :n]
+    return {
+        "tau": float(learner.tau),
+        "window": learner.window,
+        "budget": learner.budget,
+        "half_life": float(learner.half_life),
+        "policy": POLICIES[int(learner.limits[at.POLICY])],
+        "store": store_fields(learner.store),
+        "diagonal": learner.K.diagonal()[:n].copy(),
+        "alpha": F[at.ALPHA], "grad": F[at.GRAD], "lo": F[at.LOW], "hi": F[at.HIGH],
+        "bound": F[at.BOUND, 0],
+        "label": narrow(T[at.LABEL]), "born": narrow(T[at.BORN]), "key": narrow(T[at.KEY]),
+        "near": narrow(T[at.NEAR]),
+        "bias": learner.M[at.BIAS], "gap": learner.M[at.GAP],
+        "count": learner.count[[at.CLOCK, at.TURN, at.REMOVALS, at.EVALUATIONS]],
+        "recent": None if learner.recent is None else _recent_fields(learner.recent),
+    }  # fmt: skip
+
+
+def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
+    """The learner again: coefficients within their bounds, labels, keys and slots that exist."""
+    store = store_of(fields.record("store"), context)
+    n = store.n
+    window = None if fields.absent("window") else fields.whole("window", 2)
+    budget = None if fields.absent("budget") else fields.whole("budget", 2)
+    learner = BoundedLASVM(
+        context.kernel, store.rows().take(slice(0, 0)), context.n_labels,
+        tau=fields.number("tau", 0.0), window=window, budget=budget,
+        half_life=fields.number("half_life", 1.0, infinite=True),
+        policy=fields.word("policy", *POLICIES),
+    )  # fmt: skip
+    if budget is not None and n > budget:
+        raise fields.wrong("store", f"has {n} rows where the budget is {budget}")
+    learner.store = store
+    machines = len(positives(context.n_labels))
+    F = np.zeros((6, machines, n))
+    for place, name in ((at.ALPHA, "alpha"), (at.GRAD, "grad"), (at.LOW, "lo"), (at.HIGH, "hi")):
+        F[place] = fields.array(name, np.float64, (machines, n))
+    F[at.BOUND] = fields.array("bound", np.float64, (n,), low=0.0)
+    label = labels_of(fields, n, context)
+    F[at.LINEAR] = Classification().linear(label, learner.positive)
+    _check_bounds(fields, F)
+    born = fields.array("born", np.int64, (n,), 0, _LONGEST)
+    near = fields.array("near", np.int64, (n,), -1, max(n - 1, 0))
+    key = keys_of(fields, n, context)
+    clock, turn, removals, evaluations = fields.array("count", np.int64, (4,), 0, _LONGEST).tolist()
+    if (born >= max(clock, 1)).any():
+        raise fields.wrong("born", "has examples of the future")
+    learner.F, learner.T = F, np.stack([label, born, key, np.arange(n), near])
+    learner.count[:] = n, n, clock, turn, removals, evaluations
+    learner.labels_held = np.bincount(label, minlength=max(context.n_labels, 1))
+    learner.M[at.BIAS] = fields.array("bias", np.float64, (machines,))
+    learner.M[at.GAP] = fields.array("gap", np.float64, (machines,), infinite=True)
+    diagonal = fields.array("diagonal", np.float32, (n,))
+    if fields.absent("recent") != (learner.recent is None):
+        raise fields.wrong("recent", "does not fit the window and the budget")
+    if learner.recent is not None:
+        learner.recent = _recent_of(fields.record("recent"), context, learner.recent.size)
+    fields.close()
+    learner.restore_kernel_values(diagonal)
+    return learner
+
+
+def _check_bounds(fields: Fields, F: np.ndarray) -> None:
+    alpha, lo, hi, bound = F[at.ALPHA], F[at.LOW], F[at.HIGH], F[at.BOUND]
+    beyond = _BEYOND * bound
+    positive = F[at.LINEAR] > 0
+    good = np.where(positive, (lo == 0) & (hi <= bound), (hi == 0) & (lo >= -bound))
+    if not (good & (lo <= 0) & (hi >= 0)).all():
+        raise fields.wrong("hi", "does not fit the labels and the bounds")
+    if not ((alpha >= lo - beyond) & (alpha <= hi + beyond)).all():
+        raise fields.wrong("alpha", "has coefficients beyond their bounds")
+
+
+def _recent_fields(recent: Recent) -> dict[str, Any]:
+    state = recent._in_use()
+    return {
+        "first": int(recent.first),
+        "store": store_fields(recent.store),
+        "label": narrow(state["tags"][:, 0]),
+        "key": narrow(state["tags"][:, 1]),
+        "bound": state["bound"],
+        "diagonal": state["diagonal"],
+    }
+
+
+def _recent_of(fields: Fields, context: Context, size: int) -> Recent:
+    store = store_of(fields.record("store"), context)
+    n = store.n
+    recent = Recent(store.rows().take(slice(0, 0)), size)
+    if n >= 2 * max(size, 32):
+        raise fields.wrong("store", f"has {n} rows where the window is {size}")
+    recent.store, recent.first = store, fields.whole("first")
+    tags = [labels_of(fields, n, context), keys_of(fields, n, context)]
+    recent.tags = np.ascontiguousarray(np.stack(tags, axis=1))
+    recent.bound = fields.array("bound", np.float64, (n,), low=0.0)
+    recent.diagonal = fields.array("diagonal", np.float64, (n,))
+    fields.close()
+    return recent

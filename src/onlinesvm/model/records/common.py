@@ -1,0 +1,261 @@
+"""What the learning states of all algorithms are made of: kernel, rows, labels, first rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.kernel.cache import KeptRows
+from ...core.kernel.kernel import Kernel
+from ...core.kernel.rows import RowStore
+from ...core.kernel.tiles import squared_norms
+from ...estimators.first_rows import ENOUGH, FirstRows
+from ...estimators.labels import LabelBook
+from ..encoding import check_sparse
+from ..errors import InvalidState, ModelFileError
+from ..fields import Fields, narrow
+
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+
+LARGEST_CACHE = 2.0**20
+"""Megabytes."""
+
+_SPARE = 2**20
+"""Slots of all machines that a small support set may have place for."""
+
+_SQUARES = 1e-3
+"""Squared norms may differ from those of the rows by this share: they are in single precision."""
+
+
+@dataclass
+class Context:
+    """What the parts of a model have in common."""
+
+    kernel: Kernel
+    n_features: int
+    n_labels: int
+    n_keys: int
+    """Examples given to ``fit``: keys are below."""
+
+
+# -- kernel -------------------------------------------------------------------------------
+
+
+def kernel_fields(kernel: Kernel) -> dict[str, Any]:
+    """A kernel that has a name; one that is a function is code, which files do not hold."""
+    if kernel.name not in KERNELS:
+        raise ModelFileError(
+            "The kernel is a Python function, and model files hold no code: use a kernel that has a "
+            "name (kernel='precomputed' takes the values of any function), or pickle the estimator."
+        )
+    return {
+        "name": kernel.name,
+        "gamma": float(kernel.gamma),
+        "degree": int(kernel.degree),
+        "coef0": float(kernel.coef0),
+        "n_jobs": None if kernel.n_jobs is None else int(kernel.n_jobs),
+        "n_evaluations": int(kernel.n_evaluations),
+        "met_far": bool(kernel.met_far),
+    }
+
+
+def kernel_of(fields: Fields) -> Kernel:
+    """The kernel again."""
+    made = Kernel(
+        fields.word("name", *KERNELS),
+        gamma=fields.number("gamma", infinite=True),
+        degree=fields.whole("degree"),
+        coef0=fields.number("coef0"),
+        n_jobs=None if fields.absent("n_jobs") else fields.whole("n_jobs", -(2**31), 2**31),
+        n_evaluations=fields.whole("n_evaluations", high=2**63),
+        met_far=fields.flag("met_far"),
+    )
+    fields.close()
+    if math.isnan(made.gamma):
+        raise InvalidState("the gamma of its kernel is not a number")
+    return made
+
+
+# -- rows ---------------------------------------------------------------------------------
+
+
+def store_fields(store: RowStore) -> dict[str, Any]:
+    """The rows in use."""
+    state = store._in_use()
+    kept: dict[str, Any] = {
+        "n": store.n,
+        "n_features": store.n_features,
+        "is_sparse": store.is_sparse,
+    }
+    kept |= {"squares": state["_squares"], "low": state["_low"]}
+    kept["key"] = None if state["_key"] is None else narrow(state["_key"])
+    if store.is_sparse:
+        kept |= {"length": narrow(state["_begin"]), "indices": narrow(state["_indices"])}
+        kept["data"] = state["_data"]
+    else:
+        kept["dense"] = state["_dense"]
+    return kept
+
+
+def store_of(fields: Fields, context: Context) -> RowStore:
+    """The rows again; their indices lead nowhere else."""
+    n, d = fields.whole("n"), fields.whole("n_features", 1)
+    is_sparse = fields.flag("is_sparse")
+    if d != context.n_features:
+        raise fields.wrong("n_features", f"is {d} where the model has {context.n_features}")
+    squares = fields.array("squares", np.float32, (n,), low=0.0)
+    key = None
+    if not fields.absent("key"):
+        key = fields.array("key", np.int64, (n,), 0, d - 1)
+    if (key is not None) != (context.kernel.name == "precomputed"):
+        raise fields.wrong("key", "is for the precomputed kernel alone")
+    state = {"n": n, "n_features": d, "is_sparse": is_sparse, "_squares": squares, "_key": key}
+    state |= (
+        _sparse_rows(fields, n, d, squares) if is_sparse else _dense_rows(fields, n, d, squares)
+    )
+    fields.close()
+    store = RowStore.__new__(RowStore)
+    store.__setstate__(state)
+    return store
+
+
+def _dense_rows(fields: Fields, n: int, d: int, squares: np.ndarray) -> dict[str, Any]:
+    dense = fields.array("dense", np.float32, (n, d))
+    low = fields.array("low", np.float32, (None, d))
+    if len(low) not in (0, n):
+        raise fields.wrong("low", f"has {len(low)} rows in place of {n}")
+    with np.errstate(over="ignore"):
+        _check_squares(fields, squares, squared_norms(dense))
+    return {"_dense": dense, "_low": low}
+
+
+def _sparse_rows(fields: Fields, n: int, d: int, squares: np.ndarray) -> dict[str, Any]:
+    length = fields.array("length", np.int64, (n,), 0, d)
+    data = fields.array("data", np.float32, (None,))
+    indices = fields.array("indices", np.int32, (len(data),))
+    low = fields.array("low", np.float32, (None,))
+    if len(low) not in (0, len(data)):
+        raise fields.wrong("low", f"has {len(low)} values in place of {len(data)}")
+    pointer = np.append(0, np.cumsum(length))
+    check_sparse(pointer, indices, data, n, d)
+    row = np.repeat(np.arange(n), length)
+    true = np.bincount(row, data.astype(np.float64) ** 2, minlength=n)
+    _check_squares(fields, squares, true)
+    return {"_begin": length, "_indices": indices, "_data": data, "_low": low, "_used": len(data)}
+
+
+def _check_squares(fields: Fields, squares: np.ndarray, true: np.ndarray) -> None:
+    if not np.allclose(squares, true, rtol=_SQUARES, atol=1e-30):
+        raise fields.wrong("squares", "are not those of the rows")
+
+
+# -- labels -------------------------------------------------------------------------------
+
+
+def book_fields(book: LabelBook) -> dict[str, Any]:
+    """Labels in the order of their appearance, and the type of ``classes_``."""
+    labels = sorted(book.numbers, key=lambda label: book.numbers[label])
+    dtype = book.classes.dtype
+    kind = "object" if dtype.kind == "O" else dtype.newbyteorder("=").str.lstrip("<>|=")
+    return {"labels": labels, "dtype": kind}
+
+
+def book_of(fields: Fields) -> LabelBook:
+    """The labels again, numbered as they were."""
+    labels, kind = fields.take("labels"), fields.take("dtype")
+    fields.close()
+    if not isinstance(labels, list) or not labels:
+        raise fields.wrong("labels", "is not a list of labels")
+    kinds = {type(label) for label in labels}
+    if not (kinds == {str} or kinds <= {int, float, bool} or _are_numpy(kinds)):
+        raise fields.wrong("labels", "are not all text or all numbers")
+    book = LabelBook()
+    book.numbers = {label: number for number, label in enumerate(labels)}
+    book.classes = _classes(fields, labels, kind)
+    if len(book.numbers) != len(labels) or len(book.classes) != len(labels):
+        raise fields.wrong("labels", "has a label twice")
+    try:
+        book.order()
+    except KeyError:
+        raise fields.wrong("labels", "do not fit their type") from None
+    return book
+
+
+def _are_numpy(kinds: set[type]) -> bool:
+    return all(issubclass(kind, np.generic | int | float) for kind in kinds)
+
+
+def _classes(fields: Fields, labels: list[Any], kind: Any) -> np.ndarray:
+    text = type(labels[0]) is str
+    allowed = ["object"]
+    allowed += [] if text else ["b1", *(f"{k}{s}" for k in "iu" for s in (1, 2, 4, 8))]
+    allowed += [] if text else ["f2", "f4", "f8"]
+    is_text = isinstance(kind, str) and kind[:1] == "U" and kind[1:].isdecimal() and text
+    if is_text:
+        width = max(map(len, labels))
+        if not width <= int(kind[1:]) or int(kind[1:]) * len(labels) > max(2**18, width):
+            raise fields.wrong("dtype", "does not fit the labels")
+    elif kind not in allowed:
+        raise fields.wrong("dtype", "is unknown")
+    try:
+        with np.errstate(over="ignore"):
+            made = np.array(labels, np.dtype(kind))
+        return np.unique(made)
+    except (OverflowError, ValueError, TypeError):
+        raise fields.wrong("labels", "do not fit their type") from None
+
+
+# -- first rows ---------------------------------------------------------------------------
+
+
+def first_rows_fields(rows: FirstRows | None) -> dict[str, Any] | None:
+    """The first rows of a stream, while gamma is not yet estimated for good."""
+    return None if rows is None else {"X": rows.X, "y": rows.y, "weight": rows.weight}
+
+
+def first_rows_of(fields: Fields, n_features: int) -> FirstRows:
+    """The rows again."""
+    X = fields.matrix("X", n_features)
+    n = X.shape[0]
+    y = fields.take("y")
+    weight = fields.array("weight", np.float64, (n,), low=0.0)
+    fields.close()
+    if not isinstance(y, np.ndarray) or y.shape != (n,) or not 0 < n < ENOUGH:
+        raise fields.wrong("y", f"is not an array of {n} labels, fewer than {ENOUGH}")
+    return FirstRows(X, y, weight)
+
+
+# -- what refers to rows, labels and examples ---------------------------------------------
+
+
+def positives(n_labels: int) -> np.ndarray:
+    """The label that each machine calls +1."""
+    return np.array([1] if n_labels <= 2 else range(n_labels), np.int64)
+
+
+def labels_of(fields: Fields, n: int, context: Context) -> np.ndarray:
+    """Numbers of labels that exist."""
+    return fields.array("label", np.int64, (n,), 0, context.n_labels - 1)
+
+
+def keys_of(fields: Fields, n: int, context: Context) -> np.ndarray:
+    """Numbers of examples that were given to ``fit``, or -1."""
+    return fields.array("key", np.int64, (n,), -1, context.n_keys - 1)
+
+
+def kept_fields(kept: KeptRows | None) -> dict[str, Any] | None:
+    """Which kernel rows a cache keeps."""
+    return None if kept is None else {"capacity": kept.capacity, "slots": narrow(kept.slots)}
+
+
+def kept_of(fields: Fields, n: int, machines: int) -> KeptRows:
+    """The same again; the capacity is one that memory allows."""
+    capacity = fields.whole("capacity", n, max(_SPARE // machines, 8 * n))
+    slots = fields.array("slots", np.int64, (None,), 0, n - 1)
+    fields.close()
+    if len(np.unique(slots)) != len(slots):
+        raise fields.wrong("slots", "has a slot twice")
+    return KeptRows(capacity, slots)

@@ -1,0 +1,167 @@
+"""LASVM's learning state: the support set of every machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.kernel.buffers import Buffers
+from ...core.lasvm.bounded import BoundedLASVM
+from ...core.lasvm.criteria import ACTIVE, AUTOACTIVE, GRADIENT
+from ...core.lasvm.learner import LASVM
+from ...core.lasvm.listing import SEEDS
+from ...core.lasvm.selection import SelectiveLASVM
+from ...core.lasvm.support import STORED, N, Support, SupportArrays
+from ...core.lasvm.tasks import Classification, Regression
+from ..fields import Fields, narrow
+from .bounded import bounded_fields, bounded_of
+from .common import (
+    LARGEST_CACHE,
+    Context,
+    kept_fields,
+    kept_of,
+    keys_of,
+    labels_of,
+    positives,
+    store_fields,
+    store_of,
+)
+from .tasks import task_fields, task_of
+
+_SLACK = 1e-6
+"""Share of its bound by which rounding may carry a coefficient beyond it."""
+
+
+def lasvm_fields(learner: LASVM | BoundedLASVM) -> dict[str, Any]:
+    """Everything that LASVM needs to go on as if it had never stopped."""
+    if isinstance(learner, BoundedLASVM):
+        return {"form": "bounded", "state": bounded_fields(learner)}
+    return {"form": "plain", "state": _plain_fields(learner)}
+
+
+def lasvm_of(fields: Fields, context: Context) -> LASVM | BoundedLASVM:
+    """The learner again."""
+    form = fields.word("form", "plain", "bounded")
+    state = fields.record("state")
+    fields.close()
+    return bounded_of(state, context) if form == "bounded" else _plain_of(state, context)
+
+
+def _plain_fields(learner: LASVM) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "tau": float(learner.tau),
+        "cache_size": float(learner.cache_size),
+        "block_size": int(learner.block_size),
+        "delta_max": float(learner.delta_max),
+        "seeds": narrow(learner.seeds),
+        "converged": bool(learner.converged),
+        "shallow": int(learner._shallow),
+        "support": support_fields(learner.support),
+        "kept": kept_fields(learner.kept_rows()),
+    }
+    if isinstance(learner, SelectiveLASVM):
+        fields["selection"] = {
+            "criterion": learner.selection,
+            "sample_size": int(learner.sample_size),
+            "n_looked_at": int(learner.n_looked_at),
+            "learned": narrow(learner._learned),
+            "set_size": float(learner._set_size),
+            "everything": bool(learner.everything),
+        }
+    else:
+        fields["selection"] = None
+    return fields
+
+
+def _plain_of(fields: Fields, context: Context) -> LASVM:
+    selects = not fields.absent("selection")
+    learner: Any = object.__new__(SelectiveLASVM if selects else LASVM)
+    learner.kernel, learner.n_labels = context.kernel, context.n_labels
+    learner.tau = fields.number("tau", 0.0)
+    learner.cache_size = fields.number("cache_size", 0.0, LARGEST_CACHE)
+    learner.block_size = fields.whole("block_size", 1)
+    learner.delta_max = fields.number("delta_max", 0.0, infinite=True)
+    learner.seeds = fields.array("seeds", np.int64, (context.n_labels,), 0, SEEDS)
+    learner.converged = fields.flag("converged")
+    learner._shallow = fields.whole("shallow")
+    learner.support = support_of(fields.record("support"), context)
+    learner.cache = learner._one = learner._kept = None
+    if not fields.absent("kept"):
+        support = learner.support
+        learner._kept = kept_of(fields.record("kept"), support.n, support.machines)
+    if selects:
+        part = fields.record("selection")
+        learner.selection = part.word("criterion", ACTIVE, AUTOACTIVE, GRADIENT)
+        learner.sample_size = part.whole("sample_size", 1)
+        learner.n_looked_at = part.whole("n_looked_at")
+        learner._learned = part.array("learned", np.int64, (context.n_labels,), 0)
+        learner._set_size = part.number("set_size", 0.0)
+        learner.everything = part.flag("everything")
+        part.close()
+    fields.close()
+    return learner
+
+
+def support_fields(support: Support) -> dict[str, Any]:
+    """Rows, coefficients and gradients in use."""
+    a, n = support.a, support.n
+    return {
+        "task": task_fields(support.task),
+        "unit": support.unit,
+        "store": store_fields(support.store),
+        "alpha": a.alpha[:, :n],
+        "grad": a.grad[:, :n],
+        "member": a.member[:, :n],
+        "label": narrow(a.label[:n]) if a.label.ndim == 1 else a.label[:n],
+        "bound": a.bound[:n],
+        "diagonal": a.diagonal[:n],
+        "key": narrow(a.key[:n]),
+        "bias": a.bias,
+        "delta": a.delta,
+    }
+
+
+def support_of(fields: Fields, context: Context) -> Support:
+    """The support set again: coefficients within their bounds, labels and keys that exist."""
+    task = task_of(fields.record("task"), context)
+    classes = isinstance(task, Classification)
+    positive = positives(context.n_labels) if classes else np.arange(context.n_labels)
+    machines = len(positive)
+    store = store_of(fields.record("store"), context)
+    n = store.n
+    if isinstance(task, Regression):
+        label = fields.array("label", np.float64, (n, machines))
+    else:
+        label = labels_of(fields, n, context)
+    bound = fields.array("bound", np.float64, (n,), low=0.0)
+    count = np.zeros(8, np.int64)
+    count[N] = count[STORED] = n
+    a = SupportArrays(
+        alpha=fields.array("alpha", np.float64, (machines, n)),
+        grad=fields.array("grad", np.float64, (machines, n)),
+        member=fields.array("member", bool, (machines, n)),
+        fresh=np.zeros((machines, n), bool),
+        label=label,
+        bound=bound,
+        diagonal=fields.array("diagonal", np.float64, (n,)),
+        key=keys_of(fields, n, context),
+        column=np.arange(n),
+        handle=np.arange(n),
+        positive=positive,
+        bias=fields.array("bias", np.float64, (machines,)),
+        delta=fields.array("delta", np.float64, (machines,), infinite=True),
+        count=count,
+    )
+    unit = fields.array("unit", np.float64, (machines,), low=2.0**-1000)
+    fields.close()
+    lo, hi = task.bounds(task.linear(label, positive), bound)
+    beyond = _SLACK * bound
+    if not ((a.alpha >= lo - beyond) & (a.alpha <= hi + beyond)).all():
+        raise fields.wrong("alpha", "has coefficients beyond their bounds")
+    if (a.alpha[~a.member] != 0.0).any():
+        raise fields.wrong("alpha", "has coefficients of rows that are no members")
+    support = object.__new__(Support)
+    support.store, support.a, support.buffers = store, a, Buffers()
+    support.task, support.unit = task, unit
+    return support

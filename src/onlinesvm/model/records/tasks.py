@@ -1,0 +1,56 @@
+"""What the machines of LASVM learn, with what they have noted of the targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.lasvm.tasks import Classification, OneClass, Regression, Task
+from ...estimators.targets import NoTargets, Targets
+from ..fields import Fields
+from .common import Context
+
+
+def task_fields(task: Task) -> dict[str, Any]:
+    """The task by name, and its numbers."""
+    if isinstance(task, Regression):
+        return {
+            "name": "regression", "epsilon": float(task.epsilon), "recent": task.recent,
+        }  # fmt: skip
+    if isinstance(task, OneClass):
+        return {"name": "one class", "nu": float(task.nu)}
+    return {"name": "classification"}
+
+
+def task_of(fields: Fields, context: Context) -> Task:
+    """The task again."""
+    name = fields.word("name", "classification", "regression", "one class")
+    task: Task = Classification()
+    if name == "regression":
+        machines = context.n_labels
+        task = Regression(fields.number("epsilon", 0.0), machines)
+        task.recent = fields.array("recent", np.float64, (None, machines))
+    elif name == "one class":
+        task = OneClass(fields.number("nu", 0.0, 1.0))
+    fields.close()
+    return task
+
+
+def targets_fields(targets: Targets) -> dict[str, Any]:
+    """What y looked like."""
+    return {
+        "columns": int(targets.columns),
+        "two_dimensional": bool(targets.two_dimensional),
+        "none": isinstance(targets, NoTargets),
+    }
+
+
+def targets_of(fields: Fields) -> Targets:
+    """The same again."""
+    columns, two = fields.whole("columns", 1, 2**20), fields.flag("two_dimensional")
+    none = fields.flag("none")
+    fields.close()
+    if none and (columns, two) != (1, False):
+        raise fields.wrong("columns", "must be one where there are no targets")
+    return NoTargets() if none else Targets(columns, two)

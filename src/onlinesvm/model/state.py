@@ -1,0 +1,227 @@
+"""Estimators as named values, and back again: parameters, what every one has, its learner.
+
+An estimator is made by its own constructor from parameters that it accepts itself; what it has
+learned is put together from checked parts (``records``). The classes that can be made are those of
+``ALGORITHMS``, by name.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from .errors import InvalidState, ModelFileError
+from .fields import Fields, narrow
+
+ALGORITHMS = {
+    "LASVMClassifier": ("estimators.lasvm", "lasvm", "lasvm"),
+    "LASVMRegressor": ("estimators.lasvm_regressor", "lasvm", "lasvm"),
+    "LASVMOneClass": ("estimators.lasvm_one_class", "lasvm", "lasvm"),
+    "HullerClassifier": ("estimators.huller", "huller", "huller"),
+    "StreamSVMClassifier": ("estimators.streamsvm", "streamsvm", "streamsvm"),
+    "NORMAClassifier": ("estimators.sgd", "sgd", "sgd"),
+    "PegazClassifier": ("estimators.sgd", "sgd", "sgd"),
+    "OLSVMClassifier": ("estimators.sgd", "sgd", "sgd"),
+    "KernelPerceptronClassifier": ("estimators.perceptron", "sgd", "sgd"),
+    "AveragedPerceptronClassifier": ("estimators.perceptron", "sgd", "sgd"),
+    "BudgetPerceptronClassifier": ("estimators.perceptron", "perceptron", "perceptron"),
+    "SimpleSVMClassifier": ("estimators.simplesvm", "simplesvm", "simplesvm"),
+    "SimpleSVMRegressor": ("estimators.simplesvm_regressor", "simplesvm", "simplesvm"),
+    "SimpleSVMOneClass": ("estimators.simplesvm_one_class", "simplesvm", "simplesvm"),
+}
+"""Class: the module of the class, the module of its record, and the record's name."""
+
+VALUES = ("LASVMRegressor", "LASVMOneClass")
+"""Online models that have no classes."""
+
+LEFT_OUT = ("_validated", "_skl_callbacks", "_parent_callback_ctx")
+"""Attributes of an estimator that are no part of what it has learned."""
+
+
+def estimator_class(algorithm: str) -> Any:
+    """The class of that name."""
+    return getattr(import_module(f"onlinesvm.{ALGORITHMS[algorithm][0]}"), algorithm)
+
+
+def _record(algorithm: str, kind: str) -> Any:
+    _, module, name = ALGORITHMS[algorithm]
+    return getattr(import_module(f"onlinesvm.model.records.{module}"), f"{name}_{kind}")
+
+
+# -- writing ------------------------------------------------------------------------------
+
+
+def algorithm_of(estimator: Any) -> str:
+    """The name of the estimator's class, if it is one that files can hold."""
+    name = type(estimator).__name__
+    if name not in ALGORITHMS or type(estimator) is not estimator_class(name):
+        raise ModelFileError(
+            f"{name} cannot be saved as a model file: it is not one of {', '.join(ALGORITHMS)}. "
+            "Use pickle."
+        )
+    return name
+
+
+def check_no_code(estimator: Any) -> None:
+    """Refuse parameters that are functions: a file holds data alone."""
+    for name, value in estimator.get_params(deep=False).items():
+        if callable(value):
+            remedy = (
+                "use a kernel that has a name (kernel='precomputed' takes the values of any function)"
+                if name == "kernel"
+                else "use a number in its place"
+            )
+            raise ModelFileError(
+                f"{name} is a Python function, and model files hold no code: {remedy}, or pickle the "
+                "estimator."
+            )
+
+
+def state_of(estimator: Any, algorithm: str) -> dict[str, Any]:
+    """What the estimator has learned."""
+    if getattr(estimator, "_objects", None) is not None:
+        raise ModelFileError(
+            "The model was trained on objects that are not rows of numbers, with a Python function as "
+            "its kernel, and model files hold no code: pickle the estimator."
+        )
+    return {
+        "n_features": int(estimator.n_features_in_),
+        "feature_names": getattr(estimator, "feature_names_in_", None),
+        **(
+            _simple(estimator, algorithm)
+            if _is_simple(algorithm)
+            else _online(estimator, algorithm)
+        ),
+    }
+
+
+def _is_simple(algorithm: str) -> bool:
+    return ALGORITHMS[algorithm][1] == "simplesvm"
+
+
+def _simple(estimator: Any, algorithm: str) -> dict[str, Any]:
+    return {"learner": _record(algorithm, "fields")(estimator._learner)}
+
+
+def _online(estimator: Any, algorithm: str) -> dict[str, Any]:
+    from .records.common import book_fields, first_rows_fields, kernel_fields
+    from .records.tasks import targets_fields
+
+    book: Any = targets_fields if algorithm in VALUES else book_fields
+    table = getattr(estimator, "_class_table", {})
+    return {
+        "labels": book(estimator._book),
+        "kernel": kernel_fields(estimator._kernel),
+        "original": narrow(estimator._original),
+        "first_rows": first_rows_fields(estimator._first_rows),
+        "packs": bool(estimator._packs),
+        "sparse": bool(estimator._sparse),
+        "centre": estimator._centre,
+        "n_iter": int(estimator.n_iter_) if hasattr(estimator, "n_iter_") else None,
+        "class_table": [[key, float(value)] for key, value in table.items()],
+        "shape_fit": list(map(int, getattr(estimator, "shape_fit_", ()))) or None,
+        "learner": _record(algorithm, "fields")(estimator._learner),
+    }
+
+
+# -- reading ------------------------------------------------------------------------------
+
+
+def estimator_of(algorithm: str, parameters: Any, fields: Fields) -> Any:
+    """The estimator again."""
+    estimator = _with_parameters(algorithm, parameters)
+    estimator.n_features_in_ = fields.whole("n_features", 1)
+    if not fields.absent("feature_names"):
+        estimator.feature_names_in_ = _names(fields, estimator.n_features_in_)
+    if _is_simple(algorithm):
+        learner = _record(algorithm, "of")(
+            fields.record("learner"), algorithm, estimator.n_features_in_
+        )
+        estimator._learner = learner
+    else:
+        _restore_online(estimator, algorithm, fields)
+    fields.close()
+    return estimator
+
+
+def _with_parameters(algorithm: str, parameters: Any) -> Any:
+    """A new estimator; its own rules say which parameters are good."""
+    kind = estimator_class(algorithm)
+    if not isinstance(parameters, dict):
+        raise InvalidState("its parameters are not a dictionary")
+    known = kind().get_params(deep=False)
+    for name, value in parameters.items():
+        if name not in known:
+            raise InvalidState(f"{algorithm} has no parameter {str(name)[:80]!r}")
+        if callable(value):
+            raise InvalidState(f"the parameter {name} is a function")
+    estimator = kind(**parameters)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator._validate_params()
+    except (ValueError, TypeError) as error:
+        raise InvalidState(f"a parameter is not valid: {error}") from None
+    return estimator
+
+
+def _names(fields: Fields, count: int) -> np.ndarray:
+    names = fields.take("feature_names")
+    good = isinstance(names, np.ndarray) and names.shape == (count,) and names.dtype == object
+    if not good or not all(type(name) is str for name in names):
+        raise fields.wrong("feature_names", f"is not an array of {count} names")
+    return names
+
+
+def _class_table(fields: Fields) -> dict[Any, float]:
+    """Weights of classes by label."""
+    pairs = fields.take("class_table")
+    if not isinstance(pairs, list):
+        raise fields.wrong("class_table", "is not a list")
+    for pair in pairs:
+        good = isinstance(pair, list) and len(pair) == 2 and type(pair[1]) is float
+        if not (good and pair[1] >= 0.0 and isinstance(pair[0], str | int | float | np.generic)):
+            raise fields.wrong("class_table", "has a malformed weight")
+    return dict(pairs)
+
+
+def _shape(fields: Fields) -> tuple[int, ...]:
+    shape = fields.take("shape_fit")
+    if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+        raise fields.wrong("shape_fit", "is not a shape")
+    return tuple(shape)
+
+
+def _restore_online(estimator: Any, algorithm: str, fields: Fields) -> None:
+    from .records.common import Context, book_of, first_rows_of, kernel_of
+    from .records.tasks import targets_of
+
+    d = estimator.n_features_in_
+    has_classes = algorithm not in VALUES
+    estimator._book = (book_of if has_classes else targets_of)(fields.record("labels"))
+    estimator._kernel = kernel_of(fields.record("kernel"))
+    estimator._original = fields.array("original", np.int64, (None,), 0)
+    estimator._first_rows = None
+    if not fields.absent("first_rows"):
+        rows = estimator._first_rows = first_rows_of(fields.record("first_rows"), d)
+        if has_classes and not set(rows.y.tolist()) <= set(estimator._book.numbers):
+            raise fields.wrong("first_rows", "has labels that are not known")
+    estimator._packs, estimator._sparse = fields.flag("packs"), fields.flag("sparse")
+    estimator._centre = None
+    if not fields.absent("centre"):
+        estimator._centre = fields.array("centre", np.float64, (d,))
+        if not estimator._kernel.ignores_shift:
+            raise fields.wrong("centre", "is for kernels that do not notice a shift")
+    if not fields.absent("n_iter"):
+        estimator.n_iter_ = fields.whole("n_iter")
+    if not fields.absent("shape_fit"):
+        estimator.shape_fit_ = _shape(fields)
+    table = _class_table(fields)
+    if has_classes:
+        estimator._class_table, estimator._objects = table, None
+    context = Context(estimator._kernel, d, len(estimator._book), len(estimator._original))
+    learner = _record(algorithm, "of")(fields.record("learner"), context)
+    estimator._learner = learner

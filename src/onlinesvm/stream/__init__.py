@@ -1,0 +1,1 @@
+"""Learning from files and streams; see ``readers`` and ``learning``."""

@@ -1,0 +1,84 @@
+"""Blocks of rows: what a reader delivers, and how pieces of any length become equal blocks.
+
+The model that a stream leaves depends, in its last digits, on how the stream was cut. Readers
+therefore cut it by row numbers alone: block k of size n holds the rows k n to (k + 1) n - 1 of a
+pass, whether the pass was begun at its first row or resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows that follow one another, their labels if they have any, and the first row's number."""
+
+    X: Any
+    y: np.ndarray | None
+    first: int = 0
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    def part(self, which: slice | np.ndarray) -> Block:
+        """Some of the rows; the first one's number is that of a slice, else of the block."""
+        start = which.start or 0 if isinstance(which, slice) else 0
+        y = None if self.y is None else self.y[which]
+        return Block(self.X[which], y, self.first + start)
+
+
+def whole_numbers(labels: np.ndarray) -> np.ndarray:
+    """Labels as integers, where all of them are."""
+    if labels.dtype.kind != "f" or not (np.abs(labels) < 2**53).all():
+        return labels
+    whole = labels.astype(np.int64)
+    return whole if (whole == labels).all() else labels
+
+
+def widened(X: Any, n_features: int) -> Any:
+    """CSR rows with columns of zeros appended; X itself where it has as many columns."""
+    if X.shape[1] == n_features:
+        return X
+    return sparse.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], n_features))
+
+
+def stacked(parts: list[Block]) -> Block:
+    """Blocks one after the other. Sparse ones may differ in width: the widest decides."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(sparse.issparse(part.X) for part in parts):
+        width = max(part.X.shape[1] for part in parts)
+        X = sparse.vstack([widened(part.X, width) for part in parts], format="csr")
+    else:
+        X = np.concatenate([part.X for part in parts])
+    y = None
+    if parts[0].y is not None:
+        y = np.concatenate([np.asarray(part.y) for part in parts])
+    return Block(X, y, parts[0].first)
+
+
+def regrouped(pieces: Iterable[Block], size: int, skip: int = 0) -> Iterator[Block]:
+    """The rows of the pieces, less the first ``skip``, in blocks of ``size``; the last is shorter."""
+    held: list[Block] = []
+    count = 0
+    for piece in pieces:
+        if piece.first + piece.n <= skip:
+            continue
+        piece = piece.part(slice(max(0, skip - piece.first), None))
+        while count + piece.n >= size:
+            split = size - count
+            yield stacked([*held, piece.part(slice(0, split))])
+            piece, held, count = piece.part(slice(split, None)), [], 0
+        if piece.n:
+            held.append(piece)
+            count += piece.n
+    if held:
+        yield stacked(held)

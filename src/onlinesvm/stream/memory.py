@@ -1,0 +1,28 @@
+"""Arrays at hand as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .blocks import Block
+from .errors import StreamError
+from .reader import Reader
+
+
+class MemoryReader(Reader):
+    """Rows of an array or CSR matrix, with their labels, in order."""
+
+    kind = "memory"
+    name = "the arrays"
+
+    def __init__(self, X: Any, y: Any = None):
+        self.X, self.y = X, None if y is None else np.asarray(y)
+        if self.y is not None and len(self.y) != X.shape[0]:
+            raise StreamError(f"There are {X.shape[0]} rows but {len(self.y)} labels.")
+
+    def pieces(self, skip: int) -> Iterator[Block]:
+        """All of it in one piece; blocks are slices of it."""
+        yield Block(self.X, self.y, 0)

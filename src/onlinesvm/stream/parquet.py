@@ -1,0 +1,98 @@
+"""Parquet files and folders of them, in constant memory (PyArrow datasets)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .blocks import Block
+from .errors import StreamError, one_line
+from .opening import checked_path, import_arrow, is_standard_input, name_of
+from .table import TableOptions, TableReader
+
+BATCH_ROWS = 8192
+"""Rows that are decoded at once."""
+
+
+class ParquetReader(TableReader):
+    """Rows of a Parquet file, or of all Parquet files of a folder in the order of their names."""
+
+    kind = "parquet"
+
+    def __init__(
+        self,
+        source: Any,
+        options: TableOptions | None = None,
+        schema: dict[str, Any] | None = None,
+        needs_label: bool = True,
+    ):
+        import_arrow(f"To read {name_of(source)}, a Parquet file")
+        if is_standard_input(source):
+            raise StreamError("Parquet cannot be read from standard input; name a file or folder.")
+        self._path, self.name = Path(source), name_of(source)
+        self.options = options or TableOptions()
+        self._given, self._needs_label = schema, needs_label
+
+    def pieces(self, skip: int) -> Iterator[Block]:
+        """Record batches; files whose rows are all to be skipped are not read."""
+        import pyarrow as pa
+
+        row = 0
+        try:
+            for fragment in self._fragments():
+                n = int(fragment.count_rows())
+                if row + n <= skip:
+                    row += n
+                    continue
+                for batch in self._batches(fragment):
+                    if batch.num_rows and row + batch.num_rows > skip:
+                        yield self.block(batch, row)
+                    row += batch.num_rows
+        except UnicodeDecodeError as error:
+            raise StreamError(f"{self.name} has text that is not UTF-8; write it again.") from error
+        except (pa.ArrowException, OSError) as error:
+            raise StreamError(
+                f"{self.name} is not Parquet, or is damaged: {one_line(error)}."
+            ) from error
+        if not row:
+            raise StreamError(f"{self.name} has no rows.")
+
+    def _fragments(self) -> list[Any]:
+        from pyarrow import dataset
+
+        if not self._path.is_dir():
+            checked_path(self._path)
+        elif not any(self._path.rglob("*.parquet")):
+            raise StreamError(f"The folder {self.name} holds no file *.parquet.")
+        # Without the two options whole row groups are held in memory.
+        scan = dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
+        found = dataset.dataset(
+            self._files(),
+            format=dataset.ParquetFileFormat(default_fragment_scan_options=scan),
+            partitioning="hive",
+            partition_base_dir=str(self._path) if self._path.is_dir() else None,
+        )
+        self._schema = found.schema
+        if self._columns is None and self._given is not None:
+            self.use_schema(self._given, found.schema.names, self._needs_label)
+        return list(found.get_fragments())
+
+    def _files(self) -> list[str]:
+        if self._path.is_dir():
+            return sorted(str(path) for path in self._path.rglob("*.parquet"))
+        return [str(self._path)]
+
+    def _batches(self, fragment: Any) -> Iterator[Any]:
+        options: dict[str, Any] = {
+            "schema": self._schema, "batch_size": BATCH_ROWS,
+            "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False,
+        }  # fmt: skip
+        if self._columns is None:
+            for batch in fragment.to_batches(**options):
+                if batch.num_rows:
+                    self.decide(batch, self._needs_label)
+                    break
+            else:
+                return iter(())
+        return iter(fragment.to_batches(columns=self.used(), **options))

@@ -1,0 +1,49 @@
+"""What all readers share: blocks of equal size, from any row on, in as many passes as possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .blocks import Block, regrouped
+
+BLOCK_ROWS = 2048
+"""Rows of a block, unless told otherwise."""
+
+
+class Reader:
+    """A source of rows. ``blocks`` is one pass; memory does not grow with the source.
+
+    ``schema`` is what the first rows decided (columns, categories, kind of labels), as data that
+    fits into JSON: a reader that is given the schema of another one delivers the same features.
+    """
+
+    name = ""
+    """The source, as messages call it."""
+
+    can_repeat = True
+    """Whether a second pass is possible."""
+
+    kind = ""
+    """The format."""
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """What was decided about the columns so far."""
+        return {"kind": self.kind}
+
+    def feature_names(self) -> list[str] | None:
+        """Names of the features, where the source has names."""
+        return None
+
+    def pieces(self, skip: int) -> Iterator[Block]:
+        """Rows in pieces of any length; those before row ``skip`` may be left out."""
+        raise NotImplementedError
+
+    def blocks(self, size: int = BLOCK_ROWS, skip: int = 0) -> Iterator[Block]:
+        """One pass in blocks of ``size`` rows, without the first ``skip`` rows."""
+        return regrouped(self.pieces(skip), size, skip)
+
+    def place(self, row: int) -> str:
+        """Where row number ``row`` (from 0) is, in words."""
+        return f"row {row + 1} of {self.name}"

@@ -1,0 +1,234 @@
+"""Learning from a stream of blocks: predict, learn, count, and go on where a run has ended.
+
+Each block is predicted before it is learned: the share of wrong predictions is the *prequential
+error*. All that decides how a run goes on is in ``Training.state()``, together with the estimator:
+pass, row, counts, scale of the features, shuffle buffer. No time is in it, so that a run that was
+interrupted and resumed ends with the same bytes as one that was not.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from ..estimators.widening import widen
+from .blocks import Block
+from .errors import StreamError
+from .reader import BLOCK_ROWS, Reader
+from .shuffling import ShuffleBuffer
+from .standardising import RunningScale
+
+STATE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class StreamSettings:
+    """How a stream is cut, mixed and scaled; together with the data it decides the result."""
+
+    epochs: int = 1
+    batch_rows: int = BLOCK_ROWS
+    shuffle_buffer: int = 0
+    standardize: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where learning stands after a block."""
+
+    rows: int
+    epoch: int
+    n_judged: int
+    loss: float
+    block_error: float | None
+    n_support: int
+    delta: float | None
+    memory: int
+
+    @property
+    def error(self) -> float | None:
+        """Prequential error: share of wrong predictions, or mean absolute error."""
+        return self.loss / self.n_judged if self.n_judged else None
+
+
+class Training:
+    """One run over a stream, which can be saved between any two blocks."""
+
+    def __init__(self, estimator: Any, reader: Reader, settings: StreamSettings | None = None):
+        self.estimator, self.reader = estimator, reader
+        self.settings = settings or StreamSettings()
+        self.epoch, self.row = 0, 0
+        self.rows, self.n_judged, self.loss = 0, 0, 0.0
+        self.finished = False
+        self.scale: RunningScale | None = None
+        self.buffer = ShuffleBuffer(self.settings.shuffle_buffer, self.settings.seed)
+        if self.settings.epochs > 1 and not reader.can_repeat:
+            raise StreamError(
+                f"{reader.name} can be read once only; use one pass (epochs 1), or a file."
+            )
+
+    # -- learning -------------------------------------------------------------------------
+
+    def steps(self) -> Iterator[Progress]:
+        """Learn block after block; may be left after any of them, and gone on with later."""
+        for block in self.prepared():
+            yield self._learn(block)
+
+    def prepared(self) -> Iterator[Block]:
+        """Blocks of all passes as they are to be learned: mixed and scaled."""
+        size = self.settings.batch_rows
+        while self.epoch < self.settings.epochs:
+            for block in self.reader.blocks(size, self.row):
+                self.row = block.first + block.n
+                self._measure(block)
+                ready = self.buffer.push(block) if self.settings.shuffle_buffer else block
+                if ready is not None:
+                    yield self._scaled(ready)
+            while (ready := self.buffer.pop(size)) is not None:
+                yield self._scaled(ready)
+            self.epoch, self.row = self.epoch + 1, 0
+
+    def _scaled(self, block: Block) -> Block:
+        if self.scale is None:
+            return block
+        return Block(self.scale.apply(block.X), block.y, block.first)
+
+    def finish(self) -> None:
+        """The algorithm's finishing step, once all passes are done."""
+        if self.finished:
+            return
+        if not self.rows:
+            raise StreamError(f"{self.reader.name} has no rows to learn from.")
+        if hasattr(self.estimator, "finish"):
+            self.estimator.finish()
+        self.finished = True
+
+    def _measure(self, block: Block) -> None:
+        """Mean and variance: of the first pass, as later ones bring nothing new."""
+        if not self.settings.standardize or self.epoch:
+            return
+        if self.scale is None:
+            columns = getattr(self.reader, "columns", None)
+            self.scale = RunningScale(None if columns is None else columns.numeric())
+        self.scale.update(block.X)
+
+    def _learn(self, block: Block) -> Progress:
+        X = block.X
+        error = self._judge(X, block.y)
+        try:
+            teach(self.estimator, X, block.y)
+        except StreamError:
+            raise
+        except ValueError as error_:
+            where = self.reader.place(block.first)
+            raise StreamError(f"{error_} (The rows are those from {where} on.)") from error_
+        self.rows += block.n
+        return self.progress(error)
+
+    def _judge(self, X: Any, y: np.ndarray | None) -> float | None:
+        """Mean loss on a block that was not learned yet; None before anything was learned."""
+        estimator = self.estimator
+        if y is None or not self.rows or X.shape[1] != estimator.n_features_in_:
+            return None
+        found = estimator.predict(X)
+        if is_classifier(estimator):
+            loss = float(np.count_nonzero(found != y))
+        else:
+            loss = float(np.abs(found - y).sum())
+        self.n_judged += len(y)
+        self.loss += loss
+        return loss / len(y)
+
+    def progress(self, block_error: float | None = None) -> Progress:
+        """Where learning stands now."""
+        support = getattr(self.estimator, "n_support_", np.zeros(0))
+        return Progress(
+            self.rows, self.epoch + 1, self.n_judged, self.loss, block_error,
+            int(np.sum(support)), delta_of(self.estimator), memory_in_use(),
+        )  # fmt: skip
+
+    # -- saving and going on ----------------------------------------------------------------
+
+    def preprocessing(self) -> dict[str, Any]:
+        """What turns rows of the source into rows of the model."""
+        found: dict[str, Any] = {"schema": self.reader.schema}
+        if self.scale is not None:
+            found["standardize"] = self.scale.to_json()
+        return found
+
+    def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Facts (JSON) and arrays from which ``resume`` goes on, with the estimator."""
+        facts = {
+            "state_version": STATE_VERSION,
+            "settings": asdict(self.settings),
+            "finished": self.finished,
+            "epoch": self.epoch,
+            "row": self.row,
+            "rows": self.rows,
+            "n_judged": self.n_judged,
+            "loss": self.loss,
+        }
+        if not self.settings.shuffle_buffer:
+            return facts, {}
+        facts["buffer"], arrays = self.buffer.state()
+        return facts, {f"buffer.{name}": values for name, values in arrays.items()}
+
+    def resume(
+        self, facts: dict[str, Any], arrays: dict[str, np.ndarray], preprocessing: dict[str, Any]
+    ) -> None:
+        """Go on where the run that left these ended. The estimator is the one saved with them."""
+        if facts.get("state_version") != STATE_VERSION:
+            raise StreamError("The file has no state of a stream to go on from; train anew.")
+        self.finished = bool(facts["finished"])
+        self.epoch, self.row, self.rows = (int(facts[k]) for k in ("epoch", "row", "rows"))
+        self.n_judged, self.loss = int(facts["n_judged"]), float(facts["loss"])
+        if "buffer" in facts:
+            parts = {k.removeprefix("buffer."): v for k, v in arrays.items() if "buffer." in k}
+            self.buffer.restore(facts["buffer"], parts)
+        if "standardize" in preprocessing:
+            self.scale = RunningScale.from_json(preprocessing["standardize"])
+
+
+def teach(estimator: Any, X: Any, y: np.ndarray | None) -> None:
+    """``partial_fit``; a model of sparse rows becomes wider when rows with new features come."""
+    known = getattr(estimator, "n_features_in_", X.shape[1])
+    if X.shape[1] > known and not widen(estimator, X.shape[1]):
+        raise StreamError(
+            f"A row has feature {X.shape[1]}, but the first rows had {known} features, and "
+            f"{type(estimator).__name__} cannot take more; give --n-features."
+        )
+    estimator.partial_fit(X) if y is None else estimator.partial_fit(X, y)
+
+
+def delta_of(estimator: Any) -> float | None:
+    """LASVM's delta: how far the present support set is from its optimum."""
+    support: Any = getattr(getattr(estimator, "_learner", None), "support", None)
+    if not hasattr(support, "started") or not support.started().any():
+        return None
+    delta = float(support.a.delta[support.started()].max())
+    return delta if np.isfinite(delta) else None
+
+
+def memory_in_use() -> int:
+    """Bytes of memory of this process; where that is not known, the most it ever had, or 0."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return peak_memory()
+
+
+def peak_memory() -> int:
+    """The most bytes of memory that this process ever had; 0 where that is not known."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak) * (1 if sys.platform == "darwin" else 1024)

@@ -1,0 +1,124 @@
+"""The real command, as a shell runs it: train on each format, predict | evaluate, export."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import dump_svmlight_file
+
+import onlinesvm
+from onlinesvm.cli import main
+
+SOURCE = str(Path(onlinesvm.__file__).resolve().parent.parent)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("end")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 4)).round(3)
+    y = (X[:, 0] + X[:, 1] ** 2 > 0.8).astype(int)
+    table = pa.table({**{f"c{k}": X[:, k] for k in range(4)}, "target": y})
+    for name, rows in (("train", slice(0, 900)), ("test", slice(900, None))):
+        dump_svmlight_file(X[rows], y[rows], str(folder / f"{name}.svm"), zero_based=False)
+        np.savez(folder / f"{name}.npz", X=X[rows], y=y[rows])
+        np.save(folder / f"{name}.npy", np.c_[X[rows], y[rows]])
+        part = table.slice(0, 900) if rows.start == 0 else table.slice(900)
+        pyarrow.csv.write_csv(part, folder / f"{name}.csv")
+        pyarrow.csv.write_csv(
+            part, folder / f"{name}.tsv", pyarrow.csv.WriteOptions(delimiter="\t")
+        )
+        pyarrow.parquet.write_table(part, folder / f"{name}.parquet")
+    return folder
+
+
+def shell(line, folder):
+    """The line in a shell, with ``onlinesvm`` as the command of this package."""
+    script = f'set -eo pipefail\nonlinesvm() {{ "{sys.executable}" -m onlinesvm "$@"; }}\n{line}'
+    environment = {**os.environ, "PYTHONPATH": SOURCE}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def ask(*arguments):
+    result = CliRunner().invoke(main, [str(a) for a in arguments], prog_name="onlinesvm")
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_train_then_predict_into_evaluate(folder):
+    found = shell(
+        "onlinesvm train train.csv --label target -o m.safetensors --C 10 --gamma 0.3 --seed 0\n"
+        "onlinesvm predict m.safetensors test.csv | tee labels.txt | "
+        "onlinesvm evaluate --predictions - test.csv --label target --json",
+        folder,
+    )
+    result = json.loads(found.splitlines()[-1])
+    assert result["rows"] == 300
+    assert result["error"] < 0.05
+    labels = [int(line) for line in (folder / "labels.txt").read_text().split()]
+    rows = np.load(folder / "test.npz")
+    np.testing.assert_array_equal(
+        labels, onlinesvm.load_model(folder / "m.safetensors").predict(rows["X"])
+    )
+
+
+FORMATS = {
+    "svm": (), "csv": ("--label", "target"), "tsv": ("--label", "target"),
+    "parquet": ("--label", "target"), "npz": (), "npy": ("--label", "-1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_every_format_and_every_export(folder, ending):
+    label, model = FORMATS[ending], folder / f"{ending}.safetensors"
+    ask("train", folder / f"train.{ending}", *label, "-o", model, "--C", "10", "--gamma", "0.3")
+    judged = json.loads(ask("evaluate", model, folder / f"test.{ending}", *label, "--json"))
+    assert judged["error"] < 0.05
+    rows = np.load(folder / "test.npz")["X"]
+    wanted = onlinesvm.load_model(model).predict(rows)
+    given = () if ending in ("csv", "tsv", "parquet") else label
+    lines = ask("predict", model, folder / f"test.{ending}", *given).split()
+    np.testing.assert_array_equal([int(line) for line in lines], wanted)
+    runtime = pytest.importorskip("onnxruntime")
+    ask("export", model, "--to", "onnx", "-o", folder / "m.onnx")
+    session = runtime.InferenceSession(folder / "m.onnx")
+    found = session.run(["label"], {session.get_inputs()[0].name: rows.astype(np.float32)})[0]
+    assert np.mean(found == wanted) > 0.99  # in single precision, rows on the boundary may differ
+
+
+def test_a_standardisation_goes_into_the_export(folder):
+    runtime = pytest.importorskip("onnxruntime")
+    model = folder / "z.safetensors"
+    ask("train", folder / "train.csv", "--label", "target", "-o", model, "--standardize")
+    lines = ask("predict", model, folder / "test.csv", "--scores").splitlines()
+    ask("export", model, "--to", "onnx", "-o", folder / "z.onnx")
+    session = runtime.InferenceSession(folder / "z.onnx")
+    rows = np.load(folder / "test.npz")["X"].astype(np.float32)
+    found = session.run(["scores"], {session.get_inputs()[0].name: rows})[0].ravel()
+    np.testing.assert_allclose([float(line.split("\t")[1]) for line in lines], found, atol=1e-4)
+
+
+@pytest.mark.skipif(shutil.which("svm-predict") is None, reason="libsvm-tools is not installed")
+def test_svm_predict_gives_the_same_labels(folder):
+    model = folder / "l.safetensors"
+    ask("train", folder / "train.svm", "-o", model, "--C", "10", "--gamma", "0.3")
+    ask("export", model, "--to", "libsvm", "-o", folder / "l.model")
+    command = ["svm-predict", folder / "test.svm", folder / "l.model", folder / "l.out"]
+    subprocess.run(command, check=True, capture_output=True)
+    found = (folder / "l.out").read_text().split()
+    assert found == ask("predict", model, folder / "test.svm").split()

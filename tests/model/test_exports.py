@@ -1,0 +1,354 @@
+"""Exports say the same as the model: LIBSVM's text, ONNX, Python, pipelines."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from model_cases import CASES, CSR, VALUES, WORDS, X, Y, fitted, learn, make, outputs
+from sklearn.datasets import dump_svmlight_file
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from onlinesvm import (
+    LASVMClassifier,
+    SimpleSVMClassifier,
+    SimpleSVMOneClass,
+    SimpleSVMRegressor,
+    StreamSVMClassifier,
+)
+from onlinesvm.model.errors import ModelFileError
+from onlinesvm.model.export.libsvm import export_libsvm
+from onlinesvm.model.export.onnx import export_onnx
+from onlinesvm.model.export.python import MOST_NUMBERS, export_python
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+KERNELS = {
+    "linear": {"kernel": "linear"},
+    "poly": {"kernel": "poly", "gamma": 0.2, "coef0": 0.5, "degree": 3},
+    "rbf": {"kernel": "rbf", "gamma": 0.3},
+    "sigmoid": {"kernel": "sigmoid", "gamma": 0.05, "coef0": -0.2},
+}
+CLASSES = [name for name in CASES if "cache" not in name]
+every_kernel = pytest.mark.parametrize("kernel", KERNELS)
+TWO = Y > 0
+SCALING = {"mean": X.mean(axis=0) + 3.0, "scale": X.std(axis=0) * np.arange(1.0, 7.0)}
+STANDARD = (X - SCALING["mean"]) / SCALING["scale"]
+
+
+# -- ONNX ---------------------------------------------------------------------------------
+
+
+def run_onnx(path, rows):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    found = session.run(None, {"X": rows})
+    return dict(zip((o.name for o in session.get_outputs()), found))
+
+
+def assert_onnx(model, path, rows, dtype, preprocessing=None, raw=None):
+    """``rows`` as the model knows them; ``raw`` as the exported one is given them."""
+    raw = rows if raw is None else raw
+    export_onnx(model, path, preprocessing, dtype=dtype)
+    given = np.ascontiguousarray(raw.astype(dtype))
+    known = given.astype(np.float64) if preprocessing is None else rows
+    found = run_onnx(path, given)
+    values = outputs(model, known)
+    near = 1e-4 * max(1.0, abs(values).max())
+    scores = found["scores" if "scores" in found else "value"]
+    assert scores.dtype == dtype
+    assert scores.shape == values.shape
+    np.testing.assert_allclose(scores, values, atol=near, rtol=0)
+    if "label" in found:
+        margin = abs(values) if values.ndim == 1 else np.diff(np.sort(values, axis=1))[:, -1]
+        clear = margin > 2 * near
+        assert clear.mean() > 0.9
+        np.testing.assert_array_equal(found["label"][clear], model.predict(known)[clear])
+
+
+@every_kernel
+@pytest.mark.parametrize("labels", ["two", "three", "words"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_onnx_says_what_the_model_says(kernel, labels, dtype, tmp_path):
+    y = {"two": TWO.astype(int), "three": Y, "words": WORDS}[labels]
+    model = LASVMClassifier(random_state=0, **KERNELS[kernel]).fit(X, y)
+    assert_onnx(model, tmp_path / "model.onnx", X, dtype)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_onnx_of_every_class(name, tmp_path):
+    rows = CASES[name][2]
+    rows = rows.toarray() if not isinstance(rows, np.ndarray) else rows
+    for dtype in (np.float32, np.float64):
+        assert_onnx(fitted(name), tmp_path / "model.onnx", rows, dtype)
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
+def test_onnx_of_rows_far_from_zero(offset, tmp_path):
+    """The centre is subtracted first; what single precision has lost before, nobody can know."""
+    rows = (X + offset).astype(np.float32).astype(np.float64)
+    for settings in ({"gamma": 0.3}, {"gamma": 0.3, "C": 1000.0}):
+        model = LASVMClassifier(random_state=0, **settings).fit(rows, Y)
+        assert_onnx(model, tmp_path / "model.onnx", rows, np.float32)
+        assert_onnx(model, tmp_path / "model.onnx", rows, np.float64)
+
+
+def test_onnx_of_rows_far_from_each_other(tmp_path):
+    """Clusters 1e3 units apart: in single precision dot products lose what kernel values need."""
+    rows = X + 1e3 * np.arange(len(X))[:, None] // 110
+    rows = rows.astype(np.float32).astype(np.float64)
+    model = SimpleSVMClassifier(gamma=0.3, C=10.0).fit(rows, Y)
+    assert_onnx(model, tmp_path / "model.onnx", rows, np.float32)
+
+
+@every_kernel
+def test_onnx_with_a_standardisation(kernel, tmp_path):
+    model = LASVMClassifier(random_state=0, **KERNELS[kernel]).fit(STANDARD, Y)
+    assert_onnx(model, tmp_path / "model.onnx", STANDARD, np.float64, SCALING, X)
+
+
+LABELS = {
+    "int8": np.array([3, -7, 11], np.int8),
+    "bool": np.array([True, False, True]),
+    "float": np.array([1.0, -2.0, 0.0]),
+    "text": np.array(["b", "ä\N{SNOWMAN}", ""]),
+    "objects": np.array(["b", "a", "longer"], object),
+}
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_onnx_labels_of_every_type(kind, tmp_path):
+    y = LABELS[kind][Y]
+    model = make("LASVM").fit(X, y)
+    assert_onnx(model, tmp_path / "model.onnx", X, np.float64)
+
+
+def test_onnx_of_a_stream_that_has_seen_one_class(tmp_path):
+    model = LASVMClassifier(gamma=0.3).partial_fit(X[:9], ["only"] * 9)
+    export_onnx(model, tmp_path / "model.onnx")
+    assert set(run_onnx(tmp_path / "model.onnx", np.float32(X))["label"]) == {"only"}
+
+
+def test_the_same_onnx_file_every_time(tmp_path):
+    for name in "ab":
+        export_onnx(fitted("LASVM"), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", [LASVMClassifier, SimpleSVMRegressor, SimpleSVMOneClass])
+def test_a_pipeline_through_skl2onnx(kind, dtype, tmp_path):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    from onlinesvm.model.export.pipelines import register_converters
+
+    register_converters()
+    y = {LASVMClassifier: WORDS, SimpleSVMRegressor: VALUES}.get(kind)
+    rows = (X * 5 + 40).astype(np.float32)
+    pipeline = make_pipeline(StandardScaler(), kind(gamma=0.3, random_state=0)).fit(rows, y)
+    made = skl2onnx.to_onnx(pipeline, rows[:1].astype(dtype), target_opset=17)
+    (tmp_path / "pipeline.onnx").write_bytes(made.SerializeToString())
+    found = run_onnx(tmp_path / "pipeline.onnx", rows.astype(dtype))
+    values = outputs(pipeline, rows.astype(dtype))
+    np.testing.assert_allclose(found.get("scores", found.get("value")), values, atol=1e-4)
+    if "label" in found:
+        margin = abs(values) if values.ndim == 1 else np.diff(np.sort(values, axis=1))[:, -1]
+        clear = margin > 2e-4
+        assert clear.mean() > 0.8  # all free support vectors of one class are on the edge
+        same = found["label"] == pipeline.predict(rows.astype(dtype))
+        assert same[clear].all()
+
+
+# -- LIBSVM -------------------------------------------------------------------------------
+
+needs_libsvm = pytest.mark.skipif(
+    shutil.which("svm-predict") is None, reason="svm-predict is missing: apt install libsvm-tools"
+)
+
+
+def svm_predict(path, rows, folder):
+    """The labels, or values, that Debian's svm-predict finds."""
+    data, found = folder / "rows.txt", folder / "found.txt"
+    dump_svmlight_file(rows, np.zeros(rows.shape[0]), str(data), zero_based=False)
+    command = ["svm-predict", str(data), str(path), str(found)]
+    subprocess.run(command, check=True, capture_output=True)
+    return np.loadtxt(found, ndmin=1)
+
+
+@needs_libsvm
+@every_kernel
+@pytest.mark.parametrize("rows", [X, X + 100.0, CSR], ids=["dense", "shifted", "sparse"])
+def test_svm_predict_gives_the_same_labels(kernel, rows, tmp_path):
+    if rows is not X and kernel != "rbf" and rows is not CSR:
+        rows = X + 1.0  # a polynomial of hundreds is another matter
+    y = np.where(TWO, 5, -3)
+    model = LASVMClassifier(random_state=0, **KERNELS[kernel]).fit(rows, y)
+    (path,) = export_libsvm(model, tmp_path / "model.txt")
+    clear = abs(model.decision_function(rows)) > 1e-4 * abs(model.decision_function(rows)).max()
+    assert clear.mean() > 0.95
+    np.testing.assert_array_equal(
+        svm_predict(path, rows, tmp_path)[clear], model.predict(rows)[clear]
+    )
+    assert set(model.predict(rows)) == {5, -3}
+
+
+@needs_libsvm
+def test_one_file_for_each_class(tmp_path):
+    for name in ("LASVM", "SimpleSVM", "OLSVM"):
+        model = fitted(name)
+        paths = export_libsvm(model, tmp_path / "model.txt")
+        assert [path.name for path in paths] == [f"model.{k}.txt" for k in (1, 2, 3)]
+        values = model.decision_function(X)
+        for path, column in zip(paths, values.T):
+            clear = abs(column) > 1e-4
+            found = svm_predict(path, X, tmp_path)
+            np.testing.assert_array_equal(found[clear], np.sign(column)[clear])
+
+
+@needs_libsvm
+def test_regression_and_one_class_in_libsvm(tmp_path):
+    model = fitted("SVR")
+    (path,) = export_libsvm(model, tmp_path / "model.txt")
+    np.testing.assert_allclose(svm_predict(path, X, tmp_path), model.predict(X), atol=1e-4)
+    model = fitted("one class")
+    (path,) = export_libsvm(model, tmp_path / "model.txt")
+    clear = abs(model.decision_function(X)) > 1e-6
+    np.testing.assert_array_equal(svm_predict(path, X, tmp_path)[clear], model.predict(X)[clear])
+
+
+@needs_libsvm
+def test_a_standardisation_in_libsvm_where_it_can_be(tmp_path):
+    equal = {"mean": SCALING["mean"], "scale": np.full(6, 2.5)}
+    cases = [("linear", SCALING), ("rbf", equal)]
+    for kernel, scaling in cases:
+        rows = (X - scaling["mean"]) / scaling["scale"]
+        model = LASVMClassifier(random_state=0, **KERNELS[kernel]).fit(rows, TWO.astype(int))
+        (path,) = export_libsvm(model, tmp_path / "model.txt", scaling)
+        clear = abs(model.decision_function(rows)) > 1e-4
+        found = svm_predict(path, X, tmp_path)
+        np.testing.assert_array_equal(found[clear], model.predict(rows)[clear])
+    model = LASVMClassifier(random_state=0, **KERNELS["poly"]).fit(STANDARD, TWO)
+    with pytest.raises(ModelFileError, match="no place for a standardisation before the poly"):
+        export_libsvm(model, tmp_path / "other.txt", SCALING)
+    assert not (tmp_path / "other.txt").exists()
+
+
+def test_the_text_is_that_of_an_svc(tmp_path):
+    """Exact solutions agree, so a file of SimpleSVM has SVC's vectors and bias."""
+    settings = {"C": 1.0, "gamma": 0.3, "tol": 1e-8}
+    peer = SVC(**settings).fit(X, TWO)
+    (path,) = export_libsvm(SimpleSVMClassifier(**settings).fit(X, TWO), tmp_path / "model.txt")
+    lines = dict(line.split(" ", 1) for line in path.read_text().splitlines()[:8])
+    assert lines["svm_type"] == "c_svc"
+    assert int(lines["total_sv"]) == peer.n_support_.sum()
+    assert float(lines["rho"]) == pytest.approx(-peer.intercept_[0], abs=1e-5)
+
+
+# -- Python -------------------------------------------------------------------------------
+
+
+def run_python(path):
+    scope = {}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)
+    return scope
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_python_function_of_every_class(name, tmp_path):
+    rows = CASES[name][2]
+    rows = rows.toarray() if not isinstance(rows, np.ndarray) else rows
+    model = fitted(name, 60)
+    export_python(model, tmp_path / "model.py")
+    scope = run_python(tmp_path / "model.py")
+    values = outputs(model, rows)
+    near = 1e-4 * max(1.0, abs(values).max())
+    np.testing.assert_allclose(scope["decision_function"](rows), values, atol=near)
+    if name == "SVR":
+        return
+    margin = abs(values) if values.ndim == 1 else np.diff(np.sort(values, axis=1))[:, -1]
+    clear = margin > 2 * near  # support vectors of one class are on its edge
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(scope["predict"](rows)[clear], model.predict(rows)[clear])
+
+
+@every_kernel
+def test_the_python_function_with_a_standardisation(kernel, tmp_path):
+    """Of a model in double precision, so that nothing but the export is measured."""
+    model = SimpleSVMClassifier(random_state=0, **KERNELS[kernel]).fit(STANDARD[:80], WORDS[:80])
+    export_python(model, tmp_path / "model.py", SCALING)
+    found = run_python(tmp_path / "model.py")["decision_function"](X)
+    np.testing.assert_allclose(found, model.decision_function(STANDARD), atol=1e-7)
+
+
+def test_the_python_file_needs_numpy_alone(tmp_path):
+    export_python(fitted("LASVM", 60), tmp_path / "small.py")
+    code = (
+        "import sys; sys.path.insert(0, '.'); import small; "
+        "print(list(small.predict([[0.0] * 6])), 'onlinesvm' in sys.modules, 'sklearn' in sys.modules)"
+    )
+    environment = {**os.environ, "PYTHONPATH": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True,
+        text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.endswith("False False\n")
+
+
+def test_a_large_model_is_no_python_file(tmp_path):
+    wide = np.random.default_rng(0).normal(size=(330, 100))
+    model = SimpleSVMClassifier(gamma=0.1).fit(wide, Y)
+    assert model.support_vectors_.size > MOST_NUMBERS
+    with pytest.raises(ModelFileError, match=r"more than the 20000 .* export it to ONNX"):
+        export_python(model, tmp_path / "model.py")
+    assert not list(tmp_path.iterdir())
+
+
+# -- what cannot be exported --------------------------------------------------------------
+
+EXPORTS = {"onnx": export_onnx, "libsvm": export_libsvm, "python": export_python}
+every_export = pytest.mark.parametrize("export", EXPORTS.values(), ids=EXPORTS)
+
+
+@every_export
+def test_kernels_that_other_programs_lack(export, tmp_path):
+    with pytest.raises(ModelFileError, match="kernel that is precomputed cannot be exported"):
+        export(LASVMClassifier(kernel="precomputed").fit(X @ X.T, Y), tmp_path / "model")
+    with pytest.raises(ModelFileError, match="kernel that is callable cannot be exported"):
+        export(LASVMClassifier(kernel=lambda A, B: A @ B.T).fit(X, Y), tmp_path / "model")
+
+
+@every_export
+def test_bad_preprocessing(export, tmp_path):
+    model = make("LASVM linear").fit(X, Y)
+    with pytest.raises(ModelFileError, match=r"shape \(3,\); the model has 6 features"):
+        export(model, tmp_path / "model", {"mean": np.zeros(3)})
+    with pytest.raises(ModelFileError, match="scale that is not positive"):
+        export(model, tmp_path / "model", {"scale": np.zeros(6)})
+    with pytest.raises(ModelFileError, match="'hashed' cannot be exported"):
+        export(model, tmp_path / "model", {"hashed": 8})
+    assert not list(tmp_path.iterdir())
+
+
+@every_export
+def test_a_folder_that_is_not_there(export, tmp_path):
+    with pytest.raises(ModelFileError, match="was not written: No such file or directory"):
+        export(make("LASVM linear").fit(X, Y), tmp_path / "none" / "model")
+
+
+def test_streams_are_exported_in_mid_stream(tmp_path):
+    model = learn(make("LASVM"), "LASVM", 0, 50)
+    export_onnx(model, tmp_path / "model.onnx", dtype=np.float64)
+    found = run_onnx(tmp_path / "model.onnx", X)["scores"]
+    np.testing.assert_allclose(found, model.decision_function(X), atol=1e-4)
+
+
+@every_kernel
+def test_rows_of_unit_length(kernel, tmp_path):
+    """StreamSVM divides by the length of phi(x); a row of zeros has none."""
+    rows = np.vstack([X, np.zeros((1, 6))])
+    settings = {**KERNELS[kernel], "coef0": 0.5} if kernel == "sigmoid" else KERNELS[kernel]
+    model = StreamSVMClassifier(n_balls=4, random_state=0, **settings).fit(X, Y)
+    assert_onnx(model, tmp_path / "model.onnx", rows, np.float64)
