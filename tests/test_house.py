@@ -63,10 +63,12 @@ ALLOWED_IN_CORE = {
     "kernel": BELOW,
     "examples": BELOW,
     "model": {*BELOW, "examples"},
+    "prequential": {"numerics", "state", "prequential"},
     **{
         algorithm: {*BELOW, "examples", "model", algorithm}
-        for algorithm in ("lasvm", "huller", "streamsvm", "sgd", "simplesvm")
+        for algorithm in ("huller", "streamsvm", "sgd", "simplesvm")
     },
+    "lasvm": {*BELOW, "examples", "model", "prequential", "lasvm"},
 }
 
 REPOSITORY = Path(__file__).resolve().parent.parent

@@ -113,6 +113,20 @@ def test_row_by_row_after_loading(tmp_path):
     assert_same(model, twin, X)
 
 
+@pytest.mark.parametrize("settings", [{}, {"window": "auto"}, {"budget": 40}])
+def test_what_was_noted_of_scores_comes_back(settings, tmp_path):
+    settings = settings | {"probability": True, "detect_drift": True}
+    model = LASVMClassifier(gamma=0.3, **settings).partial_fit(X[:101], Y[:101])
+    twin = through_a_file(model, tmp_path)
+    for start in (101, 150, 187):
+        for name in ("predict_proba", "predict_set"):
+            np.testing.assert_array_equal(getattr(model, name)(X), getattr(twin, name)(X))
+        assert model.prequential_error_ == twin.prequential_error_
+        for one in (model, twin):
+            one.partial_fit(X[start : start + 30], Y[start : start + 30])
+    assert pickle.dumps(model._learner.watch) == pickle.dumps(twin._learner.watch)
+
+
 LABELS = {
     "int": np.array([3, -7, 11]),
     "int8": np.array([3, -7, 11], np.int8),

@@ -29,6 +29,10 @@ class Fields:
             raise InvalidState(f"{self.where}.{name} is missing")
         return self._values.pop(name)
 
+    def has(self, name: str) -> bool:
+        """Whether there is such a value."""
+        return name in self._values
+
     def close(self) -> None:
         """Nothing is left over."""
         if self._values:

@@ -82,11 +82,12 @@ def learn_block(
     slot: np.ndarray,
     mass: float = 0.0,
     company: int = OLD_MEMBERS,
+    scores: np.ndarray | None = None,
 ) -> np.ndarray:
     """One block step; ``slot`` is -1 for examples not in S.
 
-    ``company`` is the number of old members in the working set. Returns the slacks (machines, n),
-    -inf where an example joined.
+    ``company`` is the number of old members in the working set. ``scores`` (n, machines) becomes the
+    decision values before the step. Returns the slacks (machines, n), -inf where an example joined.
     """
     started = support.started()
     known = np.flatnonzero(slot >= 0)
@@ -98,6 +99,8 @@ def learn_block(
     else:
         grad, slack = support.linear(fresh.label), np.zeros((support.machines, len(fresh.rows)))
         joins = np.zeros(slack.shape, bool)
+    if scores is not None:
+        scores[:] = (support.linear(fresh.label) - grad + support.a.bias[:, None]).T
     ready = _start(support, fresh, started)
     joins[ready] = True
     if not (started | ready).any():  # one class so far: some rows to start from later

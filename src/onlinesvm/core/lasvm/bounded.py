@@ -20,6 +20,7 @@ from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..prequential.record import Prequential
 from ..state.compact import Compact
 from . import bounded_loop as loop
 from . import bounded_steps as at
@@ -48,6 +49,8 @@ _LANES = 64
 
 class BoundedLASVM(Compact):
     """State of LASVM with a bounded memory, and its verbs."""
+
+    watch: Prequential | None = None  # takes note of decision values before examples are learned
 
     def __init__(
         self,
@@ -164,6 +167,8 @@ class BoundedLASVM(Compact):
             self._add_machine()
         self.unit = np.ones(self.machines)
         self._settle_limits()
+        if self.watch is not None:
+            self.watch.add_label(self.n_labels)
 
     def _add_machine(self) -> None:
         F = np.zeros((6, 1, self.F.shape[2]))
@@ -176,16 +181,37 @@ class BoundedLASVM(Compact):
 
     # -- learning -------------------------------------------------------------------------
 
-    def learn(self, fresh: Examples) -> None:
-        """Examples of a stream, in order. ``scores`` are then their decision values beforehand."""
+    def learn(self, fresh: Examples, noted: bool = True) -> None:
+        """Examples of a stream, in order. ``scores`` are then their decision values beforehand.
+
+        ``noted``: none of them was learned before, and ``watch`` is told.
+        """
+        watch = self.watch if noted else None
+        if watch is not None:
+            watch.begin()
         self.scores = np.empty((len(fresh.rows), self.machines))
         self.task.observe(fresh.label, self)  # type: ignore[arg-type]
         self._settle_limits()
-        for first in range(0, len(fresh.rows), _PART):
+        first = 0
+        while first < len(fresh.rows):
             if first:
                 checkpoint()
-            part = slice(first, first + _PART)
-            self._learn_part(fresh.take(part), self.scores[part])
+            # A window that changes does so at the same examples however the stream is cut.
+            size = watch.left() if watch is not None and watch.follows else _PART
+            part = slice(first, first + size)
+            first = part.stop
+            few = fresh.take(part)
+            self._learn_part(few, self.scores[part])
+            if watch is not None:
+                watch.note(self.scores[part], few.label, few.bound)
+                self._follow(watch)
+
+    def _follow(self, watch: Prequential) -> None:
+        """The window becomes what the drift detector finds, if it is to follow it."""
+        if watch.follows_now:
+            self.limits[at.WINDOW] = watch.window
+            if self.recent is not None:
+                self.recent.resize(watch.window)
 
     def _learn_part(self, fresh: Examples, scores: np.ndarray) -> None:
         tags = np.stack([self._groups(fresh), fresh.key], axis=1)
@@ -272,6 +298,9 @@ class BoundedLASVM(Compact):
         self.scores = scores
         if self.recent is not None:
             self.recent.append_one(x, label, bound, diagonal)
+        if self.watch is not None:
+            self.watch.note_one(scores[0], label, bound)
+            self._follow(self.watch)
         return True
 
     def decide_one(self, x: np.ndarray) -> np.ndarray | None:
@@ -280,13 +309,18 @@ class BoundedLASVM(Compact):
 
     # -- a data set at hand ---------------------------------------------------------------
 
-    def epoch(self, data: Examples, order: np.ndarray, slacks: np.ndarray) -> Iterator[int]:
-        """One pass over the data set; yields how many examples are done."""
-        for first in range(0, len(order), _PART):
-            if first:
+    def epoch(
+        self, data: Examples, order: np.ndarray, slacks: np.ndarray, first: bool = True
+    ) -> Iterator[int]:
+        """One pass over the data set; yields how many examples are done.
+
+        ``first``: none of the examples was learned before.
+        """
+        for begin in range(0, len(order), _PART):
+            if begin:
                 checkpoint()
-            self.learn(data.take(order[first : first + _PART]))
-            yield min(first + _PART, len(order))
+            self.learn(data.take(order[begin : begin + _PART]), first)
+            yield min(begin + _PART, len(order))
 
     def n_steps(self, n: int) -> int:
         """How often ``epoch`` yields for n examples."""

@@ -92,7 +92,7 @@ class Fit:
     def _in_order(self, order: np.ndarray) -> Iterator[int]:
         """Examples as they come (section 3.2)."""
         before = self.n_iter
-        for done in self.learner.epoch(self.data, order, self.slacks):
+        for done in self.learner.epoch(self.data, order, self.slacks, before == 0):
             self.n_iter = before + done
             yield done
             if self._is_enough(order[done:]):
@@ -121,4 +121,6 @@ class Fit:
 
     def _finish(self) -> Iterator[None]:
         self.reached = self.learner.finish()
+        if self.learner.watch is not None and self.plan.shuffle:
+            self.learner.watch.settle()
         yield

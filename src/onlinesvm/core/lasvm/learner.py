@@ -21,6 +21,7 @@ from ..interrupts import checkpoint
 from ..kernel.cache import KeptRows, KernelCache, keep_row, kept_rows, make_cache, widen
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK, Prequential
 from ..state.compact import Compact
 from . import block as lasvm_block
 from . import finishing, second_look, working_set
@@ -60,6 +61,7 @@ def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
 class LASVM(Compact):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
+    watch: Prequential | None = None  # takes note of decision values before examples are learned
     _kept: KeptRows | None = None  # of a cache that a copy or a file has left out
 
     def __init__(
@@ -142,12 +144,16 @@ class LASVM(Compact):
         self.n_labels += 1
         if self.n_labels > 2:
             self.support.add_machine(self.n_labels - 1)
+        if self.watch is not None:
+            self.watch.add_label(self.n_labels)
         self.seeds = np.append(self.seeds, lasvm.SEEDS)
 
     # -- learning -------------------------------------------------------------------------
 
     def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order."""
+        if self.watch is not None:
+            self.watch.begin()
         few = len(fresh.rows) < FEW
         if self.singly or (few and self.support.task.both_signs):
             self.learn_singly(fresh, _NO_SLOTS)
@@ -180,23 +186,44 @@ class LASVM(Compact):
         return bool(large.any())
 
     def _parts(self, fresh: Examples, order: np.ndarray) -> Iterator[Examples]:
-        for first in range(0, len(order), self.block_size):
-            which = order[first : first + self.block_size]
-            yield fresh.take(which)
+        first = 0
+        for size in self._sizes(len(order)):
+            yield fresh.take(order[first : first + size])
+            first += size
+
+    def _sizes(self, n: int) -> Iterator[int]:
+        """Sizes of the blocks of n examples. Where scores are noted, blocks are small."""
+        size, noted = self.block_size, 0 if self.watch is None else self.watch.n
+        while n > 0:
+            if self.watch is not None:
+                size = min(max(noted, FIRST_BLOCK), LARGEST_BLOCK, self.block_size)
+            yield min(size, n)
+            n, noted = n - size, noted + size
 
     def _learn_block(
-        self, fresh: Examples, slack: float, new: Any = slice(None), deepen: bool = False
+        self,
+        fresh: Examples,
+        slack: float,
+        new: Any = slice(None),
+        deepen: bool = False,
+        noted: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted.
 
-        ``new`` are those of the fresh that were never learned before.
+        ``new`` are those of the fresh that were never learned before. ``noted``: all are new, and
+        ``watch`` is told.
         """
         self.drop_cache()
-        task, slot = self.support.task, self.support.slots(fresh.key)
+        task, slot, size = self.support.task, self.support.slots(fresh.key), len(fresh.rows)
         mass = task.nu * fresh.bound[new].sum() if task.nu else 0.0
-        few = len(fresh.rows) < FEW and not task.both_signs
+        few = size < FEW and not task.both_signs
         company = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
-        slacks = lasvm_block.learn_block(self.support, self.kernel, fresh, slot, mass, company)
+        scores = np.empty((size, self.machines)) if self.watch is not None and noted else None
+        slacks = lasvm_block.learn_block(
+            self.support, self.kernel, fresh, slot, mass, company, scores
+        )
+        if self.watch is not None and scores is not None:
+            self.watch.note(scores, fresh.label, fresh.bound)
         self._reduce_delta()
         if deepen:
             self._reduce_stream_delta()
@@ -207,8 +234,8 @@ class LASVM(Compact):
         if (self.support.a.delta >= self.delta_max).any():
             self.finish(max(self.tau, 0.9 * self.delta_max))
 
-    def learn_singly(self, fresh: Examples, slot_of: np.ndarray) -> None:
-        """PROCESS and REPROCESS for each example in turn."""
+    def learn_singly(self, fresh: Examples, slot_of: np.ndarray, noted: bool = True) -> None:
+        """PROCESS and REPROCESS for each example in turn. ``noted`` as in ``_learn_block``."""
         n, first = len(fresh.rows), 0
         while first < n:
             if first >= _FEWEST:
@@ -216,23 +243,32 @@ class LASVM(Compact):
             size = int(np.clip(self.support.n // 32, 1, 128))
             few = fresh.take(slice(first, first + size))
             values = self.kernel.meet(few.rows, self.support.rows(), self.support.buffers)
-            self.learn_known(few, values, slot_of)
+            scores = self.learn_known(few, values, slot_of)
+            if self.watch is not None and noted:
+                self.watch.note(scores, few.label, few.bound)
             first += size
 
-    def learn_known(self, fresh: Examples, values: np.ndarray, slot_of: np.ndarray) -> None:
-        """The same where kernel values are known: with the support set, then among themselves."""
+    def learn_known(self, fresh: Examples, values: np.ndarray, slot_of: np.ndarray) -> np.ndarray:
+        """The same where kernel values are known: with the support set, then among themselves.
+
+        Returns the decision values (n, machines) before each was learned, of those not in S.
+        """
         support, n = self.support, self.support.n
         self.reserve(n + len(fresh.rows))
         a = support.a
         a.column[:n] = a.handle[:n] = np.arange(n)
         a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
         joined = np.zeros(support.machines, bool)
-        block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, *self.depth)
+        scores = np.empty((len(fresh.rows), support.machines))
+        block = lasvm.FreshBlock(
+            values, *fresh[1:], self.seeds, joined, slot_of, scores, *self.depth
+        )  # fmt: skip
         row = np.empty(n + len(fresh.rows), np.float32)
         if lasvm.online(block, a, self.cache, self.tau, row):
             support.commit_rows(fresh.rows)
         else:
             self._go_on(block, row, fresh.rows)
+        return scores
 
     def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
         """One dense example of a stream, float32 and shifted like the others.
@@ -241,6 +277,8 @@ class LASVM(Compact):
         """
         done = self.process_one(x, label, bound, diagonal)
         if done:
+            if self.watch is not None:
+                self.watch.note_one(self._one.block.scores[0], label, bound)
             self._deepen(1)
         return done
 
@@ -326,18 +364,20 @@ class LASVM(Compact):
 
     # -- a data set at hand ---------------------------------------------------------------
 
-    def epoch(self, data: Examples, order: np.ndarray, slacks: np.ndarray) -> Iterator[int]:
+    def epoch(
+        self, data: Examples, order: np.ndarray, slacks: np.ndarray, first: bool = True
+    ) -> Iterator[int]:
         """One pass over the data set; yields how many examples are done.
 
         ``slacks[m, i]`` is example i's last known y (g - b) for machine m, for a second look at
-        those turned away.
+        those turned away. ``first``: none of the examples was learned before.
         """
         if self.support.n == 0:
             self.support.task.observe(data.label[order], self.support)
             if self.support.task.both_signs:
                 order = seeds_first(order, data.label)
         if self.singly:
-            yield from self._epoch_singly(data, order)
+            yield from self._epoch_singly(data, order, first)
             return
         done = 0
         for part in self._parts(data, order):
@@ -345,22 +385,22 @@ class LASVM(Compact):
                 checkpoint()
             done += len(part.rows)
             new = np.isposinf(slacks[0, part.key])
-            slack, gone, gone_slack = self._learn_block(part, self.depths.slack, new)
+            slack, gone, gone_slack = self._learn_block(part, self.depths.slack, new, noted=first)
             slacks[:, part.key] = slack
             slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
             yield done
 
-    def _epoch_singly(self, data: Examples, order: np.ndarray) -> Iterator[int]:
+    def _epoch_singly(self, data: Examples, order: np.ndarray, noted: bool) -> Iterator[int]:
         slot_of = np.full(len(data.rows), -1)
         slot_of[self.support.a.key[: self.support.n]] = np.arange(self.support.n)
         for first in range(0, len(order), _SINGLES):
             which = order[first : first + _SINGLES]
-            self.learn_singly(data.take(which), slot_of)
+            self.learn_singly(data.take(which), slot_of, noted)
             yield min(first + _SINGLES, len(order))
 
     def n_steps(self, n: int) -> int:
         """How often ``epoch`` yields for n examples."""
-        return -(-n // (_SINGLES if self.singly else self.block_size))
+        return -(-n // _SINGLES) if self.singly else len(list(self._sizes(n)))
 
     def second_look(self, data: Examples, slacks: np.ndarray) -> None:
         """Judge examples that were turned away by the model as it is now (``second_look``)."""

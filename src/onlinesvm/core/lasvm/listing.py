@@ -57,6 +57,7 @@ class FreshBlock(NamedTuple):
     seeds: np.ndarray  # (labels,) how many more seeds each label may give
     joined: np.ndarray  # (machines,) whether the example at hand is new to the machine
     slot_of: np.ndarray  # key -> slot, -1 outside the support set; empty on a stream
+    scores: np.ndarray  # (block, machines) decision values before each was learned, for the caller
     delta_max: float = np.inf  # REPROCESS is repeated until delta is below (section 3.5)
     slack: float = 0.0  # rows at zero are evicted when farther than this beyond the margin
     most: int = MOST_REPROCESS  # REPROCESS steps after one PROCESS, at most
@@ -142,6 +143,7 @@ def insert(q, fresh, a, c, row):
             continue
         y = 1.0 if fresh.label[q] == a.positive[m] else -1.0
         a.grad[m, k] = _fresh_gradient(fresh.values[q], m, a, y)
+        fresh.scores[q, m] = y - a.grad[m, k] + a.bias[m]
         a.alpha[m, k] = 0.0
     a.count[SLOT] = k
     if known:

@@ -44,8 +44,8 @@ def _learn(
     ``rows`` has room for eight rows more than are in use. Where a row is needed, the caller
     commits the rows and the pass goes on in ``lasvm.online``.
     """
-    fresh = lasvm.FreshBlock(*parts[:8], delta_max, slack, most)  # type: ignore[call-arg]
-    a, c = SupportArrays(*parts[8:22]), KernelCache(*parts[22:])
+    fresh = lasvm.FreshBlock(*parts[:9], delta_max, slack, most)  # type: ignore[call-arg]
+    a, c = SupportArrays(*parts[9:23]), KernelCache(*parts[23:])
     n = a.count[N]
     values, x_square = fresh.values[0], squared_norm(x)
     if code == RBF and x_square > far_row(gamma):
@@ -86,12 +86,13 @@ class OneByOne:
             seeds=seeds,
             joined=np.zeros(support.machines, bool),
             slot_of=np.empty(0, np.int64),
+            scores=np.zeros((1, support.machines)),
             delta_max=delta_max,
             slack=slack,
             most=most,
         )
         numbers = (*kernel, tau, delta_max, slack, most)
-        arrays = (store.dense, store.squares, self.row, *self.block[:8], *support.a, *cache)
+        arrays = (store.dense, store.squares, self.row, *self.block[:9], *support.a, *cache)
         self._rest = numbers + arrays
 
     def fits(self, support: Support, cache: KernelCache | None) -> bool:

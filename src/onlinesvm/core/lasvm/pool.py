@@ -289,7 +289,7 @@ def learn_dense(learner: LASVM, fresh: Examples) -> None:
     row = np.asarray(fresh.rows.values)[0]
     about = int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0])
     if not learner.process_one(row, *about):
-        learner.learn_singly(fresh, np.empty(0, np.int64))
+        learner.learn_singly(fresh, np.empty(0, np.int64), noted=False)
         return
     slot = learner.support.a.count[SLOT]
     if slot >= 0:

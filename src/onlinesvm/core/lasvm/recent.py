@@ -11,6 +11,7 @@ import numpy as np
 
 from ..examples import Examples
 from ..kernel.rows import Rows, RowStore
+from ..kernel.tiles import squared_norms
 from ..state.compact import Compact
 
 
@@ -46,7 +47,7 @@ class Recent(Compact):
             self.store.reserve(2 * n + 64)
         self._reserve(n + 1)
         self.store.dense[n] = x
-        self.store.squares[n] = x @ x
+        self.store.squares[n] = squared_norms(x[None, :])[0]  # as for many rows, to the last bit
         self.store.n = n + 1
         self.tags[n] = label, -1
         self.bound[n], self.diagonal[n] = bound, diagonal
@@ -61,10 +62,19 @@ class Recent(Compact):
                 np.pad(self.diagonal, (0, more)),
             )
 
+    def resize(self, size: int) -> None:
+        """Another number of examples counts from now on."""
+        shrinks, self.size = size < self.size, size
+        if shrinks and self.store.n > size:
+            self._keep()
+
     def _trim(self) -> None:
+        if self.store.n >= 2 * max(self.size, 32):
+            self._keep()
+
+    def _keep(self) -> None:
+        """Forget all but those that count."""
         n = self.store.n
-        if n < 2 * max(self.size, 32):
-            return
         old = n - self.size
         left, kept = np.arange(self.size), slice(old, n)
         self.store.move(left + old, left, self.size)

@@ -12,6 +12,7 @@ from ...core.lasvm.recent import Recent
 from ...core.lasvm.tasks import Classification
 from ..fields import Fields, narrow
 from .common import Context, keys_of, labels_of, positives, store_fields, store_of
+from .prequential import watch_fields, watch_of
 
 _BEYOND = 1e-6
 """Share of its bound by which rounding may carry a coefficient beyond it."""
@@ -38,6 +39,7 @@ def bounded_fields(learner: BoundedLASVM) -> dict[str, Any]:
         "bias": learner.M[at.BIAS], "gap": learner.M[at.GAP],
         "count": learner.count[[at.CLOCK, at.TURN, at.REMOVALS, at.EVALUATIONS]],
         "recent": None if learner.recent is None else _recent_fields(learner.recent),
+        **watch_fields(learner.watch),
     }  # fmt: skip
 
 
@@ -80,6 +82,7 @@ def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
         raise fields.wrong("recent", "does not fit the window and the budget")
     if learner.recent is not None:
         learner.recent = _recent_of(fields.record("recent"), context, learner.recent.size)
+    learner.watch = watch_of(fields, machines, context.n_labels)
     fields.close()
     learner.restore_kernel_values(diagonal)
     return learner

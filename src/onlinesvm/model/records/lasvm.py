@@ -27,6 +27,7 @@ from .common import (
     store_fields,
     store_of,
 )
+from .prequential import watch_fields, watch_of
 from .tasks import task_fields, task_of
 
 _SLACK = 1e-6
@@ -59,6 +60,7 @@ def _plain_fields(learner: LASVM) -> dict[str, Any]:
         "shallow": int(learner._shallow),
         "support": support_fields(learner.support),
         "kept": kept_fields(learner.kept_rows()),
+        **watch_fields(learner.watch),
     }
     if isinstance(learner, SelectiveLASVM):
         fields["selection"] = {
@@ -87,6 +89,7 @@ def _plain_of(fields: Fields, context: Context) -> LASVM:
     learner._shallow = fields.whole("shallow")
     learner.support = support_of(fields.record("support"), context)
     learner.cache = learner._one = learner._kept = None
+    learner.watch = watch_of(fields, learner.machines, context.n_labels)
     if not fields.absent("kept"):
         support = learner.support
         learner._kept = kept_of(fields.record("kept"), support.n, support.machines)

@@ -1,0 +1,116 @@
+"""Probabilities from scores, in which the most probable label is the predicted one.
+
+    two labels     P(1 | f) = 1 / (1 + exp(-h(f)))
+    several        P(k | f) = exp(h(f_k)) / sum_j exp(h(f_j))
+
+h is a line with bends at -1, 0 and 1, the margin and the boundary: h(0) = 0, four positive slopes.
+
+Given: scores of examples predicted before they were learned, with their labels. Returned: the
+slopes that maximise the likelihood, found by projected Newton steps; the problem is convex.
+
+Notes
+-----
+Platt's sigmoid has a slope and an offset, so that its most probable label may be another than the
+predicted one, as in ``SVC``. Here h rises through zero at zero. Scores of zero, as a model gives
+that has learned nothing, tell nothing about the slopes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+_LEAST = 1e-3
+"""Smallest slope, in units of 1 / average |f|: labels keep their order even if all were wrong."""
+
+_STEPS = 50
+_HALVINGS = 30
+_TOLERANCE = 1e-9
+_RIDGE = 1e-9
+
+_LARGEST = 1e3
+"""Logarithms of odds beyond this are the same: certain."""
+
+
+def _features(scores: np.ndarray) -> np.ndarray:
+    """(n, labels, 4): what the slopes multiply. One column of scores stands for two labels."""
+    if scores.shape[1] == 1:
+        scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
+    inner = np.clip(scores, -1.0, 1.0)
+    outer = scores - inner
+    parts = [part(values, 0.0) for values in (inner, outer) for part in (np.minimum, np.maximum)]
+    return np.stack(parts, axis=2)
+
+
+def _softmax(logits: np.ndarray) -> np.ndarray:
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def fit_slopes(scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The slopes of h, from scores (n, machines), labels 0, 1, ... and weights."""
+    size = np.abs(scores).mean() if len(scores) else 0.0
+    if not 0.0 < size < np.inf:
+        return np.ones(4)
+    phi = _features(scores) / size
+    n, labels = phi.shape[:2]
+    target = np.full((n, labels), 1.0 / (n + labels))  # not 0 and 1: slopes stay finite
+    target[np.arange(n), label] += n / (n + labels)
+    return _minimise(phi, target, (weight / weight.sum())[:, None]) / size
+
+
+def _minimise(phi: np.ndarray, target: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """The slopes of least cross-entropy, all at least ``_LEAST``."""
+    slopes = np.ones(phi.shape[2])
+    loss, chance = _loss(phi, target, weight, slopes)
+    for _ in range(_STEPS):
+        step = _step(phi, weight, chance - target, chance, slopes)
+        for _ in range(_HALVINGS):
+            trial = np.maximum(slopes + step, _LEAST)
+            trial_loss, trial_chance = _loss(phi, target, weight, trial)
+            if trial_loss < loss:
+                break
+            step = step / 2
+        else:
+            break
+        gain, loss, slopes, chance = loss - trial_loss, trial_loss, trial, trial_chance
+        if gain < _TOLERANCE:
+            break
+    return slopes
+
+
+def _step(
+    phi: np.ndarray, weight: np.ndarray, error: np.ndarray, chance: np.ndarray, slopes: np.ndarray
+) -> np.ndarray:
+    """The Newton step of the slopes that may move."""
+    d = len(slopes)
+    gradient = (weight * error).ravel() @ phi.reshape(-1, d)
+    centred = (phi - chance[:, None] @ phi).reshape(-1, d)
+    hessian = (centred * (weight * chance).reshape(-1, 1)).T @ centred
+    free = np.flatnonzero((slopes > _LEAST) | (gradient < 0.0))
+    step = np.zeros(d)
+    step[free] = -np.linalg.solve(
+        hessian[np.ix_(free, free)] + _RIDGE * np.eye(len(free)), gradient[free]
+    )
+    return step
+
+
+def _loss(
+    phi: np.ndarray, target: np.ndarray, weight: np.ndarray, slopes: np.ndarray
+) -> tuple[float, np.ndarray]:
+    chance = _softmax(phi @ slopes)
+    return -float((weight * target * np.log(np.maximum(chance, 1e-300))).sum()), chance
+
+
+def probabilities(scores: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """P of each label, (n, labels), from scores (n, machines)."""
+    with np.errstate(over="ignore"):
+        logits = _features(scores) @ slopes
+    return _softmax(np.clip(logits, -_LARGEST, _LARGEST))
+
+
+def follow(chance: np.ndarray, winner: np.ndarray) -> np.ndarray:
+    """The same where rounding has left a tie: the winner is the first of the largest."""
+    rows = np.flatnonzero(chance.argmax(axis=1) != winner)
+    largest = chance[rows].max(axis=1)
+    chance[rows, winner[rows]] = np.nextafter(largest, 2.0)
+    return chance

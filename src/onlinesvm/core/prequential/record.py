@@ -1,0 +1,215 @@
+"""Scores of examples before they were learned, and what is kept of them.
+
+A learner notes the scores of each example, its label and its bound. They are looked at in blocks of
+32, or earlier where somebody asks, always in order: the result does not depend on how a stream is
+cut. Memory is bounded, and no kernel value is computed.
+
+Scores are decision values (machines): one for two labels, positive for label 1, else one a label.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..state.compact import Compact
+from .calibration import fit_slopes
+from .drift import BLOCK, DriftDetector
+from .thresholds import Thresholds
+
+RECENT = 8192
+"""Examples whose scores are kept to make probabilities."""
+
+MOST_SCORES, FEWEST = 65536, 1024
+"""Scores used, of all machines together, but those of no fewer examples than this."""
+
+SELDOM = 256
+"""Probabilities change once in so many examples; more often while there are few."""
+
+NARROWEST, WIDEST = 100, 10_000
+"""Range of a window that follows the drifts found."""
+
+FIRST_BLOCK = 16
+"""Examples in the first block: a model must have learned some to score the next."""
+
+LARGEST_BLOCK = 512
+"""Maximum number of examples in later blocks: scores should be those of many models, because all
+scores of one model share the error of its bias."""
+
+_NEW_SCORE = -1.0
+"""What the machine of a label would have said before anybody knew it: another label."""
+
+
+def excess(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """By how much the best score of another label exceeds that of the example's own."""
+    if scores.shape[1] == 1:
+        return np.asarray(np.where(label == 1, -scores[:, 0], scores[:, 0]))
+    others, rows = scores.copy(), np.arange(len(scores))
+    others[rows, label] = -np.inf
+    return np.asarray(others.max(axis=1) - scores[rows, label])
+
+
+class Prequential(Compact):
+    """The last scores, the thresholds of prediction sets and the drift detector, as far as wanted."""
+
+    def __init__(self, machines: int, *, probability: bool, drift: bool, window: bool = False):
+        size = RECENT if probability else BLOCK
+        self.scores = np.zeros((size, machines))
+        self.label, self.weight = np.zeros(size, np.int64), np.zeros(size)
+        self.n = 0  # examples noted
+        self.looked = 0  # those of them that thresholds and detector have seen
+        self.begun = 0  # those noted before the call at hand
+        self.thresholds = Thresholds() if probability else None
+        self.detector = DriftDetector() if drift or window else None
+        self.follows = window  # whether a window follows the drifts found
+        self._calibration: Calibration | None = None
+
+    def _lasting(self) -> dict[str, Any]:
+        return self.__dict__ | {"_calibration": None}
+
+    def _in_use(self) -> dict[str, Any]:
+        n = min(self.n, len(self.label))
+        cut = {name: getattr(self, name)[:n] for name in ("scores", "label", "weight")}
+        return self._lasting() | cut | {"size": len(self.label)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        more = self.__dict__.pop("size") - len(self.label)
+        self.scores = np.pad(self.scores, ((0, more), (0, 0)))
+        self.label, self.weight = np.pad(self.label, (0, more)), np.pad(self.weight, (0, more))
+
+    # -- noting ---------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """A call begins."""
+        self.begun = self.n
+
+    def note_one(self, scores: np.ndarray, label: int, weight: float) -> None:
+        """One example, of a call of its own."""
+        self.begun = self.n
+        i = self.begun % len(self.label)
+        self.scores[i], self.label[i], self.weight[i] = scores, label, weight
+        self.n += 1
+        if self.n % BLOCK == 0:
+            self.look()
+
+    def note(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
+        """Examples in order."""
+        first = 0
+        while first < len(label):
+            i = self.n % len(self.label)
+            part = slice(first, first + self.left())
+            first = min(part.stop, len(label))
+            own = slice(i, i + first - part.start)
+            self.scores[own], self.label[own], self.weight[own] = (
+                scores[part], label[part], weight[part],
+            )  # fmt: skip
+            self.n += first - part.start
+            if self.n % BLOCK == 0:
+                self.look()
+
+    @property
+    def follows_now(self) -> bool:
+        """Whether it is time for a window to follow."""
+        return self.follows and self.n % BLOCK == 0
+
+    def left(self) -> int:
+        """Examples until the next block is complete."""
+        return BLOCK - self.n % BLOCK
+
+    def look(self) -> None:
+        """Thresholds and detector see what was noted since the last look."""
+        count = self.n - self.looked
+        if not count:
+            return
+        first = self.looked % len(self.label)
+        part = slice(first, first + count)
+        self.looked = self.n
+        beyond = excess(self.scores[part], self.label[part])
+        if self.thresholds is not None:
+            self.thresholds.update(beyond)
+        if self.detector is not None:
+            self.detector.update(beyond >= 0.0)  # a score of zero decides nothing
+
+    def add_label(self, labels: int) -> None:
+        """One more label, so that there are this many."""
+        if labels > 2:
+            self.look()
+            old = self.scores
+            if labels == 3:
+                old = np.concatenate([-old, old], axis=1)
+            self.scores = np.pad(old, ((0, 0), (0, 1)), constant_values=_NEW_SCORE)
+
+    def settle(self) -> None:
+        """The order of the examples meant nothing: thresholds become quantiles of what is kept.
+
+        They are more precise than thresholds that are ready to follow a drift.
+        """
+        if self.thresholds is None or self.n == 0:
+            return
+        self.look()
+        n = min(
+            (self.n + 1) // 2, len(self.label)
+        )  # models of the second half are more like the last
+        which = np.arange(self.n - n, self.n) % len(self.label)
+        beyond = np.sort(excess(self.scores[which], self.label[which]))
+        rank = np.ceil((n + 1) * (1.0 - self.thresholds.levels)).astype(int)  # conformal prediction
+        self.thresholds.q[:] = beyond[np.minimum(rank, n) - 1]
+
+    # -- what follows ---------------------------------------------------------------------
+
+    @property
+    def window(self) -> int:
+        """How many recent examples, until the next check, belong to the concept at hand."""
+        assert self.detector is not None
+        return min(max(self.detector.width + BLOCK, NARROWEST), WIDEST)
+
+    @property
+    def drifted(self) -> bool:
+        """Whether a drift was found in the call at hand."""
+        return self.detector is not None and self.detector.last > self.begun
+
+    def snapshot(self, class_weight: np.ndarray) -> Snapshot:
+        """What predictions need, which further learning does not change.
+
+        Weights of labels are part of an example's bound, but say nothing about how frequent they are.
+        """
+        assert self.thresholds is not None
+        self.look()
+        last = self.n - self.n % min(SELDOM, 1 << max(0, (self.n // 32).bit_length() - 1))
+        known = self._calibration
+        if known is None or known.last != last or known.machines != self.scores.shape[1]:
+            self._calibration = known = self._calibrate(last, class_weight)
+        return Snapshot(known, self.thresholds.q.copy())
+
+    def _calibrate(self, last: int, class_weight: np.ndarray) -> Calibration:
+        """The examples up to number ``last`` from which probabilities are made."""
+        size, machines = self.scores.shape
+        count = min(max(MOST_SCORES // machines, FEWEST), size - SELDOM, last)
+        which = np.arange(last - count, last) % size
+        label = self.label[which]
+        return Calibration(
+            last, self.scores[which], label, self.weight[which] / class_weight[label]
+        )
+
+
+class Calibration:
+    """Scores of examples up to a certain one, and the slopes of probabilities that follow."""
+
+    def __init__(self, last: int, scores: np.ndarray, label: np.ndarray, weight: np.ndarray):
+        self.last, self.machines = last, scores.shape[1]
+        self._examples = scores, label, weight
+
+    @cached_property
+    def slopes(self) -> np.ndarray:
+        """Slopes of the probabilities (``calibration``)."""
+        return fit_slopes(*self._examples)
+
+
+class Snapshot(NamedTuple):
+    """What predictions of one moment need."""
+
+    calibration: Calibration
+    q: np.ndarray  # thresholds of the prediction sets

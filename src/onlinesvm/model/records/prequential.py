@@ -1,0 +1,87 @@
+"""What LASVM has noted of scores before examples were learned. Absent where it notes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.prequential.drift import BLOCK, BLOCKS, DriftDetector
+from ...core.prequential.record import RECENT, Prequential
+from ...core.prequential.thresholds import LEVELS
+from ..fields import Fields, narrow
+
+
+def watch_fields(watch: Prequential | None) -> dict[str, Any]:
+    """The record as the field ``watch`` of its learner; no field where there is no record."""
+    if watch is None:
+        return {}
+    n, thresholds = min(watch.n, len(watch.label)), watch.thresholds
+    return {
+        "watch": {
+            "n": watch.n,
+            "looked": watch.looked,
+            "begun": watch.begun,
+            "follows": watch.follows,
+            "scores": watch.scores[:n],
+            "label": narrow(watch.label[:n]),
+            "weight": watch.weight[:n],
+            "q": None if thresholds is None else thresholds.q,
+            "state": None if thresholds is None else thresholds.state,
+            "detector": None if watch.detector is None else _detector_fields(watch.detector),
+        }
+    }
+
+
+def watch_of(fields: Fields, machines: int, n_labels: int) -> Prequential | None:
+    """The record again, from the fields of its learner."""
+    if not fields.has("watch"):
+        return None
+    fields = fields.record("watch")
+    probability, drift = not fields.absent("q"), not fields.absent("detector")
+    follows = fields.flag("follows")
+    if follows and not drift:
+        raise fields.wrong("follows", "needs a detector")
+    watch = Prequential(machines, probability=probability, drift=drift, window=follows)
+    watch.n = fields.whole("n")
+    watch.looked = fields.whole("looked", watch.n - watch.n % BLOCK, watch.n)
+    watch.begun = fields.whole("begun", 0, watch.n)
+    n = min(watch.n, RECENT if probability else BLOCK)
+    watch.scores[:n] = fields.array("scores", np.float64, (n, machines))
+    watch.label[:n] = fields.array("label", np.int64, (n,), 0, max(n_labels, 1) - 1)
+    watch.weight[:n] = fields.array("weight", np.float64, (n,), low=0.0)
+    if watch.thresholds is not None:
+        watch.thresholds.q = fields.array("q", np.float64, (len(LEVELS),))
+        watch.thresholds.state = fields.array("state", np.float64, (2,), low=0.0)
+    elif not fields.absent("state"):
+        raise fields.wrong("state", "needs thresholds")
+    if drift:
+        watch.detector = _detector_of(fields.record("detector"), watch.looked)
+    fields.close()
+    return watch
+
+
+def _detector_fields(detector: DriftDetector) -> dict[str, Any]:
+    return {
+        "delta": detector.delta,
+        "errors": narrow(detector.errors[: detector.blocks]),
+        "current": detector.current,
+        "start": detector.start,
+        "n_drifts": detector.n_drifts,
+        "last": detector.last,
+    }
+
+
+def _detector_of(fields: Fields, seen: int) -> DriftDetector:
+    detector = DriftDetector(fields.number("delta", 1e-300, 1.0))
+    errors = fields.array("errors", np.int64, (None,), 0, BLOCK)
+    if len(errors) > min(BLOCKS, seen // BLOCK):
+        raise fields.wrong("errors", "has more blocks than there were examples")
+    detector.blocks = len(errors)
+    detector.errors[: len(errors)] = errors
+    detector.current = fields.whole("current", 0, seen % BLOCK)
+    detector.seen, detector.start = seen, fields.whole("start", 0, seen)
+    detector.n_drifts = fields.whole("n_drifts")
+    detector.last = fields.whole("last", -1, seen)
+    fields.close()
+    return detector

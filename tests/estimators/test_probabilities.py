@@ -1,0 +1,258 @@
+"""Probabilities and prediction sets of LASVMClassifier."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import brier_score_loss, log_loss
+
+from onlinesvm import LASVMClassifier
+from onlinesvm.core.prequential.record import excess
+from onlinesvm.core.prequential.thresholds import interpolated
+
+NAMES = ("predict_proba", "predict_log_proba", "predict_set")
+
+
+def noisy(n=1200, classes=2, seed=0):
+    return make_classification(
+        n, 8, n_informative=5, n_classes=classes, flip_y=0.2, class_sep=0.8, random_state=seed
+    )
+
+
+SETTINGS = {
+    "blocks": {},
+    "listing": {"block_size": 1},
+    "budget": {"budget": 200},
+    "window": {"window": 500},
+    "auto": {"window": "auto"},
+    "weights": {"class_weight": {0: 0.2, 1: 3.0}},
+}
+every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+
+
+@every_setting
+@pytest.mark.parametrize("classes", [2, 4])
+def test_most_probable_class_is_the_predicted_one(settings, classes):
+    X, y = noisy(600, classes)
+    names = np.array(["d", "a", "c", "b"])[y]  # appear in another order than they are sorted
+    if "class_weight" in settings:
+        settings = {"class_weight": {"a": 3.0, "d": 0.3}}
+    model = LASVMClassifier(probability=True, gamma=0.1, random_state=0, **settings)
+    for learned in (model.fit(X[:400], names[:400]), model.partial_fit(X[400:500], names[400:500])):
+        chance = learned.predict_proba(X)
+        np.testing.assert_array_equal(learned.classes_[chance.argmax(axis=1)], learned.predict(X))
+        np.testing.assert_allclose(chance.sum(axis=1), 1.0, rtol=1e-12)
+        np.testing.assert_array_equal(learned.predict_log_proba(X), np.log(chance))
+        late = slice(500, None)
+        assert log_loss(names[late], chance[late]) < 0.95 * np.log(classes)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_are_as_good_as_those_of_five_folds(classes):
+    X, y = noisy(3000, classes)
+    train, test = slice(0, 1500), slice(1500, None)
+    model = LASVMClassifier(C=1.0, gamma=0.1, random_state=0)
+    theirs = CalibratedClassifierCV(model, cv=5).fit(X[train], y[train]).predict_proba(X[test])
+    ours = clone(model).set_params(probability=True).fit(X[train], y[train]).predict_proba(X[test])
+    own, peer = (
+        brier_score_loss(y[test], chance[:, 1]) if classes == 2 else log_loss(y[test], chance)
+        for chance in (ours, theirs)
+    )
+    assert own < 1.04 * peer
+
+
+def test_probabilities_of_a9a(data_dir):
+    import lzma
+
+    from sklearn.datasets import load_svmlight_file
+
+    with lzma.open(data_dir / "a9a.xz") as file:
+        X, y = load_svmlight_file(file, n_features=123)
+    y = (y > 0).astype(int)
+    train, test = slice(0, 8000), slice(8000, 16000)
+    model = LASVMClassifier(C=100, gamma=0.005, random_state=0)
+    theirs = CalibratedClassifierCV(model, cv=5).fit(X[train], y[train]).predict_proba(X[test])
+    ours = clone(model).set_params(probability=True).fit(X[train], y[train]).predict_proba(X[test])
+    own, peer = (brier_score_loss(y[test], chance[:, 1]) for chance in (ours, theirs))
+    assert own < 1.02 * peer
+
+
+def test_labels_are_not_confused_when_they_appear_in_another_order():
+    X, y = noisy(600)
+    start = np.flatnonzero(y == 1)[0], np.flatnonzero(y == 0)[0]
+    probabilities = []
+    for order in (start, start[::-1]):
+        model = LASVMClassifier(probability=True, gamma=0.1, budget=300)
+        for i in order:
+            model.partial_fit(X[[i]], y[[i]])
+        probabilities.append(model.partial_fit(X, y).predict_proba(X))
+    assert abs(probabilities[0] - probabilities[1]).mean() < 0.05
+    assert np.mean(probabilities[0].argmax(axis=1) == y) > 0.75
+
+
+def test_classes_that_come_later():
+    X, y = noisy(900, 3)
+    order = np.argsort(y >= 2, kind="stable")  # the third class comes last
+    X, y = X[order], y[order]
+    model = LASVMClassifier(probability=True, gamma=0.1, window=600)
+    model.partial_fit(X[:1], y[:1])
+    assert model.predict_proba(X[:5]).tolist() == [[1.0]] * 5
+    assert model.predict_set(X[:5]).tolist() == [[True]] * 5
+    for start in range(1, 900, 50):
+        model.partial_fit(X[start : start + 50], y[start : start + 50])
+        chance, sets = model.predict_proba(X), model.predict_set(X)
+        assert chance.shape == sets.shape == (900, len(model.classes_))
+        np.testing.assert_array_equal(model.classes_[chance.argmax(axis=1)], model.predict(X))
+    assert len(model.classes_) == 3
+
+
+@every_setting
+def test_copies_and_pickles_say_the_same_and_go_on_alike(settings):
+    X, y = noisy(500)
+    model = LASVMClassifier(probability=True, gamma=0.1, **settings).partial_fit(X[:300], y[:300])
+    for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        mine = copy.deepcopy(model)
+        for twin in (mine, other):
+            twin.partial_fit(X[300:], y[300:])
+        for name in NAMES:
+            np.testing.assert_array_equal(getattr(mine, name)(X), getattr(other, name)(X))
+    assert not hasattr(clone(model), "_learner")
+
+
+def test_sparse_and_precomputed_input():
+    X, y = noisy(400)
+    X = np.where(X > 0.5, X, 0.0)
+    dense, packed = (
+        LASVMClassifier(probability=True, gamma=0.1, random_state=0).fit(given, y)
+        for given in (X, sparse.csr_matrix(X))
+    )
+    np.testing.assert_allclose(
+        dense.predict_proba(X), packed.predict_proba(sparse.csr_matrix(X)), atol=1e-3
+    )
+    K = np.exp(-0.1 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    exact = LASVMClassifier(probability=True, kernel="precomputed", random_state=0).fit(K, y)
+    np.testing.assert_allclose(exact.predict_proba(K), dense.predict_proba(X), atol=1e-3)
+
+
+# -- prediction sets --------------------------------------------------------------------------
+
+
+def drifting(n, seed=0):
+    """Four classes whose meaning is permuted in mid-stream."""
+    X, y = noisy(n, 4, seed)
+    return X, np.where(np.arange(n) < n // 2, y, (y + 1) % 4)
+
+
+def coverage(model, X, y, alphas, every):
+    """Whether the set of each example, asked for before it is learned, holds its label.
+
+    As ``predict_set`` does it, with which it is compared now and then, in less time.
+    """
+    covers = np.zeros((len(y), len(alphas)), bool)
+    for i, (x, label) in enumerate(zip(X, y.tolist(), strict=True)):
+        scores, own = np.atleast_2d(model.decision_one(x)), np.searchsorted(model.classes_, label)
+        watch = model._learner.watch
+        watch.look()
+        q = [interpolated(watch.thresholds.q, alpha) for alpha in alphas]
+        covers[i] = excess(scores, np.array([own]))[0] <= np.array(q)
+        if i % every == 0:
+            sets = [model.predict_set(x[None], alpha)[0, own] for alpha in alphas]
+            np.testing.assert_array_equal(covers[i], sets)
+        model.learn_one(x, label)
+    return covers
+
+
+def test_sets_cover_before_and_after_a_drift():
+    X, y = drifting(4000)
+    model = LASVMClassifier(probability=True, gamma=0.1, budget=100).partial_fit(X[:20], y[:20])
+    alphas = np.array([0.05, 0.1, 0.17, 0.2])
+    covers = coverage(model, X[20:], y[20:], alphas, 200)
+    for stretch in (slice(400, 1980), slice(1980, 3980), slice(2400, 3980)):
+        assert abs(covers[stretch].mean(axis=0) - (1 - alphas)).max() < 0.03
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_sets_after_fit_cover(classes):
+    X, y = noisy(8000, classes)
+    model = LASVMClassifier(probability=True, gamma=0.1, random_state=0).fit(X[:4000], y[:4000])
+    for alpha in (0.1, 0.2):
+        sets = model.predict_set(X[4000:], alpha)
+        assert abs(sets[np.arange(4000), y[4000:]].mean() - (1 - alpha)) < 0.03
+
+
+def test_sets_of_the_price_stream_cover(data_dir):
+    """Every stretch of 5,000, also after the labels are swapped."""
+    with np.load(data_dir / "elec2.npz") as data:
+        X, y = data["X"][:9000, 1:].astype(float), data["y"][:9000]
+    y = np.where(np.arange(9000) < 5000, y, -y)
+    count = np.arange(1, 9001)[:, None]
+    mean = np.cumsum(X, axis=0) / count
+    spread = np.sqrt(np.maximum(np.cumsum(X**2, axis=0) / count - mean**2, 1e-9))
+    X = (X - mean) / spread
+    model = LASVMClassifier(probability=True, gamma=0.5, budget=200, half_life=1000)
+    model.partial_fit(X[:100], y[:100])
+    covers = coverage(model, X[100:], y[100:], [0.1], 1000)[:, 0]
+    share = np.convolve(covers, np.full(5000, 1 / 5000), "valid")
+    assert share.min() > 0.88
+    assert share.max() < 0.92
+
+
+def test_smaller_alpha_gives_larger_sets():
+    X, y = noisy(1500, 4)
+    model = LASVMClassifier(probability=True, gamma=0.1, random_state=0).fit(X[:1000], y[:1000])
+    sizes = [model.predict_set(X[1000:], a).sum(axis=1).mean() for a in (1e-5, 0.02, 0.1, 0.3, 0.6)]
+    assert sizes[0] == 4.0
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 1.0
+
+
+# -- not there --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_methods_are_there_on_request_only(name):
+    X, y = noisy(50)
+    for model in (LASVMClassifier(), LASVMClassifier().fit(X, y)):
+        assert not hasattr(model, name)
+        with pytest.raises(AttributeError, match=f"has no {name}: set probability=True before"):
+            getattr(model, name)
+    wanted = LASVMClassifier(probability=True)
+    assert hasattr(wanted, name)
+    with pytest.raises(NotFittedError):
+        getattr(wanted, name)(X)
+    late = LASVMClassifier().fit(X, y).set_params(probability=True)
+    with pytest.raises(NotFittedError, match="learned without probability=True"):
+        getattr(late, name)(X)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, 2, np.nan, "0.1", None])
+def test_alpha_is_between_zero_and_one(alpha):
+    X, y = noisy(50)
+    model = LASVMClassifier(probability=True).fit(X, y)
+    with pytest.raises(ValueError, match="alpha must be a number between 0 and 1; got"):
+        model.predict_set(X, alpha)
+
+
+def test_tiny_data_sets_give_probabilities():
+    X, y = np.array([[0.0], [1.0]]), [0, 1]
+    for model in (
+        LASVMClassifier(probability=True).fit(X, y),
+        LASVMClassifier(probability=True, budget=2).partial_fit(X, y),
+    ):
+        chance = model.predict_proba(X)
+        np.testing.assert_array_equal(chance.argmax(axis=1), model.predict(X))
+        assert np.isfinite(chance).all()
+        assert model.predict_set(X).shape == (2, 2)
+
+
+def test_copies_of_an_example_count():
+    X, y = np.array([[0.0], [1.0]] * 300), np.array([0, 1] * 300)
+    y[:80] = 1  # 40 copies of the first point have the other label
+    model = LASVMClassifier(probability=True, random_state=0).fit(X, y)
+    assert model.predict_proba([[0.0]])[0, 1] == pytest.approx(40 / 300, abs=0.08)
