@@ -10,13 +10,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.kernel.kernel import Kernel
 from ..core.lasvm.criteria import SELECTIONS
+from ..core.lasvm.policies import POLICIES
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .drift import DriftAttributes
 from .lasvm_run import LASVMRun
 from .probabilities import Probabilities
 from .stopping import RULES, EarlyStopping, hold_out
-
-POLICIES = ("outlier", "oldest", "join")
 
 NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""

@@ -24,12 +24,11 @@ from ..prequential.record import Prequential
 from ..state.compact import Compact
 from . import bounded_loop as loop
 from . import bounded_steps as at
+from .bounded_finish import finish
 from .dense_row import EIGHT, decide_one
+from .policies import POLICIES
 from .recent import Recent
-from .smo import solve
-from .tasks import Classification, Task, one_sided
-
-POLICIES = ("outlier", "oldest", "join")
+from .tasks import Classification, Task
 
 MOST = 20
 """Maximum number of REPROCESS steps after one PROCESS."""
@@ -40,10 +39,6 @@ SLACK = 0.2
 _PART = 256
 """Examples between two looks at whether Ctrl-C has come."""
 
-_STEPS = 1000
-"""Maximum number of pair steps for each row in the finishing step, per round."""
-
-_ROUNDS = 100
 _LANES = 64
 
 
@@ -83,7 +78,7 @@ class BoundedLASVM(Compact):
         self.K = np.zeros((0, 0), np.float32)
         self.scores = np.empty((0, len(self.positive)))
         self._settle_limits()
-        self._reserve(1)
+        self.reserve(1)
 
     # -- state ----------------------------------------------------------------------------
 
@@ -113,7 +108,7 @@ class BoundedLASVM(Compact):
         self.limits[at.PROTECTED] = int(self.limits[at.BUDGET]) // (4 * max(self.n_labels, 2))
         self.M[at.TAU], self.M[at.SLACK] = self.tau * self.unit, SLACK * self.unit
 
-    def _reserve(self, needed: int) -> None:
+    def reserve(self, needed: int) -> None:
         """Space for ``needed`` rows, and for the eight more that the kernel row may touch."""
         capacity = self.K.shape[0]
         if needed + EIGHT < capacity:
@@ -142,14 +137,14 @@ class BoundedLASVM(Compact):
         super().__setstate__(state)
         if self.K.ndim == 1:
             self.restore_kernel_values(self.K)
-        self._reserve(self.n + 1)
+        self.reserve(self.n + 1)
 
     def restore_kernel_values(self, diagonal: np.ndarray) -> None:
         """Kernel values among the rows held, which are the same however they are computed."""
         rows = self.store.rows()
         self.K = replace(self.kernel).block(rows, rows)
         np.fill_diagonal(self.K, diagonal)
-        self._reserve(self.n + 1)
+        self.reserve(self.n + 1)
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -214,14 +209,14 @@ class BoundedLASVM(Compact):
                 self.recent.resize(watch.window)
 
     def _learn_part(self, fresh: Examples, scores: np.ndarray) -> None:
-        tags = np.stack([self._groups(fresh), fresh.key], axis=1)
-        given = self._given(fresh.label, fresh.bound)
+        tags = np.stack([self.groups(fresh), fresh.key], axis=1)
+        given = self.given(fresh.label, fresh.bound)
         if self.recent is not None:
             self.recent.append(fresh)
         dense = self._is_dense and not fresh.rows.is_sparse and not len(fresh.rows.low)
         done = 0
         while done < len(fresh.rows):
-            self._reserve(self.n + 1)
+            self.reserve(self.n + 1)
             if dense and not self.store.has_second_parts():
                 done = self._dense(fresh.rows.values, tags, given, fresh.diagonal, scores, done)
             if done < len(fresh.rows) and self.n + EIGHT < self.K.shape[0]:
@@ -233,11 +228,11 @@ class BoundedLASVM(Compact):
     def _is_dense(self) -> bool:
         return self.kernel.is_compiled and not self.store.is_sparse
 
-    def _groups(self, fresh: Examples) -> np.ndarray:
+    def groups(self, fresh: Examples) -> np.ndarray:
         """Numbers by which rows are counted: labels of classes; targets have none."""
         return fresh.label if fresh.label.ndim == 1 else np.zeros(len(fresh.rows), np.int64)
 
-    def _given(self, label: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    def given(self, label: np.ndarray, bound: np.ndarray) -> np.ndarray:
         """p, lo and hi of examples, (n, 3, machines)."""
         linear = self.task.linear(label, self.positive)
         lo, hi = self.task.bounds(linear, bound)
@@ -290,8 +285,8 @@ class BoundedLASVM(Compact):
         """
         if self.store.has_second_parts():
             return False
-        self._reserve(self.n + 1)
-        given = self._given(np.array([label]), np.array([bound]))
+        self.reserve(self.n + 1)
+        given = self.given(np.array([label]), np.array([bound]))
         tags, scores = np.array([[label, -1]]), np.empty((1, self.machines))
         if not self._dense(x[None, :], tags, given, np.array([diagonal]), scores, 0):
             return False
@@ -337,87 +332,7 @@ class BoundedLASVM(Compact):
         With a window and no budget, examples of the window that violate are admitted first: the
         model becomes the SVM of the window.
         """
-        tol = self.tau if tol is None else tol
-        for _ in range(_ROUNDS):
-            reached = all([self._optimise(m, tol) for m in range(self.machines)])
-            if not reached or self.recent is None or not self._admit(tol):
-                return reached
-        return False
-
-    def _optimise(self, m: int, tol: float) -> bool:
-        """Second-order steps on all rows held."""
-        n = self.n
-        if n == 0:
-            return True
-        F, width = self.F, -(-n // _LANES) * _LANES
-        K = np.zeros((n, width), np.float32)
-        K[:, :n] = self.K[:n, :n]
-        diagonal = np.zeros(width, np.float32)
-        diagonal[:n] = K.diagonal()
-        lo, hi, unit = F[at.LOW, m, :n].copy(), F[at.HIGH, m, :n].copy(), self.unit[m]
-        before = np.inf
-        while True:
-            checkpoint()
-            gap = self._measure(m) / unit
-            if not (tol < gap < np.inf):
-                return True
-            if gap >= before:  # single precision allows no more
-                return False
-            before = gap
-            alpha = F[at.ALPHA, m, :n] / unit
-            solve(
-                K, diagonal, alpha, F[at.GRAD, m, :n] / unit, lo / unit, hi / unit,
-                self.task.epsilon / unit, tol / 2, _STEPS * n,
-            )  # fmt: skip
-            alpha = np.clip(alpha * unit, lo, hi)
-            F[at.ALPHA, m, :n] = alpha
-            F[at.GRAD, m, :n] = F[at.LINEAR, m, :n] - self.K[:n, :n].astype(np.float64) @ alpha
-
-    def _measure(self, m: int) -> float:
-        """Bias and gap of machine m from its gradients; returns the gap."""
-        alpha, grad, _, lo, hi, _ = self.F[:, m, : self.n]
-        right, left = one_sided(alpha, grad, self.task.epsilon)
-        up, down = right[alpha < hi], left[alpha > lo]
-        if len(up) and len(down):
-            self.M[at.BIAS, m] = (up.max() + down.min()) / 2
-            self.M[at.GAP, m] = up.max() - down.min()
-        return float(self.M[at.GAP, m])
-
-    def _admit(self, tol: float) -> bool:
-        """Examples of the window that violate by more than tol come in; false: there is none."""
-        assert self.recent is not None
-        examples, born = self.recent.examples()
-        outside = np.flatnonzero(~np.isin(born, self.T[at.BORN, : self.n]))
-        examples, born = examples.take(outside), born[outside]
-        given = self._given(examples.label, examples.bound)
-        if self.half_life < np.inf:
-            given[:, 1:] *= 2.0 ** (-(self.count[at.CLOCK] - born) / self.half_life)[:, None, None]
-        alpha = self.F[at.ALPHA, :, : self.n]
-        grad = given[:, 0] - self.kernel.product(examples.rows, self.store.rows(), alpha)
-        residual, epsilon = grad - self.M[at.BIAS], self.task.epsilon
-        up = np.where(given[:, 2] > 0, residual - epsilon, -np.inf)
-        down = np.where(given[:, 1] < 0, -residual - epsilon, -np.inf)
-        slack = (np.maximum(up, down) / self.unit).max(axis=1)
-        chosen = np.flatnonzero(slack > tol)
-        for k in chosen[np.argsort(-slack[chosen], kind="stable")][: max(64, self.n // 4)]:
-            self._append(examples.take(slice(k, k + 1)), int(born[k]), given[k], grad[k])
-        return len(chosen) > 0
-
-    def _append(self, one: Examples, born: int, given: np.ndarray, grad: np.ndarray) -> None:
-        """A row comes in with coefficient zero."""
-        k = self.n
-        self._reserve(k + 1)
-        row = self.kernel.block(one.rows, self.store.rows())[0]
-        self.K[k, :k] = self.K[:k, k] = row
-        self.K[k, k] = one.diagonal[0]
-        self.F[at.ALPHA, :, k], self.F[at.GRAD, :, k] = 0.0, grad
-        self.F[at.LINEAR, :, k], self.F[at.LOW, :, k], self.F[at.HIGH, :, k] = given
-        self.F[at.BOUND, :, k] = one.bound[0]
-        group = self._groups(one)[0]
-        self.T[:, k] = group, born, one.key[0], k, -1
-        self.labels_held[group] += 1
-        self.count[at.N] = self.count[at.STORED] = k + 1
-        self.store.append(one.rows)
+        return finish(self, self.tau if tol is None else tol)
 
     # -- what was learned -----------------------------------------------------------------
 

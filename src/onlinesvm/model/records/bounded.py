@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...core.lasvm import bounded_steps as at
-from ...core.lasvm.bounded import POLICIES, BoundedLASVM
+from ...core.lasvm.bounded import BoundedLASVM
+from ...core.lasvm.policies import POLICIES
 from ...core.lasvm.recent import Recent
 from ...core.lasvm.tasks import Classification
 from ..fields import Fields, narrow
