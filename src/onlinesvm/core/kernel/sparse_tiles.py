@@ -32,7 +32,7 @@ def panel_height(Z: SparseRows, n_features: int) -> int:
     if n_features <= FEW_FEATURES:
         return n_features + 1
     sizes = np.add.reduceat(Z.end - Z.begin, np.arange(0, len(Z.begin), LANES))
-    return min(int(sizes.max()), n_features) + 1
+    return min(int(sizes.max(initial=0)), n_features) + 1
 
 
 def feature_cuts(X: SparseRows, first: int, last: int, n_features: int) -> np.ndarray:
