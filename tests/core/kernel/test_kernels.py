@@ -281,3 +281,12 @@ def test_a_callable_meets_as_the_tiles_do():
     kernel = Kernel("callable", function=lambda a, b: a @ b.T)
     expected = Kernel("linear").meet(X, Z, Buffers())
     np.testing.assert_allclose(kernel.meet(X, Z, Buffers()), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_sparse_rows_against_none():
+    """A support set that is still empty, with more features than a panel has columns for."""
+    X = sparse.random(20, 5000, 0.01, format="csr", random_state=0)
+    rows = Rows.of(X)
+    kernel = Kernel("rbf", gamma=0.5)
+    values = kernel.meet(rows, rows.take(slice(0, 0)), Buffers())
+    assert_same(values, kernel.block(rows, rows))

@@ -26,7 +26,7 @@ from ..state.compact import Compact
 from . import block as lasvm_block
 from . import finishing, second_look, working_set
 from . import listing as lasvm
-from .dense_row import decide_one
+from .one import OneAtATime
 from .support import NEED, PHASE, POSITION, STORED, Support
 from .tasks import Depths, Task
 
@@ -58,7 +58,7 @@ def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
     return np.concatenate([order[seeds], np.delete(order, seeds)])
 
 
-class LASVM(Compact):
+class LASVM(OneAtATime, Compact):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     watch: Prequential | None = None  # takes note of decision values before examples are learned
@@ -269,57 +269,6 @@ class LASVM(Compact):
         else:
             self._go_on(block, row, fresh.rows)
         return scores
-
-    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
-        """One dense example of a stream, float32 and shifted like the others.
-
-        False: it, or a row that is held, needs a second part (``rbf``); nothing was done.
-        """
-        done = self.process_one(x, label, bound, diagonal)
-        if done:
-            if self.watch is not None:
-                self.watch.note_one(self._one.block.scores[0], label, bound)
-            self._deepen(1)
-        return done
-
-    def process_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
-        """PROCESS and REPROCESS for one dense example, with a compiled kernel; as ``learn_one``."""
-        support, one = self.support, self._one
-        if support.store.has_second_parts():
-            return False
-        if one is None or not one.fits(support, self.cache):
-            one = self._prepare_one()
-        store = support.store
-        n = one.learn(x, label, bound, diagonal)
-        if n == -2:
-            return False
-        self._vectors = None
-        self.kernel.n_evaluations += store.n + 1
-        store.n = n
-        if n < 0:
-            store.n = int(support.a.count[STORED])
-            self._go_on(one.block, one.row, Rows.of(x[None, :]))
-        return True
-
-    def decide_one(self, x: np.ndarray) -> np.ndarray | None:
-        """Decision values of one dense row; None where it needs a closer look."""
-        return decide_one(
-            self.kernel, self.store, self.support.a.alpha, self.support.a.bias, self.support.n, x
-        )
-
-    def _prepare_one(self) -> Any:
-        """Bind the arrays that ``learn_one`` uses again and again."""
-        from .one import OneByOne
-
-        n = self.support.n
-        self.reserve(n + 9 if n + 9 <= len(self.support.a.label) else 2 * (n + 9))
-        assert self.cache is not None
-        self.support.store.reserve(len(self.support.a.label))
-        self._one = OneByOne(
-            self.support, self.cache, self.seeds, self.kernel.params, self.tau,
-            *self.depth,
-        )  # fmt: skip
-        return self._one
 
     def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows) -> None:
         """Fetch the kernel rows that an interrupted pass asks for, until it is done."""

@@ -1,20 +1,24 @@
 """One example of a stream from its features to the changed support set, in one compiled call.
 
-The same steps as ``core/lasvm.py`` takes, for dense rows and the kernels that tiles know: kernel
+The same steps as ``listing`` takes, for dense rows and the kernels that tiles know: kernel
 values against the support set, PROCESS, REPROCESS, and the move of rows in the store. For
 callers who bring clean input and count microseconds.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ..kernel.cache import KernelCache
+from ..kernel.kernel import Kernel
 from ..kernel.rbf import far_row
+from ..kernel.rows import Rows
 from ..kernel.tiles import RBF, KernelParams, squared_norm
 from ..numerics import inner, jit
 from . import listing as lasvm
-from .dense_row import EIGHT, kernel_values
+from .dense_row import EIGHT, decide_one, kernel_values
 from .support import PHASE, POSITION, STORED, N, Support, SupportArrays
 
 
@@ -108,3 +112,69 @@ class OneByOne:
     def learn(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> int:
         """The number of rows in use afterwards; -1, -2 as ``_learn`` says."""
         return _learn(x, label, bound, diagonal, *self._rest)
+
+
+class OneAtATime:
+    """Mixin of the learner: PROCESS and REPROCESS for one dense row, and its decision values."""
+
+    if TYPE_CHECKING:
+        support: Support
+        kernel: Kernel
+        cache: KernelCache | None
+        seeds: np.ndarray
+        tau: float
+        _one: Any
+        depth: Any
+        store: Any
+        watch: Any
+        _deepen: Any
+        _go_on: Any
+        reserve: Any
+
+    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+        """One dense example of a stream, float32 and shifted like the others.
+
+        False: it, or a row that is held, needs a second part (``rbf``); nothing was done.
+        """
+        done = self.process_one(x, label, bound, diagonal)
+        if done:
+            if self.watch is not None:
+                self.watch.note_one(self._one.block.scores[0], label, bound)
+            self._deepen(1)
+        return done
+
+    def process_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+        """PROCESS and REPROCESS for one dense example, with a compiled kernel; as ``learn_one``."""
+        support, one = self.support, self._one
+        if support.store.has_second_parts():
+            return False
+        if one is None or not one.fits(support, self.cache):
+            one = self._prepare_one()
+        store = support.store
+        n = one.learn(x, label, bound, diagonal)
+        if n == -2:
+            return False
+        self.kernel.n_evaluations += store.n + 1
+        store.n = n
+        if n < 0:
+            store.n = int(support.a.count[STORED])
+            self._go_on(one.block, one.row, Rows.of(x[None, :]))
+        return True
+
+    def decide_one(self, x: np.ndarray) -> np.ndarray | None:
+        """Decision values of one dense row; None where it needs a closer look."""
+        return decide_one(
+            self.kernel, self.store, self.support.a.alpha, self.support.a.bias, self.support.n, x
+        )
+
+    def _prepare_one(self) -> Any:
+        """Bind the arrays that ``learn_one`` uses again and again."""
+        n = self.support.n
+        self.reserve(n + 9 if n + 9 <= len(self.support.a.label) else 2 * (n + 9))
+        assert self.cache is not None
+        self.support.store.reserve(len(self.support.a.label))
+        self._one = OneByOne(
+            self.support, self.cache, self.seeds, self.kernel.params, self.tau,
+            *self.depth,
+        )  # fmt: skip
+        return self._one
