@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from benchmarks import quick
 from benchmarks.streams import __main__ as streams
-from benchmarks.streams import picture, report
+from benchmarks.streams import overhead, picture, report
 from benchmarks.streams.models import MODELS, OURS, RIVER
 from benchmarks.streams.prequential import kappa, prequential
 from benchmarks.streams.sources import STREAMS, examples, standardised
@@ -130,3 +130,9 @@ def test_recovery_counts_examples_after_the_swap():
     assert picture.recovery(found) == 100 + picture.LAST - int(0.02 * picture.LAST)
     found[2000:] = False
     assert picture.recovery(found) is None
+
+
+def test_the_overhead_is_measured_for_both_verbs():
+    found = overhead.overhead(rows=30)
+    assert set(found) == {"learn", "predict"}
+    assert min(min(pair) for pair in found.values()) > 0
