@@ -83,6 +83,21 @@ def test_probabilities_of_a9a(data_dir):
     assert own < 1.02 * peer
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("settings", [{}, {"budget": 60}])
+def test_one_row_has_the_same_probabilities(classes, settings):
+    X, y = noisy(400, classes)
+    model = LASVMClassifier(probability=True, gamma=0.1, **settings).partial_fit(X[:50], y[:50])
+    for x, label in zip(X[50:], y[50:].tolist(), strict=True):
+        one = model.predict_proba_one(x)
+        assert model.classes_[one.argmax()] == model.predict_one(x)
+        np.testing.assert_allclose(one, model.predict_proba(x[None])[0], atol=1e-6)
+        model.learn_one(x, label)
+    with pytest.raises(NotFittedError):
+        LASVMClassifier(probability=True).predict_proba_one(X[0])
+    assert not hasattr(LASVMClassifier(), "predict_proba_one")
+
+
 def test_labels_are_not_confused_when_they_appear_in_another_order():
     X, y = noisy(600)
     start = np.flatnonzero(y == 1)[0], np.flatnonzero(y == 0)[0]

@@ -200,6 +200,14 @@ class LASVMClassifier(Probabilities, DriftAttributes, LASVMRun, OnlineKernelClas
     ...     stream = stream.partial_fit(X[start:start + 100], y[start:start + 100])
     >>> bool(stream.finish().score(X[1500:], y[1500:]) > 0.9)
     True
+
+    Probabilities, and sets of digits that hold the right one in nine of ten cases:
+
+    >>> sure = LASVMClassifier(C=10, gamma=0.001, probability=True, random_state=0)
+    >>> sure.fit(X[:1500], y[:1500]).predict_proba(X[1500:]).shape
+    (297, 10)
+    >>> bool(sure.predict_set(X[1500:])[range(297), y[1500:]].mean() > 0.8)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -77,6 +77,7 @@ class BoundedLASVM(Compact):
         self.T = np.zeros((5, 0), np.int64)
         self.K = np.zeros((0, 0), np.float32)
         self.scores = np.empty((0, len(self.positive)))
+        self.watch = None
         self._settle_limits()
         self.reserve(1)
 

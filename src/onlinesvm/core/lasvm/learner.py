@@ -86,6 +86,7 @@ class LASVM(OneAtATime, Compact):
         self.converged = False
         self._shallow = 0  # examples learned one by one since the last optimisation in depth
         self._one: Any = None
+        self.watch = None
 
     @property
     def singly(self) -> bool:
