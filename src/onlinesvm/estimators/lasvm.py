@@ -14,6 +14,7 @@ from ..core.lasvm.policies import POLICIES
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .drift import DriftAttributes
 from .lasvm_run import LASVMRun
+from .lasvm_selection import SelectionCounts
 from .probabilities import Probabilities
 from .stopping import RULES, EarlyStopping, hold_out
 
@@ -24,7 +25,9 @@ FORGOTTEN = 10
 """Half-lives after which an example is forgotten altogether, where there is no other limit."""
 
 
-class LASVMClassifier(Probabilities, DriftAttributes, LASVMRun, OnlineKernelClassifier):
+class LASVMClassifier(
+    Probabilities, DriftAttributes, LASVMRun, SelectionCounts, OnlineKernelClassifier
+):
     """Support vector classifier that learns one example at a time (LASVM).
 
     Maximises the dual of the soft-margin SVM ::
@@ -75,9 +78,8 @@ class LASVMClassifier(Probabilities, DriftAttributes, LASVMRun, OnlineKernelClas
         one, in the order given, at a constant cost; ``block_size`` has no meaning then.
     policy : {"outlier", "oldest", "join"}, default="outlier"
         Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
-        ``"outlier"`` is more accurate where the world does not change: three times of four it
-        lets the one go that is farthest on the wrong side of the boundary, else the oldest.
-        ``"join"`` moves the coefficient of one to its nearest neighbour of the same class.
+        ``"outlier"`` is best where nothing changes: three times of four the one that is farthest
+        on the wrong side, else the oldest; ``"join"`` moves a coefficient to the nearest neighbour.
     half_life : float or None, default=None
         Number of examples after which the cost of an old one has shrunk to one half.
     detect_drift : bool, default=False
@@ -166,7 +168,7 @@ class LASVMClassifier(Probabilities, DriftAttributes, LASVMRun, OnlineKernelClas
         Share of wrong predictions, each made before its label was learned, among up to 10,240
         recent examples.
     window_ : int
-        Number of most recent examples that count, with ``window`` or ``half_life``.
+        Examples that count, with ``window`` or ``half_life``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -181,13 +183,11 @@ class LASVMClassifier(Probabilities, DriftAttributes, LASVMRun, OnlineKernelClas
 
     References
     ----------
-    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
-    Learning. JMLR 6, 2005.
+    Bordes, Ertekin, Weston, Bottou. Fast Kernel Classifiers with Online and Active Learning, 2005.
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
-    >>> from onlinesvm import LASVMClassifier
+    >>> from sklearn.datasets import load_digits; from onlinesvm import LASVMClassifier
     >>> X, y = load_digits(return_X_y=True)
     >>> model = LASVMClassifier(C=10, gamma=0.001, random_state=0).fit(X[:1500], y[:1500])
     >>> bool(model.score(X[1500:], y[1500:]) > 0.95)
@@ -398,21 +398,3 @@ class LASVMClassifier(Probabilities, DriftAttributes, LASVMRun, OnlineKernelClas
                         f"{name}={getattr(self, name)!r} cannot be combined with window, budget or "
                         f"half_life; use {name}={plain!r}."
                     )
-
-    # -- fitted attributes ----------------------------------------------------------------
-
-    @property
-    def n_looked_at_(self) -> int:
-        """Examples judged by the criterion of ``selection``."""
-        return self._counted("n_looked_at_").n_looked_at
-
-    @property
-    def n_learned_(self) -> int:
-        """Examples learned of those looked at."""
-        return self._counted("n_learned_").n_learned
-
-    def _counted(self, name: str) -> Any:
-        learner = self._fitted(name)
-        if not hasattr(learner, "n_learned"):
-            raise AttributeError(f"{name} is counted with a selection other than 'random'.")
-        return learner

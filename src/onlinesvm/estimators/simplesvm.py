@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .labels import LabelBook, check_several, stream_labels, unique_labels
 from .progress import with_callbacks
 from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
-from .view import labels_of, to_classes
+from .view import labels_of, shaped, to_classes
 from .weights import check_sample_weight, check_two_classes, class_weighted
 
 
@@ -329,7 +329,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             Positive for ``classes_[1]`` with two classes, else one column per class.
         """
         values, learner = self._decide(X)
-        return _shaped(values, learner.labels)
+        return shaped(values, learner.labels)
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example.
@@ -345,7 +345,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             Labels.
         """
         values, learner = self._decide(X)
-        return labels_of(_shaped(values, learner.labels), learner.labels.classes)
+        return labels_of(shaped(values, learner.labels), learner.labels.classes)
 
     def leave_one_out_decision(self) -> np.ndarray:
         """Decision values of the kept examples, each by the model without that example.
@@ -356,7 +356,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             In the order in which the examples were given. NaN where no model is left.
         """
         values, learner = self._leave_one_out()
-        return _shaped(values, learner.labels)
+        return shaped(values, learner.labels)
 
     def leave_one_out_error(self) -> float:
         """Share of the kept examples that the model without them gets wrong.
@@ -367,7 +367,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             Between 0 and 1. An example without which there is no model counts as wrong.
         """
         values, learner = self._leave_one_out()
-        values, book = _shaped(values, learner.labels), learner.labels
+        values, book = shaped(values, learner.labels), learner.labels
         truth = book.classes[np.argsort(book.order())][learner.target]
         lost = np.isnan(values if values.ndim == 1 else values.sum(axis=1))
         return float(np.mean((labels_of(values, book.classes) != truth) | lost))
@@ -397,9 +397,3 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
         learner = self._fitted("n_support_")
         labels = learner.target[learner.expansion()[0]]
         return np.bincount(labels, minlength=len(learner.labels))[learner.labels.order()]
-
-
-def _shaped(values: np.ndarray, book: LabelBook) -> np.ndarray:
-    """Machines (n, machines) in the order of the classes; two classes: one column."""
-    values = to_classes(values.T, book.order())
-    return values[0] if len(values) == 1 else values.T

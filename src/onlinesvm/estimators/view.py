@@ -98,3 +98,9 @@ def labels_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
     if values.ndim == 1:
         return classes[(values > 0).astype(int)]
     return classes[values.argmax(axis=1)]
+
+
+def shaped(values: np.ndarray, book: Any) -> np.ndarray:
+    """Machines (n, machines) in the order of the classes; two classes: one column."""
+    values = to_classes(values.T, book.order())
+    return values[0] if len(values) == 1 else values.T

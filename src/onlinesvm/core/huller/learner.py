@@ -24,6 +24,7 @@ from ..model import product
 from ..state.compact import Compact
 from ..threads import over_rows, thread_count
 from . import steps as huller
+from .hulls import distance, is_ready, make_hulls, mirrored
 from .steps import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N
 
 LARGEST_BLOCK, SHARE = 256, 4
@@ -45,17 +46,6 @@ Less than 1: a later step of the same sweep moves what an earlier one has put ri
 """
 
 _PER_ROW = ("beta", "handle", "key", "ridge")
-
-
-def make_hulls(capacity: int) -> Hulls:
-    return Hulls(
-        beta=np.zeros(capacity),
-        handle=np.zeros(capacity, np.int64),
-        key=np.full(capacity, -1, np.int64),
-        ridge=np.zeros(capacity),
-        scalar=np.zeros(4),
-        state=np.zeros(9, np.int64),
-    )
 
 
 class Huller(Compact):
@@ -116,7 +106,7 @@ class Huller(Compact):
             return
         if self.n_labels == 3:
             self.positive = [0, 1]
-            self.hulls = [_mirrored(self.hulls[0]), self.hulls[0]]
+            self.hulls = [mirrored(self.hulls[0]), self.hulls[0]]
         self.positive.append(self.n_labels - 1)
         self.hulls.append(self._against_all())
         self.caches, self._kept = [None] * len(self.hulls), [None] * len(self.hulls)
@@ -329,10 +319,10 @@ class Huller(Compact):
         """The finishing step of machine m."""
         self._make_room(m, int(self.hulls[m].state[N]))
         h = self.hulls[m]
-        h.scalar[WORST] = np.inf if _is_ready(h) else 0.0
+        h.scalar[WORST] = np.inf if is_ready(h) else 0.0
         row = np.empty(0, np.float32)
         try:
-            for _ in range(sweeps if _is_ready(h) else 0):
+            for _ in range(sweeps if is_ready(h) else 0):
                 h.state[POSITION], h.scalar[WORST] = h.state[N] - 1, 0.0
                 while not huller.online(h, self.caches[m], nothing, self.tol, row, True):
                     checkpoint()
@@ -350,7 +340,7 @@ class Huller(Compact):
 
     def distance(self) -> float:
         """sum over machines of |X_P - X_N|^2, what learning makes smaller."""
-        return sum(_distance(h) for h in self.hulls)
+        return sum(distance(h) for h in self.hulls)
 
     @property
     def stuck(self) -> bool:
@@ -362,7 +352,7 @@ class Huller(Compact):
         for m, h in enumerate(self.hulls):
             if h.state[STUCK]:
                 return False
-            if not _is_ready(h):
+            if not is_ready(h):
                 continue
             beta, dots = h.beta[: h.state[N]], self.refresh(m)
             side = dots[0] - dots[1] + (h.scalar[NN] - h.scalar[PP]) / 2
@@ -376,7 +366,7 @@ class Huller(Compact):
         values = product(self.kernel, data.rows, vectors, coef) + bias
         for m, h in enumerate(self.hulls):  # a training point has its own axis
             n = h.state[N]
-            scale = 2.0 / _distance(h)
+            scale = 2.0 / distance(h)
             values[h.key[:n], m] += scale * h.beta[:n] * h.ridge[:n]
         y = np.where(data.label[:, None] == np.array(self.positive), 1.0, -1.0)
         return float((1.0 - y * values).max())
@@ -389,8 +379,8 @@ class Huller(Compact):
         bias = np.zeros(len(self.hulls))
         for m, h in enumerate(self.hulls):
             beta = h.beta[: h.state[N]]
-            if _is_ready(h):
-                scale = 2.0 / _distance(h)
+            if is_ready(h):
+                scale = 2.0 / distance(h)
                 coef[m, h.handle[: h.state[N]]] = scale * beta
                 bias[m] = scale * (h.scalar[NN] - h.scalar[PP]) / 2
             else:  # one class seen: that class
@@ -402,22 +392,3 @@ class Huller(Compact):
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.label[slots]
-
-
-def _is_ready(h: Hulls) -> bool:
-    """Whether both classes have a support vector."""
-    beta = h.beta[: h.state[N]]
-    return bool((beta > 0).any() and (beta < 0).any())
-
-
-def _distance(h: Hulls) -> float:
-    return float(h.scalar[PP] - 2.0 * h.scalar[NP] + h.scalar[NN])
-
-
-def _mirrored(h: Hulls) -> Hulls:
-    """The same hulls, seen from the other class."""
-    copy = Hulls(*(array.copy() for array in h))
-    copy.beta[:] = -h.beta
-    copy.scalar[[PP, NN]] = h.scalar[[NN, PP]]
-    copy.state[[huller.SEEDED_N, huller.SEEDED_P]] = h.state[[huller.SEEDED_P, huller.SEEDED_N]]
-    return copy
