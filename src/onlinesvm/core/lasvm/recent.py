@@ -47,7 +47,7 @@ class Recent(Compact):
             self.store.reserve(2 * n + 64)
         self._reserve(n + 1)
         self.store.dense[n] = x
-        self.store.squares[n] = squared_norms(x[None, :])[0]  # as for many rows, to the last bit
+        squared_norms(x[None, :], self.store.squares[n : n + 1])  # as for many rows
         self.store.n = n + 1
         self.tags[n] = label, -1
         self.bound[n], self.diagonal[n] = bound, diagonal

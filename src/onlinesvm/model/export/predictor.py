@@ -20,6 +20,14 @@ from ..state import algorithm_of
 
 CLASSIFIER, REGRESSOR, ONE_CLASS = "classifier", "regressor", "one class"
 
+KINDS = {
+    "SimpleSVMRegressor": REGRESSOR,
+    "SimpleSVMOneClass": ONE_CLASS,
+    "LASVMRegressor": REGRESSOR,
+    "LASVMOneClass": ONE_CLASS,
+}
+"""Estimators that are no classifiers."""
+
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
 
@@ -48,7 +56,13 @@ def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) ->
     """The predictor of a fitted estimator, with the standardisation before it, if there is one."""
     check_is_fitted(estimator)
     name = algorithm_of(estimator)
-    made = _of_simplesvm(estimator, name) if name.startswith("SimpleSVM") else _of_online(estimator)
+    kind = KINDS.get(name, CLASSIFIER)
+    simple = name.startswith("SimpleSVM")
+    made = _of_simplesvm(estimator, kind) if simple else _of_online(estimator, kind)
+    if kind == REGRESSOR and len(made.bias) > 1:
+        raise ModelFileError(
+            "A regressor with several targets cannot be exported: fit one for each target."
+        )
     if made.kernel not in KERNELS:
         raise ModelFileError(
             f"A model with a kernel that is {made.kernel} cannot be exported: other programs lack its "
@@ -93,7 +107,7 @@ def _feature_values(value: Any, default: float, name: str, n_features: int) -> n
     return values
 
 
-def _of_online(estimator: Any) -> Predictor:
+def _of_online(estimator: Any, kind: str) -> Predictor:
     view = estimator._view()
     settings, model = view.settings, view.model
     kernel, centre = settings._kernel, settings._centre
@@ -101,13 +115,13 @@ def _of_online(estimator: Any) -> Predictor:
     callable_or_table = kernel.name not in KERNELS
     vectors = np.empty((0, d)) if callable_or_table else _dense(model.rows.to_array())
     return Predictor(
-        CLASSIFIER, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0),
-        vectors, view.to_classes(model.coef), view.to_classes(model.bias), view.classes.copy(),
-        bool(model.unit_length), np.zeros(d) if centre is None else centre, np.ones(d),
+        kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0),
+        vectors, view.to_classes(model.coef), view.to_classes(model.bias),
+        view.classes.copy() if kind == CLASSIFIER else None, bool(model.unit_length), np.zeros(d) if centre is None else centre, np.ones(d),
     )  # fmt: skip
 
 
-def _of_simplesvm(estimator: Any, name: str) -> Predictor:
+def _of_simplesvm(estimator: Any, kind: str) -> Predictor:
     learner = estimator._learner
     kernel, centre, labels = learner.rows.kernel, learner.centre, learner.labels
     d = estimator.n_features_in_
@@ -115,7 +129,6 @@ def _of_simplesvm(estimator: Any, name: str) -> Predictor:
         _simple_expansion(learner) if kernel.name in KERNELS else (np.empty((0, d)),) * 2
     )
     bias = learner.readings()[0]
-    kind = {"SimpleSVMRegressor": REGRESSOR, "SimpleSVMOneClass": ONE_CLASS}.get(name, CLASSIFIER)
     if labels is not None and kernel.name in KERNELS:
         from ...estimators.view import to_classes
 

@@ -87,6 +87,7 @@ def store_fields(store: RowStore) -> dict[str, Any]:
         "n": store.n,
         "n_features": store.n_features,
         "is_sparse": store.is_sparse,
+        "whole": bool(store._whole),
     }
     kept |= {"squares": state["_squares"], "low": state["_low"]}
     kept["key"] = None if state["_key"] is None else narrow(state["_key"])
@@ -101,7 +102,7 @@ def store_fields(store: RowStore) -> dict[str, Any]:
 def store_of(fields: Fields, context: Context) -> RowStore:
     """The rows again; their indices lead nowhere else."""
     n, d = fields.whole("n"), fields.whole("n_features", 1)
-    is_sparse = fields.flag("is_sparse")
+    is_sparse, whole = fields.flag("is_sparse"), fields.flag("whole")
     if d != context.n_features:
         raise fields.wrong("n_features", f"is {d} where the model has {context.n_features}")
     squares = fields.array("squares", np.float32, (n,), low=0.0)
@@ -115,6 +116,8 @@ def store_of(fields: Fields, context: Context) -> RowStore:
         _sparse_rows(fields, n, d, squares) if is_sparse else _dense_rows(fields, n, d, squares)
     )
     fields.close()
+    data: Any = state.get("_data", np.empty(0))
+    state["_whole"] = whole and not (data % 1.0).any()
     store = RowStore.__new__(RowStore)
     store.__setstate__(state)
     return store
@@ -125,8 +128,9 @@ def _dense_rows(fields: Fields, n: int, d: int, squares: np.ndarray) -> dict[str
     low = fields.array("low", np.float32, (None, d))
     if len(low) not in (0, n):
         raise fields.wrong("low", f"has {len(low)} rows in place of {n}")
-    with np.errstate(over="ignore"):
-        _check_squares(fields, squares, squared_norms(dense))
+    true = np.empty(n, np.float32)
+    squared_norms(dense, true)
+    _check_squares(fields, squares, true)
     return {"_dense": dense, "_low": low}
 
 
