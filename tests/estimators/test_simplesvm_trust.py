@@ -239,8 +239,8 @@ def test_complex_kernels_are_refused(kind):
         ({0: np.nan, 1: 1.0}, "class_weight of class 0 must be a finite number"),
         ({0: -1.0, 1: 1.0}, "class_weight of class 0 must be .* not negative"),
         ({0: "much", 1: 1.0}, "class_weight of class 0 must be a finite number"),
-        ({0: 0.0, 1: 0.0}, "All examples have weight zero"),
-        ({0: 0.0, 1: 1.0}, "all examples of positive weight have the same class"),
+        ({0: 0.0, 1: 0.0}, "all samples have zero or negative weights"),
+        ({0: 0.0, 1: 1.0}, "all samples with positive weights belong to the same class"),
     ],
 )
 def test_odd_class_weights_are_refused(weights, message):
@@ -255,7 +255,7 @@ def test_odd_class_weights_are_refused(weights, message):
 @pytest.mark.parametrize("margin", ["linear", "quadratic", "hard"])
 def test_weights_that_leave_one_class_are_refused(margin):
     X, y = blobs()
-    with pytest.raises(ValueError, match="all examples of positive weight have the same class"):
+    with pytest.raises(ValueError, match="all samples with positive weights belong to the same class"):
         SimpleSVMClassifier(margin=margin).fit(X, y, sample_weight=y.astype(float))
 
 

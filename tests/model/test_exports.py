@@ -266,7 +266,7 @@ def test_the_python_function_of_every_class(name, tmp_path):
     values = outputs(model, rows)
     near = 1e-4 * max(1.0, abs(values).max())
     np.testing.assert_allclose(scope["decision_function"](rows), values, atol=near)
-    if name == "SVR":
+    if name in ("SVR", "LASVM values"):
         return
     margin = abs(values) if values.ndim == 1 else np.diff(np.sort(values, axis=1))[:, -1]
     clear = margin > 2 * near  # support vectors of one class are on its edge
