@@ -255,7 +255,9 @@ def test_odd_class_weights_are_refused(weights, message):
 @pytest.mark.parametrize("margin", ["linear", "quadratic", "hard"])
 def test_weights_that_leave_one_class_are_refused(margin):
     X, y = blobs()
-    with pytest.raises(ValueError, match="all samples with positive weights belong to the same class"):
+    with pytest.raises(
+        ValueError, match="all samples with positive weights belong to the same class"
+    ):
         SimpleSVMClassifier(margin=margin).fit(X, y, sample_weight=y.astype(float))
 
 
