@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ BLOCK_ROWS = 2048
 """Rows of a block, unless told otherwise."""
 
 
-class Reader:
+class Reader(ABC):
     """A source of rows. ``blocks`` is one pass; memory does not grow with the source.
 
     ``schema`` is what the first rows decided (columns, categories, kind of labels), as data that
@@ -36,9 +37,9 @@ class Reader:
         """Names of the features, where the source has names."""
         return None
 
+    @abstractmethod
     def pieces(self, skip: int) -> Iterator[Block]:
         """Rows in pieces of any length; those before row ``skip`` may be left out."""
-        raise NotImplementedError
 
     def blocks(self, size: int = BLOCK_ROWS, skip: int = 0) -> Iterator[Block]:
         """One pass in blocks of ``size`` rows, without the first ``skip`` rows."""
