@@ -355,6 +355,7 @@ def main() -> None:
             if failure is not None:
                 kind, size, text = failure
                 found.setdefault(kind, []).append((size, seed, text))
+                print(f"seed {seed}: {kind}", file=sys.stderr, flush=True)
     finally:
         print(f"up to seed {seed}: {sum(map(len, found.values()))} failures", flush=True)
         for kind, cases in sorted(found.items(), key=lambda item: -len(item[1])):

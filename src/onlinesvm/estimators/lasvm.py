@@ -64,7 +64,7 @@ class LASVMClassifier(
         The paper's tau: violations up to it are left alone.
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
-        optimality conditions by more than ``tol``.
+        optimality conditions by more than ``tol``, as fits of up to 1000 examples do in any case.
     block_size : int, default=2048
         Examples learned at once. 1 follows the paper's listing to the letter. Streams that
         bring only a few examples at a time are learned one by one in any case.

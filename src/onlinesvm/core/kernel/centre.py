@@ -29,10 +29,14 @@ def centre_of(X: Any, gamma: float, kept_sparse: bool) -> np.ndarray | None:
     some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], SAMPLE)).astype(np.int64)]
     if not kept_sparse:
         return _median(some)
-    some = sparse.csr_matrix(some)
-    columns = np.flatnonzero(2 * some.getnnz(axis=0) >= some.shape[0])
     centre = np.zeros(X.shape[1])
-    centre[columns] = _median(some[:, columns].toarray())
+    if sparse.issparse(some):
+        some = sparse.csr_matrix(some)
+        columns = np.flatnonzero(2 * some.getnnz(axis=0) >= some.shape[0])
+        centre[columns] = _median(some[:, columns].toarray())
+    else:
+        columns = np.flatnonzero(2 * np.count_nonzero(some, axis=0) >= some.shape[0])
+        centre[columns] = _median(some[:, columns])
     return centre if gamma * float(centre @ centre) > WORTH_FILLING else None
 
 

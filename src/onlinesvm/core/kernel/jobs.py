@@ -67,34 +67,34 @@ class TileJob:
 
     def _dense(self, first: int, last: int, place: np.ndarray, weights: np.ndarray) -> None:
         X, Z, width = self.X, self.Z, self.X.n_features
-        work = aligned(width + tiles.TILE_ROWS + 1)
+        panel, tile = aligned(width), aligned(tiles.TILE_ROWS + 1)
         while not tiles.dense_tiles(
             X.values, X.squares, Z.values, Z.squares, self.scale, self.c, self.limit, self.other,
-            self.coef, self.mirrored, self.column, first, last, place, work, weights, self.out,
+            self.coef, self.mirrored, self.column, first, last, place, panel, tile, weights, self.out,
             self.sums,
         ):  # fmt: skip
             j0, i0, n = self._stopped(place, last, tiles.TILE_ROWS)
             differences.mend_dense(
-                X.values, X.low, X.squares, Z.values, Z.low, self.gamma, j0, i0, n, work[:width],
-                work[width:], tiles.TILE_ROWS,
+                X.values, X.low, X.squares, Z.values, Z.low, self.gamma, j0, i0, n, panel, tile,
+                tiles.TILE_ROWS,
             )  # fmt: skip
 
     def _sparse(self, first: int, last: int, place: np.ndarray, weights: np.ndarray) -> None:
         X: Any = self.X
         Z: Any = self.Z
         height = sparse_tiles.panel_height(Z.values, X.n_features)
-        work = aligned(height + sparse_tiles.SPARSE_ROWS + 1)
+        panel, tile = aligned(height), aligned(sparse_tiles.SPARSE_ROWS + 1)
         used, column_of = np.zeros(height + 1, np.int32), np.zeros(X.n_features, np.int32)
         cuts = sparse_tiles.feature_cuts(X.values, first, last, X.n_features)
         while not sparse_tiles.sparse_tiles(
             *X.values[2:4], X.squares, *Z.values[:4], Z.squares, self.scale, self.c, self.limit, self.other,
-            self.coef, self.mirrored, self.column, first, last, place, work, weights, self.out,
+            self.coef, self.mirrored, self.column, first, last, place, panel, tile, weights, self.out,
             self.sums, cuts, column_of, used,
         ):  # fmt: skip
             j0, i0, n = self._stopped(place, last, sparse_tiles.SPARSE_ROWS)
             differences.mend_sparse(
-                X.values, X.squares, Z.values, X.n_features, self.gamma, j0, i0, n, work[:height],
-                work[height:], sparse_tiles.SPARSE_ROWS,
+                X.values, X.squares, Z.values, X.n_features, self.gamma, j0, i0, n, panel, tile,
+                sparse_tiles.SPARSE_ROWS,
             )  # fmt: skip
 
     def _stopped(self, place: np.ndarray, last: int, tile_rows: int) -> tuple[int, int, int]:

@@ -16,6 +16,9 @@ from ..numerics import JIT_DISABLED, ORDERED_MATH
 from .rbf import EXP2_TERMS, LOWEST_POWER, ROUND
 from .vector import LANES
 
+PART_LANES = 32
+"""Lanes that go through all instructions before the next ones do, so that registers suffice."""
+
 LEAST = np.float32(-3e38)
 """Stands for the exponent of a pair that is not looked at."""
 
@@ -56,50 +59,57 @@ else:
 
     _FLAGS = tuple(sorted(ORDERED_MATH))
     _F32, _F64, _I32 = ir.FloatType(), ir.DoubleType(), ir.IntType(32)
-    _ROW, _WIDE, _BITS = (ir.VectorType(kind, LANES) for kind in (_F32, _F64, _I32))
+    _ROW, _WIDE = (ir.VectorType(kind, LANES) for kind in (_F32, _F64))
+    _PART, _BITS = (ir.VectorType(kind, PART_LANES) for kind in (_F32, _I32))
 
-    def _all(value, kind=_ROW):
+    def _all(value, kind=_PART):
         """A constant in every lane."""
-        return ir.Constant(kind, [value] * LANES)
+        return ir.Constant(kind, [value] * kind.count)
 
-    def _place(builder, row):
-        return builder.mul(row, ir.Constant(row.type, LANES))
+    def _place(builder, row, lane=0):
+        first = builder.mul(row, ir.Constant(row.type, LANES))
+        return builder.add(first, ir.Constant(row.type, lane)) if lane else first
 
-    def _emit_powers(context, builder, signature, args, flags=_FLAGS):
-        """scale (2 x.z - (|x|^2 + |z|^2)), the squares alone, and where the row is."""
+    def _emit_powers(context, builder, signature, args, lane, flags=_FLAGS):
+        """scale (2 x.z - (|x|^2 + |z|^2)), the squares alone, and where this part of the row is."""
         data = array_data(context, builder, signature.args[0], args[0])
-        where = _place(builder, args[1])
-        dots = load(builder, data, where, _ROW)
-        z_sq = load(builder, data, _place(builder, args[3]), _ROW)
-        squares = builder.fadd(spread(builder, args[2], _ROW), z_sq, flags=flags)
+        where = _place(builder, args[1], lane)
+        dots = load(builder, data, where, _PART)
+        z_sq = load(builder, data, _place(builder, args[3], lane), _PART)
+        squares = builder.fadd(spread(builder, args[2], _PART), z_sq, flags=flags)
         twice = builder.fmul(_all(2.0), dots, flags=flags)
         difference = builder.fsub(twice, squares, flags=flags)
-        powers = builder.fmul(spread(builder, args[4], _ROW), difference, flags=flags)
+        powers = builder.fmul(spread(builder, args[4], _PART), difference, flags=flags)
         return powers, squares, data, where
 
     def _emit_choice(builder, sign, left, right):
         """The smaller (<) or larger (>) of two vectors."""
         return builder.select(builder.fcmp_ordered(sign, left, right, flags=_FLAGS), left, right)
 
+    def _emit_exp2(builder, power):
+        """As ``rbf.exp2``."""
+        power = _emit_choice(builder, "<", power, _all(0.0))
+        power = _emit_choice(builder, ">", power, _all(float(LOWEST_POWER)))
+        shift = _all(float(ROUND))
+        rounded = builder.fadd(power, shift, flags=_FLAGS)
+        whole = builder.fsub(rounded, shift, flags=_FLAGS)
+        f = builder.fsub(power, whole, flags=_FLAGS)
+        value = _all(float(EXP2_TERMS[0]))
+        for term in EXP2_TERMS[1:]:
+            product = builder.fmul(value, f, flags=_FLAGS)
+            value = builder.fadd(product, _all(float(term)), flags=_FLAGS)
+        bits = builder.add(builder.bitcast(rounded, _BITS), _all(127, _BITS))
+        factor = builder.bitcast(builder.shl(bits, _all(23, _BITS)), _PART)
+        return builder.fmul(value, factor, flags=_FLAGS)
+
     @intrinsic
     def lanes_rbf(typingctx, tile, row, x_sq, z_row, scale):
         require("lanes_rbf", tile=(tile, 2, FLOAT32))
 
         def codegen(context, builder, signature, args):
-            power, _, data, where = _emit_powers(context, builder, signature, args)
-            power = _emit_choice(builder, "<", power, _all(0.0))
-            power = _emit_choice(builder, ">", power, _all(float(LOWEST_POWER)))
-            shift = _all(float(ROUND))
-            rounded = builder.fadd(power, shift, flags=_FLAGS)
-            whole = builder.fsub(rounded, shift, flags=_FLAGS)
-            f = builder.fsub(power, whole, flags=_FLAGS)
-            value = _all(float(EXP2_TERMS[0]))
-            for term in EXP2_TERMS[1:]:
-                product = builder.fmul(value, f, flags=_FLAGS)
-                value = builder.fadd(product, _all(float(term)), flags=_FLAGS)
-            bits = builder.add(builder.bitcast(rounded, _BITS), _all(127, _BITS))
-            factor = builder.bitcast(builder.shl(bits, _all(23, _BITS)), _ROW)
-            store(builder, data, where, builder.fmul(value, factor, flags=_FLAGS))
+            for lane in range(0, LANES, PART_LANES):
+                power, _, data, where = _emit_powers(context, builder, signature, args, lane)
+                store(builder, data, where, _emit_exp2(builder, power))
             return context.get_dummy_value()
 
         return types.void(tile, types.intp, types.float32, types.intp, types.float32), codegen
@@ -109,13 +119,18 @@ else:
         require("lanes_power", tile=(tile, 2, FLOAT32))
 
         def codegen(context, builder, signature, args):
-            power, squares, _, _ = _emit_powers(context, builder, signature, args, ())  # infinite?
-            beyond = builder.fcmp_unordered(">", squares, spread(builder, args[5], _ROW))
-            power = builder.select(beyond, power, _all(float(LEAST)))
-            kind = ir.FunctionType(_F32, [_ROW])
-            name = f"llvm.vector.reduce.fmax.v{LANES}f32"
+            most, limit = _all(float(LEAST)), spread(builder, args[5], _PART)
+            for lane in range(0, LANES, PART_LANES):
+                power, squares, _, _ = _emit_powers(
+                    context, builder, signature, args, lane, ("nnan",)
+                )
+                beyond = builder.fcmp_ordered(">", squares, limit)
+                larger = builder.fcmp_ordered(">", power, most)
+                most = builder.select(builder.and_(beyond, larger), power, most)
+            kind = ir.FunctionType(_F32, [_PART])
+            name = f"llvm.vector.reduce.fmax.v{PART_LANES}f32"
             largest = get_or_insert_function(builder.module, kind, name)
-            return builder.call(largest, [power])
+            return builder.call(largest, [most], fastmath=("nnan", "nsz"))
 
         kinds = tile, types.intp, types.float32, types.intp, types.float32, types.float32
         return types.float32(*kinds), codegen

@@ -65,7 +65,7 @@ def _cut_rows(indices, span, cuts):
 @jit
 def sparse_tiles(
     indices, data, x_sq, z_begin, z_end, z_indices, z_data, z_sq, scale, c, limit, other, coef,
-    mirrored, column, first, last, place, work, weights, out, sums, cuts, column_of, used,
+    mirrored, column, first, last, place, panel, tile, weights, out, sums, cuts, column_of, used,
 ):  # fmt: skip
     """As ``tiles.dense_tiles``, for sparse rows: their parts one by one (``tiles.SparseRows``).
 
@@ -74,20 +74,19 @@ def sparse_tiles(
     after their number, so that clearing a panel costs as much as its non-zeros.
     """
     machines, total = coef.shape[0], z_begin.shape[0]
-    squares = work.shape[0] - 1
-    tile = squares - SPARSE_ROWS
-    in_order = tile == column_of.shape[0] + 1
+    squares = SPARSE_ROWS
+    in_order = panel.shape[0] == column_of.shape[0] + 1
     for j0 in range(place[PANEL], total, LANES):
         lanes = min(LANES, total - j0)
         if not place[MENDED]:
             for u in range(1, used[0] + 1):
                 for lane in range(LANES):
-                    work[column_of[used[u]], lane] = _ZERO
+                    panel[column_of[used[u]], lane] = _ZERO
                 column_of[used[u]] = 0
             used[0] = 0
             for lane in range(LANES):
                 live = lane < lanes
-                work[squares, lane] = z_sq[j0 + lane] if live else _ZERO
+                tile[squares, lane] = z_sq[j0 + lane] if live else _ZERO
                 for m in range(machines):
                     weights[m, lane] = coef[m, j0 + lane] if live else 0.0
                 if not live:
@@ -98,53 +97,52 @@ def sparse_tiles(
                         used[0] += 1
                         used[used[0]] = feature
                         column_of[feature] = feature + 1 if in_order else used[0]
-                    work[column_of[feature], lane] += z_data[p]
+                    panel[column_of[feature], lane] += z_data[p]
         most = _ZERO
         for lane in range(lanes):
-            most = max(most, work[squares, lane])
+            most = max(most, tile[squares, lane])
         stop = min(last, j0 + lanes) if mirrored else last
         for i0 in range(place[ROW], stop, SPARSE_ROWS):
             n = min(SPARSE_ROWS, stop - i0)
             if place[MENDED]:
                 place[MENDED] = 0
             else:
-                for r in range(tile, tile + n):
+                for r in range(n):
                     for lane in range(LANES):
-                        work[r, lane] = _ZERO
+                        tile[r, lane] = _ZERO
                 for g in range(cuts.shape[1] - 1):
                     for i in range(i0, i0 + n):
                         begin, end = cuts[i - first, g], cuts[i - first, g + 1]
                         if begin < end:
                             gather_dot(
-                                indices, data, begin, end, column_of, work, work,
-                                (tile + i - i0) * LANES,
-                            )  # fmt: skip
+                                indices, data, begin, end, column_of, panel, tile, (i - i0) * LANES
+                            )
                 if other is not None:
-                    other_kernel(work, tile, tile + n, other)
+                    other_kernel(tile, n, other)
                 else:
                     far = False
                     for i in range(i0, i0 + n):
                         if x_sq[i] + most > limit:
-                            power = lanes_power(work, tile + i - i0, x_sq[i], squares, scale, limit)
+                            power = lanes_power(tile, i - i0, x_sq[i], squares, scale, limit)
                             far |= power >= noticed(x_sq[i] + most, scale * (UNIT * c))
                     if far:
                         place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
                         return False
                     for r in range(n):
-                        lanes_rbf(work, tile + r, x_sq[i0 + r], squares, scale)
+                        lanes_rbf(tile, r, x_sq[i0 + r], squares, scale)
             if machines == 0:
                 for r in range(n):
                     for lane in range(lanes):
-                        out[i0 + r, column + j0 + lane] = work[tile + r, lane]
+                        out[i0 + r, column + j0 + lane] = tile[r, lane]
                 for lane in range(lanes if mirrored else 0):
                     for r in range(min(n, j0 + lane - i0)):
-                        out[j0 + lane, column + i0 + r] = work[tile + r, lane]
+                        out[j0 + lane, column + i0 + r] = tile[r, lane]
             elif machines == 1:
                 for r in range(n):
-                    sums[i0 + r, 0] += lanes_dot(work, tile + r, weights, 0)
+                    sums[i0 + r, 0] += lanes_dot(tile, r, weights, 0)
             else:
                 for r in range(n):
-                    lanes_wide(work, tile + r, weights, machines)
+                    lanes_wide(tile, r, weights, machines)
                     for m in range(machines):
                         sums[i0 + r, m] += lanes_dot(weights, machines, weights, m)
         place[ROW] = first

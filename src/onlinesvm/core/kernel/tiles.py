@@ -131,39 +131,41 @@ def compress(rows):
 
 
 @inner(fastmath=ORDERED_MATH)
-def other_kernel(work, first, last, params):
-    """Dot products in these rows of ``work`` become values of a kernel that is not the RBF."""
-    for r in range(first, last):
-        kernel_row(work[r], _ZERO, work[r], params)
+def other_kernel(tile, n, params):
+    """Dot products in the first n rows of a tile become values of a kernel that is not the RBF."""
+    for r in range(n):
+        kernel_row(tile[r], _ZERO, tile[r], params)
 
 
 @jit
 def dense_tiles(
     X, x_sq, Z, z_sq, scale, c, limit, other, coef, mirrored, column, first, last,
-    place, work, weights, out, sums,
+    place, panel, tile, weights, out, sums,
 ):  # fmt: skip
     """Kernel values of X's rows first .. last with Z; whether all is done.
 
     ``mirrored``: Z is X; values on and above the diagonal are computed, and copied below it.
-    ``work``: the panel, a tile and the squared norms of the panel's rows. ``weights``: the
-    coefficients of the panel's rows, and a row for values in float64. ``limit``: |x|^2 + |z|^2 above
-    which pairs are looked at (``rbf``); ``c`` is the rounding of dot products.
+    ``panel``, and ``tile`` with the squared norms of the panel's rows behind it, are memory to work
+    in: apart, for a tile behind its panel is up to a seventh slower (the processor takes a load for
+    one of what was just stored). ``weights``: the coefficients of the panel's rows, and a row for
+    values in float64. ``limit``: |x|^2 + |z|^2 above which pairs are looked at (``rbf``); ``c`` is
+    the rounding of dot products.
     """
     width, machines = X.shape[1], coef.shape[0]
-    tile, squares = width, width + TILE_ROWS
+    squares = TILE_ROWS
     for j0 in range(place[PANEL], Z.shape[0], LANES):
         lanes = min(LANES, Z.shape[0] - j0)
         if not place[MENDED]:
             for lane in range(LANES):
                 used = lane < lanes
-                work[squares, lane] = z_sq[j0 + lane] if used else _ZERO
+                tile[squares, lane] = z_sq[j0 + lane] if used else _ZERO
                 for m in range(machines):
                     weights[m, lane] = coef[m, j0 + lane] if used else 0.0
                 for f in range(width):
-                    work[f, lane] = Z[j0 + lane, f] if used else _ZERO
+                    panel[f, lane] = Z[j0 + lane, f] if used else _ZERO
         most = _ZERO
         for lane in range(lanes):
-            most = max(most, work[squares, lane])
+            most = max(most, tile[squares, lane])
         stop = min(last, j0 + lanes) if mirrored else last
         for i0 in range(place[ROW], stop, TILE_ROWS):
             n = min(TILE_ROWS, stop - i0)
@@ -173,42 +175,42 @@ def dense_tiles(
                 r = 0
                 while r + GROUP <= n:
                     for lane in range(0, lanes, GROUP_LANES):
-                        panel_dots(X, i0 + r, work, lane, work, tile + r, width)
+                        panel_dots(X, i0 + r, panel, lane, tile, r, width)
                     r += GROUP
                 while r < n:
-                    panel_dot(X, i0 + r, work, 0, work, tile + r, width)
+                    panel_dot(X, i0 + r, panel, 0, tile, r, width)
                     r += 1
-                for r in range(tile, tile + n):
+                for r in range(n):
                     for lane in range(
                         (lanes + GROUP_LANES - 1) // GROUP_LANES * GROUP_LANES, LANES
                     ):
-                        work[r, lane] = _ZERO
+                        tile[r, lane] = _ZERO
                 if other is not None:
-                    other_kernel(work, tile, tile + n, other)
+                    other_kernel(tile, n, other)
                 else:
                     far = False
                     for i in range(i0, i0 + n):
                         if x_sq[i] + most > limit:
-                            power = lanes_power(work, tile + i - i0, x_sq[i], squares, scale, limit)
+                            power = lanes_power(tile, i - i0, x_sq[i], squares, scale, limit)
                             far |= power >= noticed(x_sq[i] + most, scale * (UNIT * c))
                     if far:
                         place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
                         return False
                     for r in range(n):
-                        lanes_rbf(work, tile + r, x_sq[i0 + r], squares, scale)
+                        lanes_rbf(tile, r, x_sq[i0 + r], squares, scale)
             if machines == 0:
                 for r in range(n):
                     for lane in range(lanes):
-                        out[i0 + r, column + j0 + lane] = work[tile + r, lane]
+                        out[i0 + r, column + j0 + lane] = tile[r, lane]
                 for lane in range(lanes if mirrored else 0):
                     for r in range(min(n, j0 + lane - i0)):
-                        out[j0 + lane, column + i0 + r] = work[tile + r, lane]
+                        out[j0 + lane, column + i0 + r] = tile[r, lane]
             elif machines == 1:
                 for r in range(n):
-                    sums[i0 + r, 0] += lanes_dot(work, tile + r, weights, 0)
+                    sums[i0 + r, 0] += lanes_dot(tile, r, weights, 0)
             else:
                 for r in range(n):
-                    lanes_wide(work, tile + r, weights, machines)
+                    lanes_wide(tile, r, weights, machines)
                     for m in range(machines):
                         sums[i0 + r, m] += lanes_dot(weights, machines, weights, m)
         place[ROW] = first

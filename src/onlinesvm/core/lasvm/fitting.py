@@ -3,7 +3,8 @@
     epochs        online iterations over the examples, in order or as a criterion chooses them
     second look   examples that were turned away near the margin are judged again
     finish        the support set is optimised until delta <= tau
-    converge      examples that violate are admitted until none is left: the exact SVM
+    converge      examples that violate are admitted until none is left: the exact SVM; also where
+                  there are so few examples that it costs next to nothing (not in the listing)
 
 ``Fit.stages`` gives these one after another, each as an iterator of steps; between two steps the
 model is consistent, so the caller may stop there.
@@ -21,6 +22,9 @@ from .learner import LASVM
 from .selection import SelectiveLASVM, Urn
 
 _NOBODY = np.empty(0, np.int64)
+
+FEW = 1000
+"""Number of examples up to which every fit converges: so few can mislead a single pass."""
 
 
 class Stage(NamedTuple):
@@ -73,9 +77,17 @@ class Fit:
         if not self._selective:
             yield Stage(None, self._look_again(), 1)
         yield Stage(None, self._finish(), 1)
-        if self.plan.converge:
-            yield Stage("converge", self.learner.converge(self.data, self.slacks), None)
+        if self.plan.converge or self._is_small():
+            steps = self.learner.converge(self.data, self.slacks)
+            yield Stage("converge" if self.plan.converge else None, steps, None)
             self.reached = self.learner.converged
+
+    def _is_small(self) -> bool:
+        """Whether there are few examples, all of which were learned in blocks."""
+        in_blocks = isinstance(self.learner, LASVM) and not self.learner.singly
+        if self._selective or self.stopped or not in_blocks:
+            return False
+        return not len(self.plan.held) and len(self.data.rows) <= min(FEW, self.n_iter)
 
     def _epoch(self, name: str) -> Stage:
         """One pass over what may be learned."""

@@ -220,13 +220,16 @@ class LASVM(OneAtATime, Compact):
         few = size < FEW and not task.both_signs
         company = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
         scores = np.empty((size, self.machines)) if self.watch is not None and noted else None
+        before = self.support.started()
         slacks = lasvm_block.learn_block(
             self.support, self.kernel, fresh, slot, mass, company, scores
         )
         if self.watch is not None and scores is not None:
             self.watch.note(scores, fresh.label, fresh.bound)
         self._reduce_delta()
-        if deepen:
+        if deepen and (self.support.started() & ~before).any():
+            self.finish(self.depths.rough)  # many rows of one class may have waited for the other
+        elif deepen:
             self._reduce_stream_delta()
         return slacks, *lasvm_block.evict(self.support, slack)
 

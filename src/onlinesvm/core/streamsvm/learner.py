@@ -118,7 +118,8 @@ class Expansions(Compact):
         if not kept.all():
             order = np.flatnonzero(kept)
             self.store.rearrange(order, self.store.rows())
-            self.coef = self.coef[:, order]
+            # In the order of memory that a copy has: BLAS sums differently in another.
+            self.coef = np.ascontiguousarray(self.coef[:, order])
             self.key, self.label = self.key[order], self.label[order]
 
     def keys(self, n: int) -> np.ndarray:
