@@ -120,7 +120,10 @@ class Fit:
         yield
 
     def _finish(self) -> Iterator[None]:
-        self.reached = self.learner.finish()
+        learner, support = self.learner, self.learner.support
+        goal = 0.0 if self.plan.converge else support.task.enough(support.unit)
+        self.reached = learner.finish(max(learner.tau, goal))
+        support.buffers.clear()
         if self.learner.watch is not None and self.plan.shuffle:
             self.learner.watch.settle()
         yield
