@@ -38,6 +38,9 @@ _FEW = 16
 _EXACT = 2.0**23
 """|x|^2 + |z|^2 below which dot products and distances of whole numbers are exact."""
 
+_SORTED, _MANY_LARGE = 512, 64
+"""From so many rows on it pays to sort them by size, if more than one in so many is large."""
+
 _CHUNK_ROWS = 1024
 """Rows at a time where a block must be stored to make a product."""
 
@@ -153,12 +156,28 @@ class Kernel:
         from .jobs import TileJob
 
         self.n_evaluations += len(X) * len(Z)
+        if self._spans_sizes(Z):
+            order = np.argsort(Z.squares, kind="stable")
+            Z, coef = Z.take(order), coef[:, order]
         coef = np.ascontiguousarray(coef, np.float64)
         job = TileJob(self, X, Z, coef=coef, sums=out)
         self._over_rows(job, job.X, job.Z)
         if self.name == "poly":
             check_size(out)
         return out
+
+    def _spans_sizes(self, Z: Rows) -> bool:
+        """Whether to sum over dense rows Z in the order of their size.
+
+        Pairs of large rows need differences (``rbf``), and stop a whole tile: large rows side by
+        side stop few. Depends on Z alone: a sum must not depend on what else is asked.
+        """
+        from .rbf import dot_rounding, far_limit
+
+        if len(Z) < _SORTED or Z.is_sparse or not self.needs_differences(Z, Z):
+            return False
+        limit = far_limit(self.params.gamma, dot_rounding(Z.n_features))
+        return int(np.count_nonzero(Z.squares > limit / 2)) * _MANY_LARGE > len(Z)
 
     def diagonal(self, X: Rows) -> np.ndarray:
         """k(x_i, x_i), single precision like all kernel values, as float64."""

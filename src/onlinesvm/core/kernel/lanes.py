@@ -3,6 +3,7 @@
 - ``lanes_rbf``: dot products become values of the RBF kernel.
 - ``lanes_power``: the largest of their exponents, of pairs with |x|^2 + |z|^2 above a limit.
 - ``lanes_dot``: the sum of the values times weights, in float64; ``lanes_wide``: the values as float64.
+- ``lanes_store``: the values into an array; ``lanes_turn``: 16 values of 16 rows, as columns.
 
 Loops over the lanes would do the same; LLVM takes much longer to compile them. Rows are numbered
 within ``tile``, which is (rows, 64).
@@ -21,6 +22,9 @@ PART_LANES = 32
 
 LEAST = np.float32(-3e38)
 """Stands for the exponent of a pair that is not looked at."""
+
+TURNED = 16
+"""Rows and lanes that ``lanes_turn`` takes."""
 
 if JIT_DISABLED:
 
@@ -47,6 +51,13 @@ if JIT_DISABLED:
 
     def lanes_wide(tile, row, out, out_row):
         out[out_row] = tile[row]
+
+    def lanes_store(tile, row, out, out_row, column, width):
+        out[out_row, column : column + LANES] = tile[row]
+
+    def lanes_turn(tile, row, lane, out, out_row, column, width):
+        square = tile[row : row + TURNED, lane : lane + TURNED]
+        out[out_row : out_row + TURNED, column : column + TURNED] = square.T
 
 else:
     from llvmlite import ir
@@ -174,3 +185,57 @@ else:
             return context.get_dummy_value()
 
         return types.void(tile, types.intp, out, types.intp), codegen
+
+    @intrinsic
+    def lanes_store(typingctx, tile, row, out, out_row, column, width):
+        require("lanes_store", tile=(tile, 2, FLOAT32), out=(out, 2, FLOAT32))
+
+        def codegen(context, builder, signature, args):
+            p_tile, p_out = (
+                array_data(context, builder, signature.args[i], args[i]) for i in (0, 2)
+            )
+            values = load(builder, p_tile, _place(builder, args[1]), _ROW)
+            store(builder, p_out, builder.add(builder.mul(args[3], args[5]), args[4]), values)
+            return context.get_dummy_value()
+
+        kinds = tile, types.intp, out, types.intp, types.intp, types.intp
+        return types.void(*kinds), codegen
+
+    def _emit_transposed(builder, rows):
+        """Rows of a square as columns: blocks off the diagonal change places, size by size."""
+        size, rows = len(rows), list(rows)
+        for step in (1, 2, 4, 8):
+            upper = [size + (k ^ step) if k & step else k for k in range(size)]
+            lower = [size + k if k & step else k ^ step for k in range(size)]
+            masks = [ir.Constant(ir.VectorType(_I32, size), mask) for mask in (upper, lower)]
+            for i in range(size):
+                if not i & step:
+                    pair = rows[i], rows[i | step]
+                    rows[i], rows[i | step] = (builder.shuffle_vector(*pair, m) for m in masks)
+        return rows
+
+    @intrinsic
+    def lanes_turn(typingctx, tile, row, lane, out, out_row, column, width):
+        require("lanes_turn", tile=(tile, 2, FLOAT32), out=(out, 2, FLOAT32))
+
+        def codegen(context, builder, signature, args):
+            p_tile, p_out = (
+                array_data(context, builder, signature.args[i], args[i]) for i in (0, 3)
+            )
+            _, row, lane, _, out_row, column, width = args
+            kind = ir.VectorType(_F32, TURNED)
+
+            def nth(first, r):
+                return builder.add(first, ir.Constant(first.type, r))
+
+            rows = [
+                load(builder, p_tile, builder.add(_place(builder, nth(row, r)), lane), kind)
+                for r in range(TURNED)
+            ]
+            for r, values in enumerate(_emit_transposed(builder, rows)):
+                where = builder.add(builder.mul(nth(out_row, r), width), column)
+                store(builder, p_out, where, values)
+            return context.get_dummy_value()
+
+        intp = types.intp
+        return types.void(tile, intp, intp, out, intp, intp, intp), codegen

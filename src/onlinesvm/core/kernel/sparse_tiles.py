@@ -12,7 +12,7 @@ import numpy as np
 from ..numerics import jit
 from .lanes import lanes_dot, lanes_power, lanes_rbf, lanes_wide
 from .rbf import UNIT, noticed
-from .tiles import MENDED, PANEL, ROW, SparseRows, other_kernel
+from .tiles import MENDED, PANEL, ROW, SparseRows, other_kernel, store_tile
 from .vector import LANES, gather_dot
 
 SPARSE_ROWS, GROUP_FEATURES = 32, 192
@@ -131,12 +131,7 @@ def sparse_tiles(
                     for r in range(n):
                         lanes_rbf(tile, r, x_sq[i0 + r], squares, scale)
             if machines == 0:
-                for r in range(n):
-                    for lane in range(lanes):
-                        out[i0 + r, column + j0 + lane] = tile[r, lane]
-                for lane in range(lanes if mirrored else 0):
-                    for r in range(min(n, j0 + lane - i0)):
-                        out[j0 + lane, column + i0 + r] = tile[r, lane]
+                store_tile(tile, n, lanes, out, i0, j0, column, mirrored)
             elif machines == 1:
                 for r in range(n):
                     sums[i0 + r, 0] += lanes_dot(tile, r, weights, 0)

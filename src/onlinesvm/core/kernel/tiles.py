@@ -23,8 +23,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import ORDERED_MATH, REORDERED_MATH, inner, jit
-from .lanes import lanes_dot, lanes_power, lanes_rbf, lanes_wide
+from ..numerics import ORDERED_MATH, REORDERED_MATH, inlined, inner, jit
+from .lanes import (
+    TURNED,
+    lanes_dot,
+    lanes_power,
+    lanes_rbf,
+    lanes_store,
+    lanes_turn,
+    lanes_wide,
+)
 from .rbf import UNIT, noticed, rbf, rbf_scale
 from .vector import GROUP, GROUP_LANES, LANES, panel_dot, panel_dots
 
@@ -137,6 +145,25 @@ def other_kernel(tile, n, params):
         kernel_row(tile[r], _ZERO, tile[r], params)
 
 
+@inlined
+def store_tile(tile, n, lanes, out, i0, j0, column, mirrored):
+    """The n rows of a tile into ``out``; and as columns, where its halves mirror each other."""
+    for r in range(n):
+        if lanes == LANES:
+            lanes_store(tile, r, out, i0 + r, column + j0, out.shape[1])
+        else:
+            for lane in range(lanes):
+                out[i0 + r, column + j0 + lane] = tile[r, lane]
+    if mirrored:  # next to the diagonal, to where the same values are
+        whole = n // TURNED * TURNED if lanes == LANES else 0
+        for r in range(0, whole, TURNED):
+            for lane in range(0, LANES, TURNED):
+                lanes_turn(tile, r, lane, out, j0 + lane, column + i0 + r, out.shape[1])
+        for lane in range(lanes):
+            for r in range(whole, min(n, j0 + lane - i0)):
+                out[j0 + lane, column + i0 + r] = tile[r, lane]
+
+
 @jit
 def dense_tiles(
     X, x_sq, Z, z_sq, scale, c, limit, other, coef, mirrored, column, first, last,
@@ -199,12 +226,7 @@ def dense_tiles(
                     for r in range(n):
                         lanes_rbf(tile, r, x_sq[i0 + r], squares, scale)
             if machines == 0:
-                for r in range(n):
-                    for lane in range(lanes):
-                        out[i0 + r, column + j0 + lane] = tile[r, lane]
-                for lane in range(lanes if mirrored else 0):
-                    for r in range(min(n, j0 + lane - i0)):
-                        out[j0 + lane, column + i0 + r] = tile[r, lane]
+                store_tile(tile, n, lanes, out, i0, j0, column, mirrored)
             elif machines == 1:
                 for r in range(n):
                     sums[i0 + r, 0] += lanes_dot(tile, r, weights, 0)

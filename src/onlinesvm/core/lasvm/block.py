@@ -30,6 +30,7 @@ import numpy as np
 from ..examples import Examples
 from ..kernel.buffers import Buffers
 from ..kernel.kernel import Kernel
+from ..threads import thread_count
 from .support import Support
 from .working_set import (
     gather,
@@ -37,7 +38,7 @@ from .working_set import (
     over_machines,
     problem_of,
     solve_set,
-    subtract_rows,
+    subtract,
 )
 
 STEPS = 20
@@ -226,7 +227,7 @@ def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np
     moved = np.flatnonzero(change)
     if not len(moved):
         return
-    subtract_rows(part.grad, K, moved, change[moved], 0, len(W))
+    subtract(part.grad, K, moved, change[moved], thread_count(kernel.n_jobs))
     support.a.grad[m, W] = part.grad
     rest = support.a.member[m, : support.n].copy()
     rest[W] = False

@@ -132,7 +132,14 @@ class Fit:
         yield
 
     def _finish(self) -> Iterator[None]:
-        self.reached = self.learner.finish()
+        learner: Any = self.learner
+        if isinstance(learner, LASVM):
+            support = learner.support
+            goal = 0.0 if self.plan.converge else support.task.enough(support.unit)
+            self.reached = learner.finish(max(learner.tau, goal))
+            support.buffers.clear()
+        else:  # of bounded memory
+            self.reached = learner.finish()
         if self.learner.watch is not None and self.plan.shuffle:
             self.learner.watch.settle()
         yield

@@ -55,6 +55,9 @@ def power_of_two(values: np.ndarray) -> np.ndarray:
 RECENT = 1024
 """Targets of a stream that are kept to know their spread."""
 
+ENOUGH = 0.1
+"""Share of epsilon up to which violations are left alone after a fit that need not converge."""
+
 _NORMAL = 1.4826  # standard deviation over median deviation of a normal distribution
 
 
@@ -99,6 +102,10 @@ class Classification:
     def measured(self, support: Support) -> None:
         """Take note that gradients and biases have changed."""
 
+    def enough(self, unit: np.ndarray) -> float:
+        """Gap at which a fit may end that need not converge, in units of the machine: tol."""
+        return 0.0
+
 
 class Regression:
     """One machine per target; labels are the targets, (n, machines)."""
@@ -138,6 +145,13 @@ class Regression:
     def measured(self, support: Support) -> None:
         """Nothing to do: the unit depends on the targets alone."""
 
+    def enough(self, unit: np.ndarray) -> float:
+        """Gap at which a fit may end that need not converge, in units of the machine.
+
+        A share of epsilon: errors as large as epsilon cost nothing.
+        """
+        return min(ENOUGH * self.epsilon / float(unit.max()), self.depths.rough / 2)
+
 
 class OneClass:
     """One machine; its coefficients sum to nu times the weights of the examples seen."""
@@ -172,6 +186,10 @@ class OneClass:
         """The unit is about the offset rho of the decision function."""
         size = np.abs(support.a.grad[:, : support.n]).mean(axis=1) if support.n else 0.0
         support.unit = power_of_two(np.maximum(np.abs(support.a.bias), size))
+
+    def enough(self, unit: np.ndarray) -> float:
+        """Gap at which a fit may end that need not converge, in units of the machine: tol."""
+        return 0.0
 
 
 Task = Classification | Regression | OneClass

@@ -143,10 +143,17 @@ def gather(pool, places, columns, out):
 
 @jit(fastmath=REORDERED_MATH)
 def subtract_rows(grad, pool, places, change, first, last):
-    """grad[s] -= sum_i change[i] pool[places[i], s] for first <= s < last."""
+    """grad[s] -= sum_i change[i] pool[places[i], s] for first <= s < last, four rows at a time."""
+    fours = places.shape[0] // 4 * 4
     for c0 in range(first, last, _SPAN):
         c1 = min(c0 + _SPAN, last)
-        for i in range(places.shape[0]):
+        for i in range(0, fours, 4):
+            a, b, c, d = change[i], change[i + 1], change[i + 2], change[i + 3]
+            row_a, row_b = pool[places[i]], pool[places[i + 1]]
+            row_c, row_d = pool[places[i + 2]], pool[places[i + 3]]
+            for s in range(c0, c1):
+                grad[s] -= a * row_a[s] + b * row_b[s] + c * row_c[s] + d * row_d[s]
+        for i in range(fours, places.shape[0]):
             weight, row = change[i], pool[places[i]]
             for s in range(c0, c1):
                 grad[s] -= weight * row[s]
@@ -349,7 +356,7 @@ def _solve_whole(problem: Problem, K: np.ndarray, tol: float, threads: int) -> N
     change = solve_set(K, problem, tol, INNER_STEPS * max(len(K), 1000))
     _move(problem, np.arange(len(K)), change)
     moved = np.flatnonzero(change)
-    _subtract(problem.grad, K, moved, change[moved], threads)
+    subtract(problem.grad, K, moved, change[moved], threads)
 
 
 def _round(
@@ -368,7 +375,7 @@ def _round(
     moved = np.flatnonzero(change)
     if keeper.capacity:
         threads = thread_count(kernel.n_jobs)
-        _subtract(problem.grad, keeper.pool, places[moved], change[moved], threads)
+        subtract(problem.grad, keeper.pool, places[moved], change[moved], threads)
     else:
         sources = keeper.rows.take(W[moved])
         problem.grad[:] -= kernel.product(keeper.rows, sources, change[None, moved])[:, 0]
@@ -381,7 +388,7 @@ def _move(problem: Problem, W: np.ndarray, change: np.ndarray) -> None:
     problem.alpha[W] = np.clip(problem.alpha[W] + change, problem.lo[W], problem.hi[W])
 
 
-def _subtract(
+def subtract(
     grad: np.ndarray, pool: np.ndarray, places: np.ndarray, change: np.ndarray, threads: int
 ) -> None:
     """``subtract_rows`` over all of grad, by several threads where it is much."""
