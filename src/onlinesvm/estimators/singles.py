@@ -109,8 +109,10 @@ class Singles:
     # -- inside ---------------------------------------------------------------------------
 
     def _row_in_order(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """The row as the learner takes it, float32 and shifted, and as it was before it became
-        float32. None: it needs a closer look."""
+        """The row as the learner takes it, float32 and shifted, and what it was before float32.
+
+        None: it needs a closer look.
+        """
         if len(x) != self.n_features_in_ or x.dtype.kind not in "fiub":
             return None
         if not self._kernel.is_compiled or self._sparse:

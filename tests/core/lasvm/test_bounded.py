@@ -110,10 +110,18 @@ def test_cuts_copies_and_pickles_change_nothing(settings, form):
         if form != "callable":
             model = pickle.loads(pickle.dumps(model)) if first % 32 else copy.deepcopy(model)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
-    if form in ("dense", "poly"):
+    if form in ("dense", "poly", "far"):
         singles = make_model().partial_fit(X[:20], y[:20])
+        slow = singles.partial_fit
+        if form == "far":
+            assert singles._learner.store.has_second_parts()
+            singles.partial_fit = None  # rows in two parts do not need it
         for k in range(20, 260):
             singles.learn_one(X[k], y[k])
+            np.testing.assert_allclose(
+                singles.decision_one(X[k]), singles.decision_function(X[k : k + 1])[0], atol=1e-9
+            )
+        singles.partial_fit = slow
         np.testing.assert_array_equal(singles.decision_function(X), whole.decision_function(X))
 
 

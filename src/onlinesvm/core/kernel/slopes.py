@@ -106,9 +106,8 @@ else:
             highest, tops, lowest, bottoms = _emit_loop(builder, pointers, args[5], args[6])
             g_max, top = _emit_best(builder, ">", highest, tops)
             g_min, bottom = _emit_best(builder, "<", lowest, bottoms)
-            return context.make_tuple(
-                builder, signature.return_type, [top, bottom, g_max, g_min]
-            )
+            return context.make_tuple(builder, signature.return_type, [top, bottom, g_max, g_min])
 
-        found = types.Tuple((types.int64, types.int64, types.float64, types.float64))
+        kinds = types.int64, types.int64, types.float64, types.float64
+        found = types.Tuple(kinds)  # type: ignore[attr-defined]
         return found(grad, above, below, k, l, types.float64, types.int64), codegen

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel.never_inline import never_inline
+from ..kernel.never_inline import keep_small, never_inline
 from ..kernel.rbf import far_row
 from ..kernel.tiles import squared_norm
 from ..numerics import inlined, inner, jit
@@ -87,7 +87,7 @@ def _violates(g, given, q, M, epsilon):
 @inner
 def insert(row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, epsilon, near):
     """Steps 1 and 2 of PROCESS: the example gets the next slot."""
-    never_inline()
+    keep_small()
     k, label = count[N], tags[q, 0]
     for m in range(F.shape[1]):
         F[GRAD, m, k], F[LINEAR, m, k] = g[m], given[q, 0, m]
@@ -98,7 +98,12 @@ def insert(row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, epsi
         K[k, s] = row[s]
         K[s, k] = row[s]
     K[k, k] = diagonal[q]
-    T[LABEL, k], T[BORN, k], T[KEY, k], T[HANDLE, k] = label, count[CLOCK], tags[q, 1], count[STORED]
+    T[LABEL, k], T[BORN, k], T[KEY, k], T[HANDLE, k] = (
+        label,
+        count[CLOCK],
+        tags[q, 1],
+        count[STORED],
+    )
     labels[label] += 1
     count[N] = k + 1
     if near is not None:
@@ -115,7 +120,7 @@ def insert(row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, epsi
 @inner
 def keep_row(X, X_low, q, x_square, rows, low, squares, k):
     """The row itself, in slot k of the store."""
-    never_inline()
+    keep_small()
     squares[k] = x_square
     for f in range(X.shape[1]):
         rows[k, f] = X[q, f]
@@ -137,6 +142,7 @@ def learn_rows(
     compiled, have no columns in X and in ``rows``: ``values`` are the kernel values of one row
     with those held, and the caller brings the rows in line with their slots.
     """
+    keep_small()
     g, row = np.empty(F.shape[1]), np.empty(K.shape[0], np.float32)
     open_sides(F, sides, count[N], epsilon)
     dense = X.shape[1] > 0
@@ -178,6 +184,6 @@ def learn_rows(
                 )  # fmt: skip
             if after and count[N] < n:
                 for m in range(F.shape[1]):
-                    optimise(F, sides, K, M, m, -1, count[N], 0, epsilon)
+                    optimise(F, sides, K, M, m, np.int64(-1), count[N], np.int64(0), epsilon)
         count[STORED] = count[N] if dense else count[STORED]
     return X.shape[0]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel.never_inline import never_inline
+from ..kernel.never_inline import keep_small
 from ..numerics import inlined, inner
 from .bounded_steps import (
     ALPHA,
@@ -83,7 +83,7 @@ def choose(F, T, M, count, labels, limits, epsilon):
     and the policy is OUTLIER, three times of four the row farthest on the wrong side of its machine,
     unless it is young; else the oldest.
     """
-    never_inline()
+    keep_small()
     protected = limits[PROTECTED]
     outlier = limits[POLICY] == OUTLIER and epsilon == 0.0 and (count[REMOVALS] + 1) % 4 != 0
     idle, wrong, oldest, any_oldest = -1, -1, -1, -1
@@ -115,7 +115,7 @@ def join(F, sides, T, K, count, labels, protected, epsilon, near):
 
     The neighbour takes what it has space for. -1: there is no such row.
     """
-    never_inline()
+    keep_small()
     best, value = -1, np.inf
     for s in range(count[N]):
         r = near[s]
@@ -144,7 +144,7 @@ def forget(
     Whatever the reason, coefficients are brought down in one place, which saves compiling it
     several times. Returns whether coefficients may have changed.
     """
-    never_inline()
+    keep_small()
     changed, below, shrunk = False, count[N], 0
     if not after and limits[WINDOW] == 0:
         below = 0

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernel.never_inline import never_inline
+from ..kernel.never_inline import keep_small, never_inline
 from ..kernel.slopes import shift_slopes
 from ..numerics import CURVATURE_FLOOR, inlined, inner
 
@@ -107,7 +107,7 @@ def optimise(F, sides, K, M, m, k, n, most, epsilon):
     REPROCESS takes the pair that violates most (lasvm-2005, section 3.1 and eq. 13). A machine that
     has one sign alone has that sign as bias. Returns the number of steps.
     """
-    never_inline()
+    keep_small()
     top, bottom, g_max, g_min = extremes(F, sides, K, m, n)
     steps, left = 0, most if k < 0 else most + 1
     while left > 0 and top >= 0 and bottom >= 0:
@@ -157,7 +157,7 @@ def bring_down(F, sides, K, m, s, size, n, epsilon):
 @inner
 def nearest(K, T, s, n):
     """The slot of the nearest other row with the same label; -1 where there is none."""
-    never_inline()
+    keep_small()
     best, value = -1, -np.inf
     for r in range(n):
         if r != s and T[LABEL, r] == T[LABEL, s]:

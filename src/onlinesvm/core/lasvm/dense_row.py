@@ -97,7 +97,7 @@ def _decide(X, X_low, gamma, other, rows, low, squares, alpha, bias, n, out):
     if other is None and x_square > far_row(gamma) and not X_low.shape[0]:
         return False
     row = np.empty(rows.shape[0], np.float32)
-    kernel_row_of(X, X_low, 0, x_square, rows, low, squares, n, gamma, other, row)
+    kernel_row_of(X, X_low, np.int64(0), x_square, rows, low, squares, n, gamma, other, row)
     for m in range(alpha.shape[0]):
         total = bias[m]
         for s in range(n):
