@@ -20,7 +20,7 @@ WIDTH = 8
 
 if JIT_DISABLED:
 
-    def shift_slopes(grad, above, below, k, l, step, n):
+    def shift_slopes(grad, above, below, k, l, step, n):  # noqa: E741
         grad[:n] -= step * (k[:n].astype(np.float64) - l[:n].astype(np.float64))
         up, down = grad[:n] + above[:n], grad[:n] + below[:n]
         top, bottom = (int(up.argmax()), int(down.argmin())) if n else (-1, -1)
