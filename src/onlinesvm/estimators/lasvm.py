@@ -17,6 +17,7 @@ from .lasvm_run import LASVMRun
 from .lasvm_selection import SelectionCounts
 from .probabilities import Probabilities
 from .stopping import RULES, EarlyStopping, hold_out
+from .weights import finite_cost
 
 NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""
@@ -329,7 +330,7 @@ class LASVMClassifier(
                 window = int(np.ceil(FORGOTTEN * self.half_life))  # type: ignore[operator]
             return BoundedLASVM(
                 kernel, rows, n_labels, tau=self.tol, window=window, budget=self.budget,
-                half_life=self.half_life, policy=self.policy,
+                half_life=self.half_life, policy=self.policy, cost=finite_cost(self.C),
             )  # fmt: skip
         settings: dict[str, Any] = {
             "tau": float(self.tol),

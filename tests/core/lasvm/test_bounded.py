@@ -62,7 +62,10 @@ def check(learner):
         assert n <= learner.budget
 
 
-@every_setting
+@pytest.mark.parametrize(
+    "settings",
+    [*SETTINGS.values(), {"budget": 30, "cost": 4.0}, {"budget": 30, "cost": 9, "half_life": 50.0}],
+)
 def test_every_example_leaves_what_the_twin_leaves(settings):
     X, label = noisy(300)
     learner, data = make(X, label, **settings)

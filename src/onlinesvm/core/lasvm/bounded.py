@@ -65,9 +65,11 @@ class BoundedLASVM(Compact):
         half_life: float | None = None,
         policy: str = "outlier",
         task: Task | None = None,
+        cost: float = 0.0,
     ):
+        """``cost`` is the bound of an example of weight 1; 0 where bounds are not to be capped."""
         self.kernel, self.tau, self.task = kernel, tau, task or Classification()
-        self.half_life = float(half_life or np.inf)
+        self.half_life, self.cost = float(half_life or np.inf), float(cost)
         self.n_labels = n_labels
         one = task is None and n_labels <= 2
         self.positive = np.array([1] if one else range(n_labels), np.int64)
@@ -111,6 +113,11 @@ class BoundedLASVM(Compact):
     @property
     def budget(self) -> int | None:
         return int(self.limits[at.BUDGET]) or None
+
+    @property
+    def cap(self) -> float:
+        """What is left of the bound of a row where the budget presses, times k(x, x)."""
+        return at.PRESSED / self.cost if self.cost > 0.0 else np.inf
 
     def _settle_limits(self) -> None:
         """What follows from the number of labels and the unit of the machines."""
@@ -277,8 +284,8 @@ class BoundedLASVM(Compact):
         gamma, other = compiled_params(self.kernel)
         done = loop.learn_rows(
             X, X_low, _NO_VALUES, tags, given, diagonal, scores, first, loop.WHOLE, gamma, other,
-            self.half_life, self.task.epsilon, self.limits, store.dense, store.low, store.squares,
-            *self._slots(),
+            self.half_life, self.cap, self.task.epsilon, self.limits, store.dense, store.low,
+            store.squares, *self._slots(),
         )  # fmt: skip
         store.n = self.n
         self.kernel.n_evaluations += int(self.count[at.EVALUATIONS]) - before
@@ -298,7 +305,7 @@ class BoundedLASVM(Compact):
         for part in (loop.TIME, loop.ROW):
             loop.learn_rows(
                 _NO_ROWS, _NO_ROWS, row, tags, given, diagonal, scores, 0, part, np.float32(0.0),
-                None, self.half_life, self.task.epsilon, self.limits, _NO_ROWS, _NO_ROWS,
+                None, self.half_life, self.cap, self.task.epsilon, self.limits, _NO_ROWS, _NO_ROWS,
                 _NO_VALUES, *self._slots(),
             )  # fmt: skip
             self._commit_rows(one)

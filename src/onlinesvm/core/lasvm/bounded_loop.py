@@ -6,7 +6,7 @@
 over the rows that are held. For each example in turn:
 
     1. rows that have left the window are pushed out;
-    2. with a half-life, the bounds of two rows, in turn, shrink to what their age leaves;
+    2. the bounds of two rows, in turn, shrink to what their age and the budget leave of them;
     3. the example is scored by the present model: out of sample, for nobody has learned it yet;
     4. if it violates the optimality conditions it joins (PROCESS), then up to ``most``
        REPROCESS steps follow (lasvm-2005, section 3.1);
@@ -55,6 +55,7 @@ from .bounded_steps import (
     open_sides,
     optimise,
     place,
+    share_of_bound,
 )  # fmt: skip
 from .dense_row import EIGHT, kernel_row_of
 
@@ -85,13 +86,16 @@ def _violates(g, given, q, M, epsilon):
 
 
 @inner
-def insert(row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, epsilon, near):
+def insert(
+    row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, limits, cap, epsilon, near,
+):  # fmt: skip
     """Steps 1 and 2 of PROCESS: the example gets the next slot."""
     keep_small()
     k, label = count[N], tags[q, 0]
+    part = share_of_bound(count, limits, cap, epsilon, diagonal[q])
     for m in range(F.shape[1]):
         F[GRAD, m, k], F[LINEAR, m, k] = g[m], given[q, 0, m]
-        F[LOW, m, k], F[HIGH, m, k] = given[q, 1, m], given[q, 2, m]
+        F[LOW, m, k], F[HIGH, m, k] = part * given[q, 1, m], part * given[q, 2, m]
         F[BOUND, m, k] = max(given[q, 2, m], -given[q, 1, m])
         place(F, sides, m, k, 0.0, epsilon)
     for s in range(k):
@@ -130,8 +134,8 @@ def keep_row(X, X_low, q, x_square, rows, low, squares, k):
 
 @jit
 def learn_rows(
-    X, X_low, values, tags, given, diagonal, scores, first, part, gamma, other, half_life, epsilon,
-    limits, rows, low, squares, F, sides, T, K, M, count, labels, near,
+    X, X_low, values, tags, given, diagonal, scores, first, part, gamma, other, half_life, cap,
+    epsilon, limits, rows, low, squares, F, sides, T, K, M, count, labels, near,
 ):  # fmt: skip
     """Learn the dense rows of X from ``first`` on; returns how many are done.
 
@@ -165,8 +169,8 @@ def learn_rows(
                 k = -1
                 if labels[tags[q, 0]] < SEEDS or _violates(g, given, q, M, epsilon):
                     k = insert(
-                        row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, epsilon,
-                        near,
+                        row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, limits,
+                        cap, epsilon, near,
                     )  # fmt: skip
                     changed = True
                     if dense:
@@ -180,7 +184,7 @@ def learn_rows(
             if changed or not after:
                 changed |= forget(
                     F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life,
-                    epsilon, near, after > 0,
+                    cap, epsilon, near, after > 0,
                 )  # fmt: skip
             if after and count[N] < n:
                 for m in range(F.shape[1]):

@@ -1,7 +1,7 @@
 """LASVM with a bounded memory: which rows leave.
 
-Before an example is learned, rows that are older than the window leave, and with a half-life the
-bounds of two rows shrink. Afterwards rows that have no coefficient and lie beyond the margin leave.
+Before an example is learned, rows that are older than the window leave, and the bounds of two rows
+shrink to what their age (with a half-life) and the budget (PRESSED) leave of them. Afterwards rows that have no coefficient and lie beyond the margin leave.
 Above the budget one row has to make way: one without coefficients if there is one, else the policy
 chooses. The last few rows of a label stay, so that a rare class is not forgotten in favour of
 frequent ones.
@@ -38,6 +38,7 @@ from .bounded_steps import (
     bring_down,
     move,
     release,
+    share_of_bound,
 )  # fmt: skip
 
 
@@ -137,7 +138,8 @@ def join(F, sides, T, K, count, labels, protected, epsilon, near):
 
 @inner
 def forget(
-    F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life, epsilon, near, after,
+    F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life, cap, epsilon, near,
+    after,
 ):  # fmt: skip
     """Rows leave, or their bounds shrink: ``after`` an example was learned, or before.
 
@@ -146,16 +148,18 @@ def forget(
     """
     keep_small()
     changed, below, shrunk = False, count[N], 0
+    shrinks = half_life < np.inf or share_of_bound(count, limits, cap, epsilon, K[0, 0]) < 1.0
     if not after and limits[WINDOW] == 0:
         below = 0
     while True:
         n, part, leaves = count[N], 0.0, True
         s = _next_to_leave(F, T, M, count, labels, limits[WINDOW], epsilon, after, below)
         below = max(s, 0)
-        if s < 0 and not after and half_life < np.inf and shrunk < min(2, n):
+        if s < 0 and not after and shrinks and shrunk < min(2, n):
             s, leaves = count[TURN] % n, False
             shrunk, count[TURN] = shrunk + 1, s + 1
             part = 2.0 ** (-(count[CLOCK] - T[BORN, s]) / half_life)
+            part *= share_of_bound(count, limits, cap, epsilon, np.float64(K[s, s]))
         if s < 0 and after and limits[BUDGET] > 0 and n > limits[BUDGET]:
             s, carries = choose(F, T, M, count, labels, limits, epsilon)
             count[REMOVALS] += carries

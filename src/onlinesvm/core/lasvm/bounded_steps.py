@@ -51,6 +51,10 @@ else the oldest. JOIN: the one whose coefficient can be moved to its neighbour a
 YOUNG = 50
 """Age below which a row is no outlier: it may be the first of a new concept."""
 
+PRESSED = 3.0
+"""Largest bound, in units of 1 / k(x, x), of an example of weight 1 once rows that carry had to make
+way (OUTLIER). Few rows with large bounds would fit themselves instead of what they stand for."""
+
 SEEDS = 5
 """Rows of each label that are kept although they lie beyond the margin."""
 
@@ -63,6 +67,13 @@ def place(F, sides, m, s, a, epsilon):
     below = -epsilon if a > 0.0 else epsilon
     sides[ABOVE, m, s] = above if a < F[HIGH, m, s] else -np.inf
     sides[BELOW, m, s] = below if a > F[LOW, m, s] else np.inf
+
+
+@inlined
+def share_of_bound(count, limits, cap, epsilon, diagonal):
+    """What is left of the bound of a row with this k(x, x), whatever its age."""
+    pressed = limits[POLICY] == OUTLIER and epsilon == 0.0 and count[REMOVALS] > 0
+    return min(1.0, cap / max(diagonal, 1e-300)) if pressed else 1.0
 
 
 @inner
