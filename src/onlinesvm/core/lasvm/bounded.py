@@ -82,12 +82,10 @@ class BoundedLASVM(Compact):
         self.M = np.zeros((4, len(self.positive)))
         self.M[at.GAP] = np.inf
         self.F = np.zeros((6, len(self.positive), 0))
-        self.sides = np.empty((2, len(self.positive), 0))  # made of F whenever rows are learned
         self.T = np.zeros((5, 0), np.int64)
         self.K = np.zeros((0, 0), np.float32)
         self.scores = np.empty((0, len(self.positive)))
         self.watch = None
-        self._forget_buffers()
         self._settle_limits()
         self.reserve(1)
 
@@ -117,7 +115,8 @@ class BoundedLASVM(Compact):
     @property
     def cap(self) -> float:
         """What is left of the bound of a row where the budget presses, times k(x, x)."""
-        return at.PRESSED / self.cost if self.cost > 0.0 else np.inf
+        least = at.PRESSED if self.kernel.name == "rbf" else 0.0  # k(x, x) = 1: nothing shrinks
+        return at.PRESSED / self.cost if self.cost > least else np.inf
 
     def _settle_limits(self) -> None:
         """What follows from the number of labels and the unit of the machines."""
@@ -136,7 +135,7 @@ class BoundedLASVM(Compact):
         more = larger - capacity
         self.F = np.ascontiguousarray(np.pad(self.F, ((0, 0), (0, 0), (0, more))))
         self.T = np.ascontiguousarray(np.pad(self.T, ((0, 0), (0, more))))
-        self.sides = np.empty((2, self.machines, larger))
+        self._make_buffers()
         K = np.zeros((larger, larger), np.float32)
         K[:capacity, :capacity] = self.K
         self.K = K
@@ -148,7 +147,7 @@ class BoundedLASVM(Compact):
         # A Python kernel is not asked again: its values might differ in their last digit.
         K = self.K.diagonal()[:n].copy() if self.kernel.is_compiled else self.K[:n, :n]
         cut = {"F": self.F[..., :n], "T": self.T[:, :n], "K": K}
-        small = {"scores": self.scores[:0], "sides": self.sides[..., :0], "_given": {}}
+        small = {"scores": self.scores[:0], "_sides": None, "_g": None, "_row": None, "_given": {}}
         return self.__dict__ | cut | small
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -164,8 +163,11 @@ class BoundedLASVM(Compact):
         np.fill_diagonal(self.K, diagonal)
         self.reserve(self.n + 1)
 
-    def _forget_buffers(self) -> None:
-        """Buffers of ``learn_one`` for the present number of machines."""
+    def _make_buffers(self) -> None:
+        """What is made anew for each example, or of F: no part of the state."""
+        capacity = self.F.shape[2]
+        self._sides = np.empty((2, self.machines, capacity))
+        self._g, self._row = np.empty(self.machines), np.empty(capacity, np.float32)
         self._tags, self._diagonal = np.array([[0, -1]]), np.ones(1)
         self._given: dict[Any, np.ndarray] = {}  # of label and bound
 
@@ -194,8 +196,7 @@ class BoundedLASVM(Compact):
         if self.n_labels > 2:
             self._add_machine()
         self.unit = np.ones(self.machines)
-        self.sides = np.empty((2, self.machines, self.F.shape[2]))
-        self._forget_buffers()
+        self._make_buffers()
         self._settle_limits()
         if self.watch is not None:
             self.watch.add_label(self.n_labels)
@@ -294,7 +295,8 @@ class BoundedLASVM(Compact):
     def _slots(self) -> tuple[Any, ...]:
         """The arrays that compiled loops change."""
         near = self.T[at.NEAR] if self.limits[at.POLICY] == at.JOIN else None
-        return self.F, self.sides, self.T, self.K, self.M, self.count, self.labels_held, near
+        arrays = self.F, self._sides, self.T, self.K, self.M, self.count, self.labels_held
+        return *arrays, self._g, self._row, near
 
     def _learn_row(
         self, one: Rows, tags: np.ndarray, given: np.ndarray, diagonal: np.ndarray,

@@ -135,7 +135,8 @@ def keep_row(X, X_low, q, x_square, rows, low, squares, k):
 @jit
 def learn_rows(
     X, X_low, values, tags, given, diagonal, scores, first, part, gamma, other, half_life, cap,
-    epsilon, limits, rows, low, squares, F, sides, T, K, M, count, labels, near,
+    epsilon, limits, rows, low, squares, F, sides, T, K, M, count, labels, g, row,
+    near,
 ):  # fmt: skip
     """Learn the dense rows of X from ``first`` on; returns how many are done.
 
@@ -144,10 +145,9 @@ def learn_rows(
     ``tags`` are label and key of each, ``given`` p, lo and hi, (n, 3, machines); ``scores`` become
     decision values before each was learned. Rows that are not dense, or whose kernel is not
     compiled, have no columns in X and in ``rows``: ``values`` are the kernel values of one row
-    with those held, and the caller brings the rows in line with their slots.
+    with those held, and the caller brings the rows in line with their slots. ``g``, ``row``: space.
     """
     keep_small()
-    g, row = np.empty(F.shape[1]), np.empty(K.shape[0], np.float32)
     open_sides(F, sides, count[N], epsilon)
     dense = X.shape[1] > 0
     for q in range(first, X.shape[0]):

@@ -90,20 +90,21 @@ def choose(F, T, M, count, labels, limits, epsilon):
     idle, wrong, oldest, any_oldest = -1, -1, -1, -1
     idle_value, wrong_value = np.inf, 1.0
     for s in range(count[N]):
-        if any_oldest < 0 or T[BORN, s] < T[BORN, any_oldest]:
+        born, free = T[BORN, s], labels[T[LABEL, s]] > protected
+        if any_oldest < 0 or born < T[BORN, any_oldest]:
             any_oldest = s
-        if labels[T[LABEL, s]] <= protected:
-            continue
-        if oldest < 0 or T[BORN, s] < T[BORN, oldest]:
+        if free and (oldest < 0 or born < T[BORN, oldest]):
             oldest = s
-        if F[ALPHA, 0, s] == 0.0:
-            slack = largest_slack(F, M, s, epsilon)
-            if slack < idle_value:
-                idle, idle_value = s, slack
-        for m in range(F.shape[1] if outlier and T[BORN, s] <= count[CLOCK] - YOUNG else 0):
-            slack = slack_of(F, M, m, s, epsilon)
-            if slack > wrong_value and F[ALPHA, m, s] != 0.0:
+        largest = -np.inf
+        for m in range(F.shape[1]):
+            a, slack = F[ALPHA, m, s], slack_of(F, M, m, s, epsilon)
+            idles = a == 0.0 and M[GAP, m] < np.inf
+            largest = max(largest, slack / M[SLACK, m] if idles else np.inf)
+            suspect = outlier and free and born <= count[CLOCK] - YOUNG
+            if suspect and a != 0.0 and slack > wrong_value:
                 wrong, wrong_value = s, slack
+        if free and largest < idle_value:
+            idle, idle_value = s, largest
     carries = idle < 0
     if carries:
         idle = wrong if wrong >= 0 else (oldest if oldest >= 0 else any_oldest)
@@ -148,7 +149,8 @@ def forget(
     """
     keep_small()
     changed, below, shrunk = False, count[N], 0
-    shrinks = half_life < np.inf or share_of_bound(count, limits, cap, epsilon, K[0, 0]) < 1.0
+    pressed = cap < np.inf and limits[POLICY] == OUTLIER and count[REMOVALS] > 0
+    shrinks = half_life < np.inf or pressed
     if not after and limits[WINDOW] == 0:
         below = 0
     while True:

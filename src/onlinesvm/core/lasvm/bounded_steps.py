@@ -148,21 +148,25 @@ def optimise(F, sides, K, M, m, k, n, most, epsilon):
 @inlined
 def bring_down(F, sides, K, m, s, size, n, epsilon):
     """Its bound and |alpha_s| down to ``size``: rows whose gradients ask for it take over the rest."""
+    a = F[ALPHA, m, s]
     F[HIGH, m, s], F[LOW, m, s] = min(F[HIGH, m, s], size), max(F[LOW, m, s], -size)
-    place(F, sides, m, s, F[ALPHA, m, s], epsilon)
-    while abs(F[ALPHA, m, s]) > size:
-        rest, falls = abs(F[ALPHA, m, s]) - size, F[ALPHA, m, s] > 0.0
+    while True:
+        place(F, sides, m, s, a, epsilon)
+        rest = abs(a) - size
+        if rest <= 0.0:
+            break
         top, bottom, _, _ = extremes(F, sides, K, m, n)
-        i, j = (top, s) if falls else (s, bottom)
+        i, j = (top, s) if a > 0.0 else (s, bottom)
+        sign = 1.0 if a > 0.0 else -1.0
         if i >= 0 and j >= 0:
             move(F, sides, K, m, i, j, rest, n, epsilon)
+            a = F[ALPHA, m, s]
         else:  # the sum is zero but for rounding: nobody is left to balance it
-            change = rest if falls else -rest
             for r in range(n):
-                F[GRAD, m, r] += change * K[s, r]
-            F[ALPHA, m, s] -= change
-        if abs(abs(F[ALPHA, m, s]) - size) <= 1e-14 * rest:
-            place(F, sides, m, s, size if falls else -size, epsilon)
+                F[GRAD, m, r] += sign * rest * K[s, r]
+            a = sign * size
+        if abs(abs(a) - size) <= 1e-14 * rest:
+            a = sign * size
 
 
 @inner

@@ -8,7 +8,6 @@ from ..kernel.kernel import Kernel
 from ..kernel.never_inline import never_inline
 from ..kernel.rbf import (
     dense_row,
-    dense_square,
     exp2,
     far_row,
     limit_of,
@@ -23,7 +22,7 @@ from ..numerics import ORDERED_MATH, inlined, inner, jit
 EIGHT = 8
 """Dot products under way at once: enough to hide the latency of one sum in order."""
 
-_TWO = np.float32(2.0)
+_TWO, _ZERO = np.float32(2.0), np.float32(0.0)
 
 
 def _eight_dots(x, rows, first, out):
@@ -80,13 +79,16 @@ def kernel_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, ou
             for s in range(n):
                 out[s] = exp2(scale * (_TWO * out[s] - (x_square + squares[s])))
         else:
-            none = np.zeros(x.shape[0], np.float32)
             for s in range(n):
                 power = scale * (_TWO * out[s] - (x_square + squares[s]))
                 if needs_differences(power, x_square + squares[s], c, scale, limit):
-                    of_x = X_low[q] if X_low.shape[0] else none
-                    of_s = low[s] if low.shape[0] else none
-                    power = -(scale * dense_square(x, of_x, rows[s], of_s))
+                    total = _ZERO  # in order, as ``dense_square``
+                    for f in range(x.shape[0]):
+                        of_x = X_low[q, f] if X_low.shape[0] else _ZERO
+                        of_s = low[s, f] if low.shape[0] else _ZERO
+                        d = (x[f] - rows[s, f]) + (of_x - of_s)
+                        total += d * d
+                    power = -(scale * total)
                 out[s] = exp2(power)
 
 
