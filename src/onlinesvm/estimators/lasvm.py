@@ -81,6 +81,8 @@ class LASVMClassifier(
         Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
         ``"outlier"`` is best where nothing changes: three times of four the one that is farthest
         on the wrong side, else the oldest; ``"join"`` moves a coefficient to the nearest neighbour.
+        With ``"outlier"``, costs above 3 / k(x, x) count as that once support vectors have to make
+        way: few of them at a high cost would fit themselves, not the examples they stand for.
     half_life : float or None, default=None
         Number of examples after which the cost of an old one has shrunk to one half.
     detect_drift : bool, default=False

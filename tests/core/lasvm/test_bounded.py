@@ -194,6 +194,32 @@ def test_a_new_label_in_mid_stream():
         assert model.score(X[late], label[late]) > 0.9
 
 
+def test_few_support_vectors_do_not_fit_themselves():
+    """A high cost is right for all support vectors, and wrong for the few that a budget leaves."""
+    loss = []
+    for seed in range(4):
+        X, y = noisy(4000, seed=seed, features=2)
+        exact = SVC(C=300, gamma=0.5).fit(X[:2000], y[:2000])
+        model = LASVMClassifier(C=300, gamma=0.5, budget=200).partial_fit(X[:2000], y[:2000])
+        assert len(exact.support_) > 600
+        loss.append(exact.score(X[2000:], y[2000:]) - model.score(X[2000:], y[2000:]))
+    assert np.mean(loss) < 0.025
+
+
+def test_the_cap_of_bounds_keeps_weights_and_waits_for_the_budget():
+    X, y = noisy(300, seed=8)
+    weight = np.where(np.arange(300) % 2, 1.0, 0.5)
+    model = LASVMClassifier(C=300, gamma=0.4, budget=40).partial_fit(
+        X[:30], y[:30], sample_weight=weight[:30]
+    )
+    assert np.abs(model._learner.F[at.BOUND, 0, : model._learner.n]).max() == 300
+    assert (model._learner.F[at.HIGH] - model._learner.F[at.LOW]).max() == 300  # nobody had to go
+    model.partial_fit(X[30:], y[30:], sample_weight=weight[30:])
+    size = (model._learner.F[at.HIGH] - model._learner.F[at.LOW])[0, : model._learner.n]
+    assert set(np.round(size, 12)) == {3.0, 1.5}
+    check(model._learner)
+
+
 @pytest.mark.parametrize("policy", ["outlier", "oldest", "join"])
 def test_a_label_swap_is_learned(policy):
     """The rule before froze: 70 % errors, 10,000 rows after the swap."""
