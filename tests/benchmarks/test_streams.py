@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from benchmarks import quick
 from benchmarks.streams import __main__ as streams
-from benchmarks.streams import overhead, picture, report
+from benchmarks.streams import endless, overhead, picture, report
 from benchmarks.streams.models import MODELS, OURS, RIVER
 from benchmarks.streams.prequential import kappa, prequential
 from benchmarks.streams.sources import STREAMS, examples, standardised
@@ -22,6 +22,13 @@ def call(monkeypatch, tmp_path):
     monkeypatch.setattr(streams, "quick_form", lambda: form(tmp_path / "quick", rows=90))
     monkeypatch.delenv("ONLINESVM_DATA", raising=False)
     return lambda *arguments: CliRunner().invoke(streams.main, arguments)
+
+
+@pytest.mark.parametrize("settings", [{"window": 100}, {"budget": 50}], ids=["window", "budget"])
+def test_a_stream_without_end_stays_as_it_is(settings):
+    found = endless.endless(settings, rows=10_000)
+    assert found["gradient_error"] < 1e-6
+    assert found["memory_end_mb"] <= 1.02 * found["memory_first_fifth_mb"]
 
 
 def test_rows_are_scaled_by_those_up_to_them():

@@ -7,13 +7,15 @@ which every direction search leaves behind, are told apart in the same way.
 import numpy as np
 
 OUTLIER, OLDEST, JOIN = "outlier", "oldest", "join"
-YOUNG, SEEDS, MOST, SLACK = 50, 5, 20, 0.2
+YOUNG, SEEDS, MOST, SLACK, PRESSED = 50, 5, 20, 0.2, 3.0
 
 
 class NaiveBounded:
     """One binary machine over the rows of a kernel matrix; examples are their numbers."""
 
-    def __init__(self, K, y, C, tau, window=None, budget=None, half_life=None, policy=OUTLIER):
+    def __init__(self, K, y, C, tau, window=None, budget=None, half_life=None, policy=OUTLIER,
+                 cost=None):  # fmt: skip
+        self.cost = cost
         self.K, self.y, self.C, self.tau = K, y, C, tau
         self.window, self.budget, self.half_life, self.policy = window, budget, half_life, policy
         self.S, self.alpha, self.bound, self.grad = [], {}, {}, {}
@@ -151,6 +153,11 @@ class NaiveBounded:
         i, j = self.extremes()
         return np.inf if i is None or j is None else self.gradient(i) - self.gradient(j)
 
+    def share(self):
+        """What is left of all bounds once rows that carry had to make way; k(x, x) is 1."""
+        pressed = self.cost and self.policy == OUTLIER and self.removals
+        return min(1.0, PRESSED / self.cost) if pressed else 1.0
+
     # -- one example ----------------------------------------------------------------------
 
     def learn(self, k):
@@ -159,17 +166,18 @@ class NaiveBounded:
             for s in reversed(list(self.S)):
                 if self.born[s] <= self.clock - self.window:
                     self.push_out(s)
-        if self.half_life and self.S:
+        if (self.half_life or self.share() < 1.0) and self.S:
             for _ in range(min(2, len(self.S))):
                 s = self.S[self.turn % len(self.S)]
                 self.turn = self.turn % len(self.S) + 1
-                self.bound[s] = self.C * 2.0 ** (-(self.clock - self.born[s]) / self.half_life)
+                age = (self.clock - self.born[s]) / (self.half_life or np.inf)
+                self.bound[s] = self.C * (2.0**-age * self.share())
                 self.bring_down(s, self.bound[s])
         score = self.y[k] - self.gradient(k) + self.bias
         if len(self.of_label(k)) < SEEDS or self.slack(k) > 0:
             self.grad[k] = self.gradient(k)
             self.S.append(k)
-            self.alpha[k], self.bound[k], self.born[k] = 0.0, self.C, self.clock
+            self.alpha[k], self.bound[k], self.born[k] = 0.0, self.C * self.share(), self.clock
             i, j = self.extremes()
             if i is not None and j is not None:
                 self.search(*((k, j) if self.y[k] > 0 else (i, k)))

@@ -17,6 +17,7 @@ from .lasvm_run import LASVMRun
 from .lasvm_selection import SelectionCounts
 from .probabilities import Probabilities
 from .stopping import RULES, EarlyStopping, hold_out
+from .weights import finite_cost
 
 NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""
@@ -80,6 +81,8 @@ class LASVMClassifier(
         Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
         ``"outlier"`` is best where nothing changes: three times of four the one that is farthest
         on the wrong side, else the oldest; ``"join"`` moves a coefficient to the nearest neighbour.
+        With ``"outlier"``, costs above 3 / k(x, x) count as that once support vectors have to make
+        way: few of them at a high cost would fit themselves, not the examples they stand for.
     half_life : float or None, default=None
         Number of examples after which the cost of an old one has shrunk to one half.
     detect_drift : bool, default=False
@@ -329,7 +332,7 @@ class LASVMClassifier(
                 window = int(np.ceil(FORGOTTEN * self.half_life))  # type: ignore[operator]
             return BoundedLASVM(
                 kernel, rows, n_labels, tau=self.tol, window=window, budget=self.budget,
-                half_life=self.half_life, policy=self.policy,
+                half_life=self.half_life, policy=self.policy, cost=finite_cost(self.C),
             )  # fmt: skip
         settings: dict[str, Any] = {
             "tau": float(self.tol),

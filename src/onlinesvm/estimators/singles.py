@@ -108,8 +108,11 @@ class Singles:
 
     # -- inside ---------------------------------------------------------------------------
 
-    def _row_in_order(self, x: np.ndarray) -> np.ndarray | None:
-        """The row as the learner takes it, float32 and shifted; None: it needs a closer look."""
+    def _row_in_order(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """The row as the learner takes it, float32 and shifted, and what it was before float32.
+
+        None: it needs a closer look.
+        """
         if len(x) != self.n_features_in_ or x.dtype.kind not in "fiub":
             return None
         if not self._kernel.is_compiled or self._sparse:
@@ -118,7 +121,7 @@ class Singles:
         shifted = x if centre is None else x - centre
         if not dnrm2(shifted) < LONGEST:  # NaN included
             return None
-        return np.ascontiguousarray(shifted, np.float32)
+        return np.ascontiguousarray(shifted, np.float32), shifted
 
     def _learn_quickly(self, x: np.ndarray, y: Any, weight: float) -> bool:
         """Learn a row that is in order; false where it needs all checks. Nothing was done then."""
@@ -127,8 +130,8 @@ class Singles:
             learner = self.__dict__.get("_learner")
             if learner is None or self._first_rows is not None:
                 return False
-            row, label = self._row_in_order(x), self._known_label(y)
-            if row is None or label is None or not self._is_validated():
+            rows, label = self._row_in_order(x), self._known_label(y)
+            if rows is None or label is None or not self._is_validated():
                 return False
             class_weight = getattr(self, "class_weight", None)
             if class_weight is not None:
@@ -138,7 +141,7 @@ class Singles:
             if not 0 < weight < np.inf:
                 return False
             state.version += 1
-            if not self._hand_over(learner, row, label, weight):
+            if not self._hand_over(learner, *rows, label, weight):
                 return False
             if state.waiting:
                 state.serve(self._make_view)
@@ -178,13 +181,20 @@ class Singles:
         except TypeError:  # cannot be a label
             return None
 
-    def _hand_over(self, learner: Any, row: np.ndarray, label: int, weight: float) -> bool:
+    def _hand_over(
+        self, learner: Any, row: np.ndarray, wide: np.ndarray, label: int, weight: float
+    ) -> bool:
         """The example to the learner: through its own quick way if it has one."""
         bound = weight * finite_cost(getattr(self, "C", None))
         kernel = learner.kernel
         quick = getattr(learner, "learn_one", None)
         if quick is not None and kernel.name == "rbf":
-            return bool(quick(row, label, bound, 1.0))
+            if quick(row, label, bound, 1.0):
+                return True
+            learn_far = getattr(learner, "learn_far", None)
+            if learn_far is not None:
+                learn_far(row, wide, label, bound)
+            return learn_far is not None
         from ..core.examples import Examples
         from ..core.kernel.rows import Rows
 
@@ -206,10 +216,12 @@ class Singles:
             learner = self.__dict__.get("_learner")
             if learner is None:
                 raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
-            row = self._row_in_order(x)
+            rows = self._row_in_order(x)
             decide = getattr(learner, "decide_one", None)
-            if row is not None and decide is not None:
-                values = decide(row)
+            if rows is not None and decide is not None:
+                values = decide(rows[0])
+                if values is None and hasattr(learner, "decide_far"):
+                    values = learner.decide_far(*rows)
                 if values is not None:
                     return to_classes(values, self._book.order()), self._book.classes
             view = self._view()

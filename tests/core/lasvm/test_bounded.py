@@ -62,7 +62,10 @@ def check(learner):
         assert n <= learner.budget
 
 
-@every_setting
+@pytest.mark.parametrize(
+    "settings",
+    [*SETTINGS.values(), {"budget": 30, "cost": 4.0}, {"budget": 30, "cost": 9, "half_life": 50.0}],
+)
 def test_every_example_leaves_what_the_twin_leaves(settings):
     X, label = noisy(300)
     learner, data = make(X, label, **settings)
@@ -110,10 +113,18 @@ def test_cuts_copies_and_pickles_change_nothing(settings, form):
         if form != "callable":
             model = pickle.loads(pickle.dumps(model)) if first % 32 else copy.deepcopy(model)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
-    if form in ("dense", "poly"):
+    if form in ("dense", "poly", "far"):
         singles = make_model().partial_fit(X[:20], y[:20])
+        slow = singles.partial_fit
+        if form == "far":
+            assert singles._learner.store.has_second_parts()
+            singles.partial_fit = None  # rows in two parts do not need it
         for k in range(20, 260):
             singles.learn_one(X[k], y[k])
+            np.testing.assert_allclose(
+                singles.decision_one(X[k]), singles.decision_function(X[k : k + 1])[0], atol=1e-9
+            )
+        singles.partial_fit = slow
         np.testing.assert_array_equal(singles.decision_function(X), whole.decision_function(X))
 
 
@@ -181,6 +192,32 @@ def test_a_new_label_in_mid_stream():
                 check(model._learner)
         late = label >= 2
         assert model.score(X[late], label[late]) > 0.9
+
+
+def test_few_support_vectors_do_not_fit_themselves():
+    """A high cost is right for all support vectors, and wrong for the few that a budget leaves."""
+    loss = []
+    for seed in range(4):
+        X, y = noisy(4000, seed=seed, features=2)
+        exact = SVC(C=300, gamma=0.5).fit(X[:2000], y[:2000])
+        model = LASVMClassifier(C=300, gamma=0.5, budget=200).partial_fit(X[:2000], y[:2000])
+        assert len(exact.support_) > 600
+        loss.append(exact.score(X[2000:], y[2000:]) - model.score(X[2000:], y[2000:]))
+    assert np.mean(loss) < 0.025
+
+
+def test_the_cap_of_bounds_keeps_weights_and_waits_for_the_budget():
+    X, y = noisy(300, seed=8)
+    weight = np.where(np.arange(300) % 2, 1.0, 0.5)
+    model = LASVMClassifier(C=300, gamma=0.4, budget=40).partial_fit(
+        X[:30], y[:30], sample_weight=weight[:30]
+    )
+    assert np.abs(model._learner.F[at.BOUND, 0, : model._learner.n]).max() == 300
+    assert (model._learner.F[at.HIGH] - model._learner.F[at.LOW]).max() == 300  # nobody had to go
+    model.partial_fit(X[30:], y[30:], sample_weight=weight[30:])
+    size = (model._learner.F[at.HIGH] - model._learner.F[at.LOW])[0, : model._learner.n]
+    assert set(np.round(size, 12)) == {3.0, 1.5}
+    check(model._learner)
 
 
 @pytest.mark.parametrize("policy", ["outlier", "oldest", "join"])

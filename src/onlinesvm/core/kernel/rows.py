@@ -351,6 +351,11 @@ class RowStore(Compact):
         return self._dense
 
     @property
+    def low(self) -> np.ndarray:
+        """Second parts of the dense storage, or no row."""
+        return self._low
+
+    @property
     def squares(self) -> np.ndarray:
         return self._squares
 
@@ -360,6 +365,11 @@ class RowStore(Compact):
         self._dense = _grown(self._dense, self.n, capacity)
         if len(self._low):
             self._low = _grown(self._low, self.n, len(self._dense))
+
+    def reserve_second_parts(self) -> None:
+        """Make room for second parts of dense rows, zero for those that are here."""
+        if not len(self._low):
+            self._low = np.zeros((len(self._dense), self.n_features), np.float32)
 
     def widen(self, n_features: int) -> None:
         """Rows get more features, all zero: kernel values stay as they are."""

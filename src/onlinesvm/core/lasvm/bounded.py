@@ -25,7 +25,7 @@ from ..state.compact import Compact
 from . import bounded_loop as loop
 from . import bounded_steps as at
 from .bounded_finish import finish
-from .dense_row import EIGHT, decide_one
+from .dense_row import EIGHT, compiled_params, decide_one, second_part
 from .policies import POLICIES
 from .recent import Recent
 from .tasks import Classification, Task
@@ -36,10 +36,16 @@ MOST = 20
 SLACK = 0.2
 """Rows at zero leave when they lie this far beyond the margin."""
 
+_KEPT = 256
+"""Pairs of label and bound whose linear terms and bounds are kept."""
+
 _PART = 256
 """Examples between two looks at whether Ctrl-C has come."""
 
 _LANES = 64
+
+_NO_ROWS = np.empty((1, 0), np.float32)
+_NO_VALUES = np.empty(0, np.float32)
 
 
 class BoundedLASVM(Compact):
@@ -59,9 +65,11 @@ class BoundedLASVM(Compact):
         half_life: float | None = None,
         policy: str = "outlier",
         task: Task | None = None,
+        cost: float = 0.0,
     ):
+        """``cost`` is the bound of an example of weight 1; 0 where bounds are not to be capped."""
         self.kernel, self.tau, self.task = kernel, tau, task or Classification()
-        self.half_life = float(half_life or np.inf)
+        self.half_life, self.cost = float(half_life or np.inf), float(cost)
         self.n_labels = n_labels
         one = task is None and n_labels <= 2
         self.positive = np.array([1] if one else range(n_labels), np.int64)
@@ -104,6 +112,12 @@ class BoundedLASVM(Compact):
     def budget(self) -> int | None:
         return int(self.limits[at.BUDGET]) or None
 
+    @property
+    def cap(self) -> float:
+        """What is left of the bound of a row where the budget presses, times k(x, x)."""
+        least = at.PRESSED if self.kernel.name == "rbf" else 0.0  # k(x, x) = 1: nothing shrinks
+        return at.PRESSED / self.cost if self.cost > least else np.inf
+
     def _settle_limits(self) -> None:
         """What follows from the number of labels and the unit of the machines."""
         self.limits[at.PROTECTED] = int(self.limits[at.BUDGET]) // (4 * max(self.n_labels, 2))
@@ -121,6 +135,7 @@ class BoundedLASVM(Compact):
         more = larger - capacity
         self.F = np.ascontiguousarray(np.pad(self.F, ((0, 0), (0, 0), (0, more))))
         self.T = np.ascontiguousarray(np.pad(self.T, ((0, 0), (0, more))))
+        self._make_buffers()
         K = np.zeros((larger, larger), np.float32)
         K[:capacity, :capacity] = self.K
         self.K = K
@@ -132,7 +147,8 @@ class BoundedLASVM(Compact):
         # A Python kernel is not asked again: its values might differ in their last digit.
         K = self.K.diagonal()[:n].copy() if self.kernel.is_compiled else self.K[:n, :n]
         cut = {"F": self.F[..., :n], "T": self.T[:, :n], "K": K}
-        return self.__dict__ | cut | {"scores": self.scores[:0]}
+        small: dict[str, Any] = {"scores": self.scores[:0], "_sides": None, "_g": None, "_row": None, "_given": {}}
+        return self.__dict__ | cut | small
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -146,6 +162,24 @@ class BoundedLASVM(Compact):
         self.K = replace(self.kernel).block(rows, rows)
         np.fill_diagonal(self.K, diagonal)
         self.reserve(self.n + 1)
+
+    def _make_buffers(self) -> None:
+        """What is made anew for each example, or of F: no part of the state."""
+        capacity = self.F.shape[2]
+        self._sides = np.empty((2, self.machines, capacity))
+        self._g, self._row = np.empty(self.machines), np.empty(capacity, np.float32)
+        self._tags, self._diagonal = np.array([[0, -1]]), np.ones(1)
+        self._given: dict[Any, np.ndarray] = {}  # of label and bound
+
+    def _given_of(self, label: Any, bound: float) -> np.ndarray:
+        """``given`` of one example; those of classes are kept, for they come again."""
+        found = self._given.get((label, bound))
+        if found is None:
+            if len(self._given) >= _KEPT:
+                self._given.clear()
+            found = self.given(np.array([label]), np.array([bound]))
+            self._given[label, bound] = found
+        return found
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -162,6 +196,7 @@ class BoundedLASVM(Compact):
         if self.n_labels > 2:
             self._add_machine()
         self.unit = np.ones(self.machines)
+        self._make_buffers()
         self._settle_limits()
         if self.watch is not None:
             self.watch.add_label(self.n_labels)
@@ -214,15 +249,17 @@ class BoundedLASVM(Compact):
         given = self.given(fresh.label, fresh.bound)
         if self.recent is not None:
             self.recent.append(fresh)
-        dense = self._is_dense and not fresh.rows.is_sparse and not len(fresh.rows.low)
-        done = 0
+        dense = self._is_dense and not fresh.rows.is_sparse
+        if dense and (len(fresh.rows.low) or self.store.has_second_parts()):
+            self.store.reserve_second_parts()
+        examples, done = (tags, given, fresh.diagonal, scores), 0
         while done < len(fresh.rows):
             self.reserve(self.n + 1)
-            if dense and not self.store.has_second_parts():
-                done = self._dense(fresh.rows.values, tags, given, fresh.diagonal, scores, done)
-            if done < len(fresh.rows) and self.n + EIGHT < self.K.shape[0]:
-                one = fresh.rows.take(slice(done, done + 1))
-                self._learn_row(one, tags[done], given[done], fresh.diagonal[done], scores[done])
+            if dense:
+                done = self._dense(fresh.rows.values, fresh.rows.low, *examples, done)
+            else:
+                one = slice(done, done + 1)
+                self._learn_row(fresh.rows.take(one), *(part[one] for part in examples))
                 done += 1
 
     @property
@@ -240,35 +277,42 @@ class BoundedLASVM(Compact):
         return np.ascontiguousarray(np.stack([linear, lo, hi]).transpose(2, 0, 1))
 
     def _dense(
-        self, X: Any, tags: np.ndarray, given: np.ndarray, diagonal: np.ndarray, scores: np.ndarray,
-        first: int,
+        self, X: Any, X_low: np.ndarray, tags: np.ndarray, given: np.ndarray, diagonal: np.ndarray,
+        scores: np.ndarray, first: int,
     ) -> int:  # fmt: skip
         """The compiled loop over dense rows; returns how many are done."""
         store, before = self.store, int(self.count[at.EVALUATIONS])
-        done = loop.learn_dense(
-            X, tags, given, diagonal, scores, first, *self.kernel.params, self.half_life,
-            self.task.epsilon, self.limits, store.dense, store.squares, self.F, self.T, self.K,
-            self.M, self.count, self.labels_held,
+        gamma, other = compiled_params(self.kernel)
+        done = loop.learn_rows(
+            X, X_low, _NO_VALUES, tags, given, diagonal, scores, first, loop.WHOLE, gamma, other,
+            self.half_life, self.cap, self.task.epsilon, self.limits, store.dense, store.low,
+            store.squares, *self._slots(),
         )  # fmt: skip
         store.n = self.n
         self.kernel.n_evaluations += int(self.count[at.EVALUATIONS]) - before
         return int(done)
 
+    def _slots(self) -> tuple[Any, ...]:
+        """The arrays that compiled loops change."""
+        near = self.T[at.NEAR] if self.limits[at.POLICY] == at.JOIN else None
+        arrays = self.F, self._sides, self.T, self.K, self.M, self.count, self.labels_held
+        return *arrays, self._g, self._row, near
+
     def _learn_row(
-        self, one: Rows, tags: np.ndarray, given: np.ndarray, diagonal: float, score: np.ndarray
-    ) -> None:
-        """One example of any kind."""
-        rest = self.F, self.T, self.K
-        loop.let_time_pass(
-            *rest, self.count, self.labels_held, self.limits, self.half_life, self.task.epsilon
-        )
-        self._commit_rows(one)
-        row = self.kernel.block(one, self.store.rows())[0]
-        loop.learn_row(
-            row, tags, given, float(diagonal), score, self.task.epsilon, self.limits, *rest, self.M,
-            self.count, self.labels_held,
-        )  # fmt: skip
-        self._commit_rows(one)
+        self, one: Rows, tags: np.ndarray, given: np.ndarray, diagonal: np.ndarray,
+        scores: np.ndarray,
+    ) -> None:  # fmt: skip
+        """One example of any kind: its kernel values are computed here."""
+        row = _NO_VALUES
+        for part in (loop.TIME, loop.ROW):
+            loop.learn_rows(
+                _NO_ROWS, _NO_ROWS, row, tags, given, diagonal, scores, 0, part, np.float32(0.0),
+                None, self.half_life, self.cap, self.task.epsilon, self.limits, _NO_ROWS, _NO_ROWS,
+                _NO_VALUES, *self._slots(),
+            )  # fmt: skip
+            self._commit_rows(one)
+            if part == loop.TIME:
+                row = self.kernel.block(one, self.store.rows())[0]
 
     def _commit_rows(self, fresh: Rows) -> None:
         """Bring the store in line with the slots."""
@@ -282,26 +326,41 @@ class BoundedLASVM(Compact):
     def learn_one(self, x: np.ndarray, label: Any, bound: float, diagonal: float) -> bool:
         """One dense example, float32 and shifted like the others, with a compiled kernel.
 
-        False: it, or a row that is held, needs a second part (``rbf``); nothing was done.
+        False: it is far and needs a second part (``learn_far``); nothing was done.
         """
-        if self.store.has_second_parts():
-            return False
+        if len(self.store.low) and self.count[at.CLOCK] % _PART == 0:
+            self.store.has_second_parts()  # gives up their place when the last has gone
+        return self._learn_single(x, self.store.low[:0], label, bound, diagonal)
+
+    def learn_far(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> None:
+        """As ``learn_one`` with the RBF kernel; ``wide`` is the row before it became float32."""
+        self.store.reserve_second_parts()
+        self._learn_single(x, second_part(wide, x), label, bound, 1.0)
+
+    def _learn_single(
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+    ) -> bool:
         self.reserve(self.n + 1)
-        given = self.given(np.array([label]), np.array([bound]))
-        tags, scores = np.array([[label, -1]]), np.empty((1, self.machines))
-        if not self._dense(x[None, :], tags, given, np.array([diagonal]), scores, 0):
+        self._tags[0, 0], self._diagonal[0] = label, diagonal
+        scores, given = np.empty((1, self.machines)), self._given_of(label, bound)
+        if not self._dense(x[None, :], low, self._tags, given, self._diagonal, scores, 0):
             return False
         self.scores = scores
         if self.recent is not None:
-            self.recent.append_one(x, label, bound, diagonal)
+            self.recent.append_one(x, low, label, bound, diagonal)
         if self.watch is not None:
             self.watch.note_one(scores[0], label, bound)
             self._follow(self.watch)
         return True
 
-    def decide_one(self, x: np.ndarray) -> np.ndarray | None:
-        """Decision values of one dense row; None where they need a second part."""
-        return decide_one(self.kernel, self.store, self.F[at.ALPHA], self.M[at.BIAS], self.n, x)
+    def decide_one(self, x: np.ndarray, wide: np.ndarray | None = None) -> np.ndarray | None:
+        """Decision values of one dense row; None: it is far, and ``wide`` is not given."""
+        alpha, bias = self.F[at.ALPHA], self.M[at.BIAS]
+        return decide_one(self.kernel, self.store, alpha, bias, self.n, x, wide)
+
+    def decide_far(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
+        """As ``decide_one``; ``wide`` is the row before it became float32."""
+        return self.decide_one(x, wide)
 
     # -- a data set at hand ---------------------------------------------------------------
 

@@ -6,7 +6,7 @@
 over the rows that are held. For each example in turn:
 
     1. rows that have left the window are pushed out;
-    2. with a half-life, the bounds of two rows, in turn, shrink to what their age leaves;
+    2. the bounds of two rows, in turn, shrink to what their age and the budget leave of them;
     3. the example is scored by the present model: out of sample, for nobody has learned it yet;
     4. if it violates the optimality conditions it joins (PROCESS), then up to ``most``
        REPROCESS steps follow (lasvm-2005, section 3.1);
@@ -15,6 +15,10 @@ over the rows that are held. For each example in turn:
 Kernel values among the rows held are all kept, in one square array. So the result depends on the
 examples and their order alone: not on a cache, on threads, or on how a stream is cut.
 
+Most functions are called, not copied into their callers: copies would take longer to compile than
+most streams take to learn. ``near`` is None unless rows are joined, ``other`` is None for the RBF
+kernel: what is not used is not compiled.
+
 See ``bounded_steps`` for the symbols, ``bounded_policy`` for which rows leave.
 """
 
@@ -22,237 +26,168 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernel.never_inline import keep_small, never_inline
 from ..kernel.rbf import far_row
-from ..kernel.tiles import RBF, squared_norm
-from ..numerics import inner, jit
-from .bounded_policy import evict, make_way
+from ..kernel.tiles import squared_norm
+from ..numerics import inlined, inner, jit
+from .bounded_policy import forget
 from .bounded_steps import (
     ALPHA,
     BIAS,
     BORN,
     BOUND,
-    BUDGET,
     CLOCK,
     EVALUATIONS,
+    GAP,
     GRAD,
     HANDLE,
     HIGH,
-    JOIN,
     KEY,
     LABEL,
     LINEAR,
     LOW,
     MOST,
-    NEAR,
-    POLICY,
     SEEDS,
     STORED,
     TAU,
-    TURN,
-    WINDOW,
     N,
-    bring_down,
-    extremes,
     nearest,
-    push_out,
-    reprocess,
-    search,
+    open_sides,
+    optimise,
+    place,
+    share_of_bound,
 )  # fmt: skip
-from .dense_row import EIGHT, kernel_values
+from .dense_row import EIGHT, kernel_row_of
+
+WHOLE, TIME, ROW = range(3)
+"""What ``learn_rows`` does: all of it; steps 1 and 2 alone; what comes after them, for one row."""
 
 
 @inner
-def _expire(F, T, K, count, labels, window, epsilon, joins):
-    """Rows that have left the window are pushed out."""
-    for s in range(count[N] - 1, -1, -1):
-        if T[BORN, s] <= count[CLOCK] - window:
-            push_out(F, T, K, count, labels, s, epsilon, joins)
+def score(row, F, M, n, given, q, g, scores):
+    """g = p - sum_s alpha_s k(x, x_s) of an example with these kernel values, and its decisions."""
+    never_inline()
+    for m in range(F.shape[1]):
+        total = given[q, 0, m]
+        for s in range(n):
+            total -= F[ALPHA, m, s] * row[s]
+        g[m], scores[q, m] = total, given[q, 0, m] - total + M[BIAS, m]
 
 
-@inner
-def _shrink(F, T, K, count, half_life, epsilon):
-    """The bounds of two rows, in turn, become what their age leaves of them."""
-    n = count[N]
-    for _ in range(min(2, n)):
-        s = count[TURN] % n
-        count[TURN] = s + 1
-        part = 2.0 ** (-(count[CLOCK] - T[BORN, s]) / half_life)
-        for m in range(F.shape[1]):
-            size = F[BOUND, m, s] * part
-            if F[HIGH, m, s] > 0.0:
-                F[HIGH, m, s] = size
-            if F[LOW, m, s] < 0.0:
-                F[LOW, m, s] = -size
-            bring_down(F, K, m, s, size, n, epsilon)
-
-
-@inner
-def _joins(g, given, M, epsilon):
+@inlined
+def _violates(g, given, q, M, epsilon):
     """Whether some machine finds that the example violates the optimality conditions."""
+    found = False
     for m in range(g.shape[0]):
         residual = g[m] - M[BIAS, m]
-        if given[2, m] > 0.0 and residual - epsilon > 0.0:
-            return True
-        if given[1, m] < 0.0 and -residual - epsilon > 0.0:
-            return True
-    return False
+        found |= given[q, 2, m] > 0.0 and residual - epsilon > 0.0
+        found |= given[q, 1, m] < 0.0 and -residual - epsilon > 0.0
+    return found
 
 
 @inner
-def _insert(row, diagonal, g, given, label, key, F, T, K, count, labels, joins):
+def insert(
+    row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, limits, cap, epsilon, near,
+):  # fmt: skip
     """Steps 1 and 2 of PROCESS: the example gets the next slot."""
-    k = count[N]
+    keep_small()
+    k, label = count[N], tags[q, 0]
+    part = share_of_bound(count, limits, cap, epsilon, diagonal[q])
     for m in range(F.shape[1]):
-        F[ALPHA, m, k], F[GRAD, m, k] = 0.0, g[m]
-        F[LINEAR, m, k], F[LOW, m, k], F[HIGH, m, k] = given[0, m], given[1, m], given[2, m]
-        F[BOUND, m, k] = max(given[2, m], -given[1, m])
+        F[GRAD, m, k], F[LINEAR, m, k] = g[m], given[q, 0, m]
+        F[LOW, m, k], F[HIGH, m, k] = part * given[q, 1, m], part * given[q, 2, m]
+        F[BOUND, m, k] = max(given[q, 2, m], -given[q, 1, m])
+        place(F, sides, m, k, 0.0, epsilon)
     for s in range(k):
         K[k, s] = row[s]
         K[s, k] = row[s]
-    K[k, k] = diagonal
-    T[LABEL, k], T[BORN, k], T[KEY, k], T[HANDLE, k] = label, count[CLOCK], key, count[STORED]
+    K[k, k] = diagonal[q]
+    T[LABEL, k], T[BORN, k], T[KEY, k], T[HANDLE, k] = (
+        label,
+        count[CLOCK],
+        tags[q, 1],
+        count[STORED],
+    )
     labels[label] += 1
     count[N] = k + 1
-    if joins:
-        T[NEAR, k] = nearest(K, T, k, k + 1)
+    if near is not None:
+        near[k] = nearest(K, T, k, k + 1)
         for s in range(k):
-            r = T[NEAR, s]
+            r = near[s]
             if T[LABEL, s] == label and (
                 r < 0 or 2.0 * K[s, k] - K[k, k] > 2.0 * K[s, r] - K[r, r]
             ):
-                T[NEAR, s] = k
+                near[s] = k
     return k
 
 
 @inner
-def _process(F, K, M, m, k, n, epsilon):
-    """Steps 3 to 5 of PROCESS: one direction search between the newcomer and its best partner."""
-    top, bottom, g_max, g_min = extremes(F, m, n, epsilon)
-    if top < 0 or bottom < 0:
-        return
-    residual = F[GRAD, m, k] - M[BIAS, m]
-    rises = F[HIGH, m, k] > 0.0 and (residual > 0.0 or F[LOW, m, k] == 0.0)
-    if rises:
-        rise = F[GRAD, m, k] - epsilon - g_min
-    else:
-        rise = g_max - (F[GRAD, m, k] + epsilon)
-    i, j = (k, bottom) if rises else (top, k)
-    if i != j and rise > M[TAU, m]:
-        search(F, K, m, i, j, rise, n, epsilon)
-
-
-@inner
-def gradients(row, F, n, linear, g):
-    """g = p - sum_s alpha_s k(x, x_s) of an example with these kernel values."""
-    for m in range(F.shape[1]):
-        total = linear[m]
-        for s in range(n):
-            if F[ALPHA, m, s] != 0.0:
-                total -= F[ALPHA, m, s] * row[s]
-        g[m] = total
-
-
-@inner
-def prepare(F, T, K, count, labels, limits, half_life, epsilon):
-    """What time does before an example is seen; it may change which rows are held."""
-    if limits[WINDOW] > 0:
-        _expire(F, T, K, count, labels, limits[WINDOW], epsilon, limits[POLICY] == JOIN)
-    if half_life < np.inf:
-        _shrink(F, T, K, count, half_life, epsilon)
-
-
-@inner
-def learn(
-    row, diagonal, given, label, key, F, T, K, M, count, labels, limits, epsilon, g, score,
-):  # fmt: skip
-    """One example whose kernel values with the rows held are ``row``. Returns its slot, or -1.
-
-    ``given`` is p, lo and hi of the example, (3, machines); ``score`` becomes its decision values
-    before it was learned.
-    """
-    joins = limits[POLICY] == JOIN
-    count[EVALUATIONS] += count[N] + 1
-    gradients(row, F, count[N], given[0], g)
-    for m in range(F.shape[1]):
-        score[m] = given[0, m] - g[m] + M[BIAS, m]
-    k = -1
-    if labels[label] < SEEDS or _joins(g, given, M, epsilon):
-        k = _insert(row, diagonal, g, given, label, key, F, T, K, count, labels, joins)
-        for m in range(F.shape[1]):
-            _process(F, K, M, m, k, count[N], epsilon)
-    for m in range(F.shape[1]):
-        reprocess(F, K, M, m, count[N], limits[MOST], epsilon)
-    count[CLOCK] += 1
-    return k
-
-
-@inner
-def _make_room(F, T, K, M, count, labels, limits, epsilon):
-    """Rows leave: those that are not needed, and those that the budget has no room for."""
-    evict(F, T, K, M, count, labels, epsilon, limits[POLICY] == JOIN)
-    if limits[BUDGET] > 0 and count[N] > limits[BUDGET]:
-        while count[N] > limits[BUDGET]:
-            make_way(F, T, K, M, count, labels, limits, epsilon)
-        for m in range(F.shape[1]):
-            reprocess(F, K, M, m, count[N], np.int64(0), epsilon)
-
-
-@inner
-def _commit_rows(x, x_square, rows, squares, T, count):
-    """Rows follow their slots: the fresh one comes in, the last ones fill holes."""
-    for s in range(count[N]):
-        h = T[HANDLE, s]
-        fresh = h >= count[STORED]
-        if h == s and not fresh:
-            continue
-        squares[s] = x_square if fresh else squares[h]
-        for j in range(x.shape[0]):
-            rows[s, j] = x[j] if fresh else rows[h, j]
-        T[HANDLE, s] = s
-    count[STORED] = count[N]
+def keep_row(X, X_low, q, x_square, rows, low, squares, k):
+    """The row itself, in slot k of the store."""
+    keep_small()
+    squares[k] = x_square
+    for f in range(X.shape[1]):
+        rows[k, f] = X[q, f]
+        if low.shape[0]:
+            low[k, f] = X_low[q, f] if X_low.shape[0] else np.float32(0.0)
 
 
 @jit
-def learn_dense(
-    X, tags, given, diagonal, scores, first, code, gamma, coef0, degree, half_life, epsilon, limits,
-    rows, squares, F, T, K, M, count, labels,
+def learn_rows(
+    X, X_low, values, tags, given, diagonal, scores, first, part, gamma, other, half_life, cap,
+    epsilon, limits, rows, low, squares, F, sides, T, K, M, count, labels, g, row,
+    near,
 ):  # fmt: skip
     """Learn the dense rows of X from ``first`` on; returns how many are done.
 
     It stops before a row for which there is no space, and, with the RBF kernel, before one that
-    is so far from the centre that it needs a second part (``kernel.rbf``): the caller deals with it.
-    ``tags`` are label and key of each, ``given`` p, lo and hi, (n, 3, machines).
+    is so far from the centre that it needs a second part (``kernel.rbf``) where X has none.
+    ``tags`` are label and key of each, ``given`` p, lo and hi, (n, 3, machines); ``scores`` become
+    decision values before each was learned. Rows that are not dense, or whose kernel is not
+    compiled, have no columns in X and in ``rows``: ``values`` are the kernel values of one row
+    with those held, and the caller brings the rows in line with their slots. ``g``, ``row``: space.
     """
-    g, row = np.empty(F.shape[1]), np.empty(K.shape[0], np.float32)
+    keep_small()
+    open_sides(F, sides, count[N], epsilon)
+    dense = X.shape[1] > 0
     for q in range(first, X.shape[0]):
-        x, x_square = X[q], squared_norm(X[q])
-        if count[N] + EIGHT >= K.shape[0] or (code == RBF and x_square > far_row(gamma)):
+        x_square = squared_norm(X[q])
+        is_far = other is None and x_square > far_row(gamma)
+        if count[N] + EIGHT >= K.shape[0] or (is_far and not X_low.shape[0]):
             return q
-        prepare(F, T, K, count, labels, limits, half_life, epsilon)
-        _commit_rows(x, x_square, rows, squares, T, count)
-        kernel_values(x, x_square, rows, squares, count[N], code, gamma, coef0, degree, row)
-        learn(
-            row, diagonal[q], given[q], tags[q, 0], tags[q, 1], F, T, K, M, count, labels, limits,
-            epsilon, g, scores[q],
-        )  # fmt: skip
-        _make_room(F, T, K, M, count, labels, limits, epsilon)
-        _commit_rows(x, x_square, rows, squares, T, count)
+        changed = False
+        for after in range(1 if part == ROW else 0, 1 if part == TIME else 2):
+            if after:
+                n = count[N]
+                if dense:
+                    kernel_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, row)
+                else:
+                    for s in range(n):
+                        row[s] = values[s]
+                count[EVALUATIONS] += n + 1
+                score(row, F, M, n, given, q, g, scores)
+                k = -1
+                if labels[tags[q, 0]] < SEEDS or _violates(g, given, q, M, epsilon):
+                    k = insert(
+                        row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, limits,
+                        cap, epsilon, near,
+                    )  # fmt: skip
+                    changed = True
+                    if dense:
+                        keep_row(X, X_low, q, x_square, rows, low, squares, k)
+                for m in range(F.shape[1]):
+                    if changed or M[GAP, m] > M[TAU, m]:
+                        steps = optimise(F, sides, K, M, m, k, count[N], limits[MOST], epsilon)
+                        changed |= steps > 0
+                count[CLOCK] += 1
+            n = count[N]
+            if changed or not after:
+                changed |= forget(
+                    F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life,
+                    cap, epsilon, near, after > 0,
+                )  # fmt: skip
+            if after and count[N] < n:
+                for m in range(F.shape[1]):
+                    optimise(F, sides, K, M, m, np.int64(-1), count[N], np.int64(0), epsilon)
+        count[STORED] = count[N] if dense else count[STORED]
     return X.shape[0]
-
-
-@jit
-def let_time_pass(F, T, K, count, labels, limits, half_life, epsilon):
-    """``prepare`` for callers that compute kernel values themselves."""
-    prepare(F, T, K, count, labels, limits, half_life, epsilon)
-
-
-@jit
-def learn_row(
-    row, tags, given, diagonal, score, epsilon, limits, F, T, K, M, count, labels,
-):  # fmt: skip
-    """Learn one example whose kernel values with the rows held are known."""
-    g = np.empty(F.shape[1])
-    learn(
-        row, diagonal, given, tags[0], tags[1], F, T, K, M, count, labels, limits, epsilon, g, score,
-    )  # fmt: skip
-    _make_room(F, T, K, M, count, labels, limits, epsilon)

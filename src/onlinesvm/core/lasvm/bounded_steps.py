@@ -9,14 +9,18 @@ gradients stay true.
 
 Symbols: m machine, s slot, n rows held, i goes up, j goes down. What is known of the slots lies in
 three arrays: ``F[ALPHA, m, s]`` and so on (float64), ``T[LABEL, s]`` and so on (int64), and the
-kernel values ``K[s, r]``.
+kernel values ``K[s, r]``. ``sides[ABOVE, m, s]`` and ``sides[BELOW, m, s]`` follow from F: what the
+slopes to the right and to the left of a coefficient differ from its gradient, -inf and inf where it
+cannot go there (``slopes``).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..numerics import CURVATURE_FLOOR, inner
+from ..kernel.never_inline import keep_small, never_inline
+from ..kernel.slopes import shift_slopes
+from ..numerics import CURVATURE_FLOOR, inlined, inner
 
 ALPHA, GRAD, LINEAR, LOW, HIGH, BOUND = range(6)
 """Places in F, (6, machines, capacity): coefficient, gradient, p, lo, hi, and the bound at first."""
@@ -33,6 +37,9 @@ N, STORED, CLOCK, TURN, REMOVALS, EVALUATIONS = range(6)
 """Places in ``count``: rows held, rows in the store, examples seen, whose bound shrinks next, rows
 pushed out, kernel values computed."""
 
+ABOVE, BELOW = range(2)
+"""Places in ``sides``, (2, machines, capacity)."""
+
 WINDOW, BUDGET, MOST, POLICY, PROTECTED = range(5)
 """Places in ``limits``: examples that count (0: all), rows (0: any number), REPROCESS steps, which
 row makes way, and the number of rows of a label from which on they may."""
@@ -44,121 +51,128 @@ else the oldest. JOIN: the one whose coefficient can be moved to its neighbour a
 YOUNG = 50
 """Age below which a row is no outlier: it may be the first of a new concept."""
 
+PRESSED = 3.0
+"""Largest bound, in units of 1 / k(x, x), of an example of weight 1 once rows that carry had to make
+way (OUTLIER). Few rows with large bounds would fit themselves instead of what they stand for."""
+
 SEEDS = 5
 """Rows of each label that are kept although they lie beyond the margin."""
 
 
+@inlined
+def place(F, sides, m, s, a, epsilon):
+    """alpha_s becomes a; its sides open or close."""
+    F[ALPHA, m, s] = a
+    above = -epsilon if a >= 0.0 else epsilon
+    below = -epsilon if a > 0.0 else epsilon
+    sides[ABOVE, m, s] = above if a < F[HIGH, m, s] else -np.inf
+    sides[BELOW, m, s] = below if a > F[LOW, m, s] else np.inf
+
+
+@inlined
+def share_of_bound(count, limits, cap, epsilon, diagonal):
+    """What is left of the bound of a row with this k(x, x), whatever its age."""
+    pressed = limits[POLICY] == OUTLIER and epsilon == 0.0 and count[REMOVALS] > 0
+    return min(1.0, cap / max(diagonal, 1e-300)) if pressed else 1.0
+
+
 @inner
-def extremes(F, m, n, epsilon):
+def open_sides(F, sides, n, epsilon):
+    """All sides, from the coefficients and their bounds; closed beyond n."""
+    never_inline()
+    for m in range(F.shape[1]):
+        for s in range(n):
+            place(F, sides, m, s, F[ALPHA, m, s], epsilon)
+        for s in range(n, sides.shape[2]):
+            sides[ABOVE, m, s], sides[BELOW, m, s] = -np.inf, np.inf
+
+
+@inner
+def extremes(F, sides, K, m, n):
     """Slots of the largest slope to the right and the smallest to the left; -1: there is none."""
-    top, bottom = -1, -1
-    g_max, g_min = -np.inf, np.inf
-    for s in range(n):
-        a, g = F[ALPHA, m, s], F[GRAD, m, s]
-        up = g - (epsilon if a >= 0.0 else -epsilon)
-        down = g - (epsilon if a > 0.0 else -epsilon)
-        up = up if a < F[HIGH, m, s] else -np.inf
-        down = down if a > F[LOW, m, s] else np.inf
-        if up > g_max:
-            top, g_max = s, up
-        if down < g_min:
-            bottom, g_min = s, down
-    return top, bottom, g_max, g_min
+    never_inline()
+    return shift_slopes(F[GRAD, m], sides[ABOVE, m], sides[BELOW, m], K[0], K[0], 0.0, n)
 
 
 @inner
-def room_up(F, m, s, epsilon):
-    """How far alpha may rise: to its bound, or to the kink at zero."""
-    a = F[ALPHA, m, s]
-    return -a if a < 0.0 and epsilon > 0.0 else F[HIGH, m, s] - a
+def move(F, sides, K, m, i, j, most, n, epsilon):
+    """alpha_i up and alpha_j down by ``most``, or exactly onto the end that one of them reaches.
 
-
-@inner
-def room_down(F, m, s, epsilon):
-    a = F[ALPHA, m, s]
-    return a if a > 0.0 and epsilon > 0.0 else a - F[LOW, m, s]
-
-
-@inner
-def move(F, K, m, i, j, step, n, epsilon):
-    """alpha_i up and alpha_j down by ``step``, exactly onto an end that it reaches."""
-    room_i, room_j = room_up(F, m, i, epsilon), room_down(F, m, j, epsilon)
+    A coefficient ends at its bound, or at the kink at zero. Returns the new ``extremes``.
+    """
+    never_inline()
     a_i, a_j = F[ALPHA, m, i], F[ALPHA, m, j]
-    F[ALPHA, m, i] = (
-        (0.0 if a_i < 0.0 and epsilon > 0.0 else F[HIGH, m, i]) if step >= room_i else a_i + step
-    )
-    F[ALPHA, m, j] = (
-        (0.0 if a_j > 0.0 and epsilon > 0.0 else F[LOW, m, j]) if step >= room_j else a_j - step
-    )
-    grad, row_i, row_j = F[GRAD, m], K[i], K[j]
-    for s in range(n):
-        grad[s] -= step * (np.float64(row_i[s]) - np.float64(row_j[s]))
+    end_i = 0.0 if a_i < 0.0 and epsilon > 0.0 else F[HIGH, m, i]
+    end_j = 0.0 if a_j > 0.0 and epsilon > 0.0 else F[LOW, m, j]
+    step = min(most, end_i - a_i, a_j - end_j)
+    place(F, sides, m, i, end_i if step >= end_i - a_i else a_i + step, epsilon)
+    place(F, sides, m, j, end_j if step >= a_j - end_j else a_j - step, epsilon)
+    return shift_slopes(F[GRAD, m], sides[ABOVE, m], sides[BELOW, m], K[i], K[j], step, n)
 
 
 @inner
-def search(F, K, m, i, j, rise, n, epsilon):
-    """Direction search along (i, j), whose slopes differ by ``rise`` (lasvm-2005, eq. 13)."""
-    curvature = max(np.float64(K[i, i]) + K[j, j] - 2.0 * K[i, j], CURVATURE_FLOOR)
-    step = min(rise / curvature, room_up(F, m, i, epsilon), room_down(F, m, j, epsilon))
-    move(F, K, m, i, j, step, n, epsilon)
+def optimise(F, sides, K, M, m, k, n, most, epsilon):
+    """PROCESS for the newcomer k (-1: none), up to ``most`` REPROCESS steps, then bias and gap.
 
-
-@inner
-def measure(F, M, m, g_max, g_min, top, bottom):
-    """Bias and gap from the extremes. A machine that has one sign alone has that sign as bias."""
+    Steps 3 to 5 of PROCESS are one direction search between the newcomer and its best partner;
+    REPROCESS takes the pair that violates most (lasvm-2005, section 3.1 and eq. 13). A machine that
+    has one sign alone has that sign as bias. Returns the number of steps.
+    """
+    keep_small()
+    top, bottom, g_max, g_min = extremes(F, sides, K, m, n)
+    steps, left = 0, most if k < 0 else most + 1
+    while left > 0 and top >= 0 and bottom >= 0:
+        left -= 1
+        i, j, rise = top, bottom, g_max - g_min
+        if k >= 0:
+            g = F[GRAD, m, k]
+            if F[HIGH, m, k] > 0.0 and (g > M[BIAS, m] or F[LOW, m, k] == 0.0):
+                i, rise = k, g - epsilon - g_min
+            else:
+                j, rise = k, g_max - (g + epsilon)
+        if i != j and rise > M[TAU, m]:
+            curvature = np.float64(K[i, i]) + K[j, j] - 2.0 * K[i, j]
+            rise /= max(curvature, CURVATURE_FLOOR)
+            top, bottom, g_max, g_min = move(F, sides, K, m, i, j, rise, n, epsilon)
+            steps += 1
+        elif k < 0:
+            left = 0
+        k = -1
     if top >= 0 and bottom >= 0:
         M[BIAS, m], M[GAP, m] = (g_max + g_min) / 2, g_max - g_min
     elif top >= 0 or bottom >= 0:
         M[BIAS, m], M[GAP, m] = (1.0 if top >= 0 else -1.0), np.inf
+    return steps
 
 
-@inner
-def reprocess(F, K, M, m, n, most, epsilon):
-    """Up to ``most`` steps along the pair that violates most, then bias and gap."""
-    top, bottom, g_max, g_min = extremes(F, m, n, epsilon)
-    for _ in range(most):
-        if top < 0 or bottom < 0 or g_max - g_min <= M[TAU, m]:
+@inlined
+def bring_down(F, sides, K, m, s, size, n, epsilon):
+    """Its bound and |alpha_s| down to ``size``: rows whose gradients ask for it take over the rest."""
+    a = F[ALPHA, m, s]
+    F[HIGH, m, s], F[LOW, m, s] = min(F[HIGH, m, s], size), max(F[LOW, m, s], -size)
+    while True:
+        place(F, sides, m, s, a, epsilon)
+        rest = abs(a) - size
+        if rest <= 0.0:
             break
-        search(F, K, m, top, bottom, g_max - g_min, n, epsilon)
-        top, bottom, g_max, g_min = extremes(F, m, n, epsilon)
-    measure(F, M, m, g_max, g_min, top, bottom)
-
-
-@inner
-def bring_down(F, K, m, s, size, n, epsilon):
-    """|alpha_s| down to ``size``: the rows whose gradients ask for it take over the rest."""
-    while abs(F[ALPHA, m, s]) > size:
-        rest = abs(F[ALPHA, m, s]) - size
-        falls = F[ALPHA, m, s] > 0.0
-        best, value = -1, -np.inf
-        for r in range(n):
-            if r == s:
-                continue
-            a = F[ALPHA, m, r]
-            if falls and a < F[HIGH, m, r]:
-                g = F[GRAD, m, r] - (epsilon if a >= 0.0 else -epsilon)
-            elif not falls and a > F[LOW, m, r]:
-                g = -(F[GRAD, m, r] - (epsilon if a > 0.0 else -epsilon))
-            else:
-                continue
-            if g > value:
-                best, value = r, g
-        if best < 0:  # the sum is zero but for rounding: nobody is left to balance it
-            change = np.copysign(rest, F[ALPHA, m, s])
+        top, bottom, _, _ = extremes(F, sides, K, m, n)
+        i, j = (top, s) if a > 0.0 else (s, bottom)
+        sign = 1.0 if a > 0.0 else -1.0
+        if i >= 0 and j >= 0:
+            move(F, sides, K, m, i, j, rest, n, epsilon)
+            a = F[ALPHA, m, s]
+        else:  # the sum is zero but for rounding: nobody is left to balance it
             for r in range(n):
-                F[GRAD, m, r] += change * K[s, r]
-            F[ALPHA, m, s] = np.copysign(size, F[ALPHA, m, s])
-        elif falls:
-            move(F, K, m, best, s, min(rest, room_up(F, m, best, epsilon)), n, epsilon)
-        else:
-            move(F, K, m, s, best, min(rest, room_down(F, m, best, epsilon)), n, epsilon)
-        if abs(abs(F[ALPHA, m, s]) - size) <= 1e-14 * rest:
-            F[ALPHA, m, s] = np.copysign(size, F[ALPHA, m, s]) if size > 0.0 else 0.0
+                F[GRAD, m, r] += sign * rest * K[s, r]
+            a = sign * size
+        if abs(abs(a) - size) <= 1e-14 * rest:
+            a = sign * size
 
 
 @inner
 def nearest(K, T, s, n):
     """The slot of the nearest other row with the same label; -1 where there is none."""
+    keep_small()
     best, value = -1, -np.inf
     for r in range(n):
         if r != s and T[LABEL, r] == T[LABEL, s]:
@@ -168,33 +182,35 @@ def nearest(K, T, s, n):
     return best
 
 
-@inner
-def release(F, T, K, count, labels, s, joins):
-    """Slot s is given up; the last slot moves into its place."""
+@inlined
+def release(F, sides, T, K, rows, low, squares, count, labels, s, near):
+    """Slot s is given up; the last slot moves into its place, and its row with it if rows are here."""
     last = count[N] - 1
     labels[T[LABEL, s]] -= 1
+    count[N] = last
     if s != last:
-        for q in range(F.shape[0]):
-            for m in range(F.shape[1]):
+        for m in range(F.shape[1]):
+            for q in range(F.shape[0]):
                 F[q, m, s] = F[q, m, last]
+            for q in range(2):
+                sides[q, m, s] = sides[q, m, last]
         for q in range(T.shape[0]):
             T[q, s] = T[q, last]
-        for r in range(last + 1):
+        K[last, s] = K[last, last]
+        for r in range(last):
             K[s, r] = K[last, r]
-        for r in range(last):
-            K[r, s] = K[s, r]
-        K[s, s] = K[last, last]
-    count[N] = last
-    if joins:
-        for r in range(last):
-            if T[NEAR, r] == s:
-                T[NEAR, r] = nearest(K, T, r, last)
-            elif T[NEAR, r] == last:
-                T[NEAR, r] = s
-
-
-@inner
-def push_out(F, T, K, count, labels, s, epsilon, joins):
+            K[r, s] = K[last, r]
+        if rows.shape[1]:
+            T[HANDLE, s], squares[s] = s, squares[last]
+            for f in range(rows.shape[1]):
+                rows[s, f] = rows[last, f]
+            for f in range(low.shape[1] if low.shape[0] else 0):
+                low[s, f] = low[last, f]
     for m in range(F.shape[1]):
-        bring_down(F, K, m, s, 0.0, count[N], epsilon)
-    release(F, T, K, count, labels, s, joins)
+        sides[ABOVE, m, last], sides[BELOW, m, last] = -np.inf, np.inf
+    if near is not None:
+        for r in range(last):
+            if near[r] == s:
+                near[r] = nearest(K, T, r, last)
+            elif near[r] == last:
+                near[r] = s

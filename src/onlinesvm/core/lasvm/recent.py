@@ -40,13 +40,19 @@ class Recent(Compact):
         self.bound[n:total], self.diagonal[n:total] = fresh.bound, fresh.diagonal
         self._trim()
 
-    def append_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> None:
-        """One more dense row, without a key."""
+    def append_one(
+        self, x: np.ndarray, low: np.ndarray, label: int, bound: float, diagonal: float
+    ) -> None:
+        """One more dense row, without a key; ``low`` has its second part, or no row."""
         n = self.store.n
         if n + 1 >= len(self.store.dense):
             self.store.reserve(2 * n + 64)
         self._reserve(n + 1)
         self.store.dense[n] = x
+        if len(low):
+            self.store.reserve_second_parts()
+        if len(self.store.low):
+            self.store.low[n] = low[0] if len(low) else 0.0
         squared_norms(x[None, :], self.store.squares[n : n + 1])  # as for many rows
         self.store.n = n + 1
         self.tags[n] = label, -1

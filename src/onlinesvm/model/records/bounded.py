@@ -30,6 +30,7 @@ def bounded_fields(learner: BoundedLASVM) -> dict[str, Any]:
         "window": learner.window,
         "budget": learner.budget,
         "half_life": float(learner.half_life),
+        "cost": float(learner.cost),
         "policy": POLICIES[int(learner.limits[at.POLICY])],
         "store": store_fields(learner.store),
         "diagonal": learner.K.diagonal()[:n].copy(),
@@ -55,6 +56,7 @@ def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
         tau=fields.number("tau", 0.0), window=window, budget=budget,
         half_life=fields.number("half_life", 1.0, infinite=True),
         policy=fields.word("policy", *POLICIES),
+        cost=fields.number("cost", 0.0) if fields.has("cost") else 0.0,
     )  # fmt: skip
     if budget is not None and n > budget:
         raise fields.wrong("store", f"has {n} rows where the budget is {budget}")
