@@ -70,7 +70,14 @@ def test_each_block_is_predicted_before_it_is_learned():
     )
     model = LASVMClassifier(gamma=0.2)
     mistakes = []
-    cuts = [0, 256, 300, 600, 900, 1200]  # the first block in parts, so that some of it is predicted
+    cuts = [
+        0,
+        256,
+        300,
+        600,
+        900,
+        1200,
+    ]  # the first block in parts, so that some of it is predicted
     for first, end in zip(cuts, cuts[1:]):
         if first:
             mistakes.append(np.sum(model.predict(X[first:end]) != y[first:end]))

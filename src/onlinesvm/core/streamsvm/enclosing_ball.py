@@ -97,8 +97,7 @@ def enclose(
     w[largest] = 1.0
     along = gram[largest, :n].copy()
     along[largest] += slack[largest]
-    R, reach = float(r[largest]), _reach(square, r, w, along)
-    gap = GAP * reach * reach  # infinite where the power of a Python float would raise
+    R, gap = float(r[largest]), GAP * _reach(square, r, w, along) ** 2
     for _ in range(_ROUNDS):
         _pair_steps(square + 2.0 * R * r - r * r, gram, slack, n, weight, along, gap)
         flat, mean = w @ (square - along), w @ r
