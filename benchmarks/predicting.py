@@ -77,7 +77,7 @@ def compare(n_train: int | None, n_test: int | None, repeats: int) -> dict[str, 
         calls = (lambda m=model, t=test: m.predict(t), lambda m=svc, t=test: m.predict(t))
         mine, other = best(*calls, repeats=repeats)
         result[form] = {
-            "support_vectors": int(len(model.support_)),
+            "support_vectors": len(model.support_),
             "largest_difference": difference,
             "different_labels": different,
             "seconds": mine,

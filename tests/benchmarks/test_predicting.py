@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from benchmarks.predicting import svc_of
 from scipy import sparse
 
+from benchmarks.predicting import svc_of
 from onlinesvm import LASVMClassifier
 
 

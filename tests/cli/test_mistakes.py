@@ -107,6 +107,18 @@ def test_predictions_appear_whole(csv, tmp_path):
     assert len((tmp_path / "p.txt").read_text().split()) == 400
 
 
+def test_predictions_on_a_full_disk(csv, tmp_path, monkeypatch):
+    ask("train", csv, "--label", "t", "-o", tmp_path / "m")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    line = ("predict", tmp_path / "m", csv, "-o", tmp_path / "p.txt")
+    refused("p.txt was not written: No space left on device.*free disk space", *line)
+    assert not (tmp_path / "p.txt").exists()
+
+
 def test_resume_with_another_source(csv, tmp_path):
     model = tmp_path / "m"
     base = ("--label", "t", "-o", model, "--batch-rows", "100")

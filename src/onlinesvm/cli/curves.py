@@ -38,13 +38,16 @@ class Curve:
         if self.points:
             rows, error, block = np.array(self.points, float).T
             axes.plot(
-                rows, block, ".", color=PALE, ms=3.5, label="each block, before it is learned"
-            )
+                rows, block, ".", color=PALE, ms=3.5, clip_on=False,
+                label="each block, before it is learned",
+            )  # fmt: skip
             axes.plot(rows, error, color=BLUE, lw=1.8, label=f"all rows so far: {error[-1]:.4f}")
             axes.legend(frameon=False, fontsize=9, labelcolor=INK)
         axes.set_xlabel("rows", color=INK)
         axes.set_ylabel(self.measure, color=INK)
+        axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.grid(axis="y", color="#e6e8eb", lw=0.8)
         _plain(axes)
         _save(figure, path)

@@ -87,11 +87,15 @@ def _written(output: Path | None) -> Iterator[IO[str]]:
         yield sys.stdout
         return
     from ..model.atomic import atomic_write
+    from ..model.errors import not_written
 
-    with atomic_write(output) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
-        yield text
-        text.detach()
+    try:
+        with atomic_write(output) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+            yield text
+            text.detach()
+    except OSError as error:
+        raise not_written(output, error) from error
 
 
 def _lines(estimator: Any, X: Any, options: dict[str, Any]) -> str:
