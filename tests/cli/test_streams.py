@@ -291,7 +291,7 @@ def test_tune_halves_the_candidates(folder):
         (["export", "no-model", "--to", "onnx", "-o", "m"], "does not exist"),
         (["tune", "{csv}", "--label", "target", "--C", "a,b"], "takes positive numbers"),
         (["tune", "{csv}", "--label", "target", "--algorithm", "perceptron"], "no algorithm"),
-        (["tune", "{csv}", "--label", "target", "--algorithm", "kernel-perceptron"], "is no classifier with C and gamma"),
+        (["tune", "{csv}", "--label", "target", "--algorithm", "kernel-perceptron"], "has no C and gamma to tune"),
         (["train", "{csv}", "--label", "target", "-o", "m", "--test", "no.csv"], "no file 'no.csv' to test on"),
     ],
 )  # fmt: skip

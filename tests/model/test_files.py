@@ -359,3 +359,15 @@ def test_mutated_files_are_refused_or_work(first, files, tmp_path):
     found = [outcome(seed, files, tmp_path / "model") for seed in range(first, first + 30)]
     assert {result for result in found if result.startswith("FAILED")} == set()
     assert "error" in found
+
+
+def test_a_ball_whose_square_is_no_number_is_refused():
+    from onlinesvm.model.fields import Fields, InvalidState
+    from onlinesvm.model.records.streamsvm import _balls_of
+
+    values = {"gram": np.eye(3), "slack": np.zeros(3), "radius": np.ones(3), "n": 2, "merges": 0}
+    assert _balls_of(Fields(dict(values), "balls"), 2).radius[0] == 1.0
+    for name in ("gram", "slack", "radius"):
+        large = np.where(values[name] >= 0, 3e300, 0.0)
+        with pytest.raises(InvalidState, match=f"balls.{name} has values outside"):
+            _balls_of(Fields(values | {name: large}, "balls"), 2)

@@ -188,8 +188,8 @@ def test_one_pass_only_from_what_cannot_be_read_twice():
 
 
 def test_an_error_of_the_estimator_names_the_rows(tmp_path):
-    (tmp_path / "t.csv").write_text("a,target\n" + "1,0.5\n2,1.5\n" * 40)
-    with pytest.raises(StreamError, match=r"continuous.*line 2 of .*t.csv"):
+    (tmp_path / "t.csv").write_text("a,target\n" + "1e30,1\n-1e30,2\n" * 40)
+    with pytest.raises(StreamError, match=r"too large.*--standardize.*line 2 of .*t.csv"):
         fit_stream(LASVMClassifier(), open_reader(tmp_path / "t.csv", label="target"))
 
 

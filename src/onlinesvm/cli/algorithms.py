@@ -81,16 +81,30 @@ def parameter_options() -> list[click.Option]:
         text = _help(classes[0], name)
         if len(classes) < every:
             text += f" [{', '.join(short_name(each.__name__) for each in classes)}]"
-        names = [f"--{name.replace('_', '-')}", f"parameter_{name}"]
-        options.append(click.Option(names, metavar="VALUE", default=None, help=text))
+        options.append(_option(name, text, _is_flag(classes[0], name)))
     return options
+
+
+def _is_flag(each: Any, name: str) -> bool:
+    """Whether a parameter is true or false."""
+    return list(each._parameter_constraints.get(name, [])) == ["boolean"]
+
+
+def _option(name: str, text: str, flag: bool) -> click.Option:
+    """``--name VALUE``, or ``--name`` and ``--no-name``."""
+    long = name.replace("_", "-")
+    if flag:
+        return click.Option([f"--{long}/--no-{long}", f"parameter_{name}"], default=None, help=text)
+    return click.Option(
+        [f"--{long}", f"parameter_{name}"], metavar="VALUE", default=None, help=text
+    )
 
 
 def given_parameters(options: dict[str, Any]) -> dict[str, str]:
     """Those of a command's options that are parameters of algorithms and were given."""
     prefix = "parameter_"
     return {
-        key.removeprefix(prefix): value
+        key.removeprefix(prefix): str(value)
         for key, value in options.items()
         if key.startswith(prefix) and value is not None
     }
@@ -109,10 +123,21 @@ def parsed(each: Any, name: str, text: str) -> Any:
         found, value = _as(constraint, text)
         if found:
             return value
-    allowed = " or ".join(
-        str(c) for c in each._parameter_constraints.get(name, []) if c != callable
-    )
-    raise Mistake(f"--{name.replace('_', '-')} {text!r} is not {allowed}.")
+    constraints = each._parameter_constraints.get(name, [])
+    allowed = " or ".join(_described(c) for c in constraints if c != callable)
+    names = [option for c in constraints if isinstance(c, StrOptions) for option in c.options]
+    near = difflib.get_close_matches(text, names, 1)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise Mistake(f"--{name.replace('_', '-')} {text!r} is not {allowed}.{hint}")
+
+
+def _described(constraint: Any) -> str:
+    """What a constraint allows, as it is typed."""
+    if isinstance(constraint, StrOptions):
+        return ", ".join(sorted(constraint.options - {"precomputed"}))
+    if constraint is dict:
+        return """weights such as '{"yes": 2, "no": 1}'"""
+    return "none" if constraint is None else str(constraint)
 
 
 def _as(constraint: Any, text: str) -> tuple[bool, Any]:

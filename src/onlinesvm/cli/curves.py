@@ -16,7 +16,8 @@ MOST_POINTS = 2000
 class Curve:
     """Error so far and error of each block against rows."""
 
-    def __init__(self) -> None:
+    def __init__(self, measure: str = "error") -> None:
+        self.measure = measure
         self.points: list[tuple[int, float, float]] = []
         self._every, self._count = 1, 0
 
@@ -37,16 +38,37 @@ class Curve:
         if self.points:
             rows, error, block = np.array(self.points, float).T
             axes.plot(
-                rows, block, ".", color=PALE, ms=3.5, label="each block, before it is learned"
-            )
+                rows, block, ".", color=PALE, ms=3.5, clip_on=False,
+                label="each block, before it is learned",
+            )  # fmt: skip
             axes.plot(rows, error, color=BLUE, lw=1.8, label=f"all rows so far: {error[-1]:.4f}")
             axes.legend(frameon=False, fontsize=9, labelcolor=INK)
         axes.set_xlabel("rows", color=INK)
-        axes.set_ylabel("error", color=INK)
+        axes.set_ylabel(self.measure, color=INK)
+        axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
+        axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.grid(axis="y", color="#e6e8eb", lw=0.8)
         _plain(axes)
         _save(figure, path)
+
+
+def draw_values(path: Path, points: np.ndarray, n: int) -> None:
+    """Predicted against true values, on equal axes; the line is where they agree."""
+    from .plots import BLUE, INK, PALE, _figure, _plain, _save
+
+    figure, (axes,) = _figure(1, 5.0, 5.0)
+    low, high = float(points.min()), float(points.max())
+    margin = 0.03 * (high - low) or 1.0
+    ends = (low - margin, high + margin)
+    axes.plot(ends, ends, color=PALE, lw=1.2, zorder=1)
+    axes.plot(*points.T, ".", color=BLUE, ms=3.0, alpha=0.5, zorder=2)
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
+    shown = "" if len(points) == n else f" ({len(points):,} of {n:,} rows)"
+    axes.set_xlabel(f"true value{shown}", color=INK)
+    axes.set_ylabel("predicted value", color=INK)
+    _plain(axes)
+    _save(figure, path)
 
 
 def draw_confusion(path: Path, classes: list[Any], counts: np.ndarray) -> None:

@@ -1,19 +1,20 @@
-"""``onlinesvm evaluate``: error, confusion matrix and a table per class."""
+"""``onlinesvm evaluate``: error, confusion matrix and a table per class; deviations; outliers."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
 
-from ..stream.opening import open_source
+from ..stream.opening import is_standard_input, name_of, open_source
+from .lines import labels_of
+from .measures import Deviations, Pair, confusion, counts_of, of_classes, of_outliers
 from .mistakes import Mistake, check_writable
 from .sources import reader_for, reader_of, source_options
 
@@ -24,95 +25,162 @@ Examples:
       onlinesvm evaluate --predictions - test.csv --label target
 """
 
+CLASSES, VALUES, OUTLIERS = "classes", "values", "outliers"
+
 
 @click.command("evaluate", epilog=EPILOG)
 @click.argument("arguments", nargs=-1, metavar="[MODEL] SOURCE")
 @click.option("--predictions", metavar="FILE", help="Lines of predict, instead of a model.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="PNG", help="Confusion matrix.")
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path),
+    metavar="PNG",
+    help="Confusion matrix, or predicted against true values.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @source_options
 def command(arguments: tuple[str, ...], predictions: str | None, **options: Any) -> None:
-    """Compare the predictions of MODEL with the labels of SOURCE."""
+    """Compare the predictions of MODEL with the labels of SOURCE.
+
+    Classifiers: error, confusion matrix, precision and recall. Regressors: mean absolute and squared
+    errors, R2. One-class models: how many rows are flagged as outliers; a label is not needed, but
+    labels 1 and -1 are compared with the predictions.
+    """
     expected = 1 if predictions is not None else 2
     if len(arguments) != expected:
         needs = "SOURCE alone" if predictions is not None else "MODEL and SOURCE"
         raise Mistake(f"evaluate takes {needs}, but got {len(arguments)} names.")
     if options["plot"] is not None:
-        check_writable(options["plot"], "--plot")
+        check_writable(options["plot"], "--plot", (*arguments, predictions))
     if predictions is not None:
-        pairs, numeric = _of_lines(predictions, arguments[0], options), False
+        pairs, task = _of_lines(predictions, arguments[0], options)
     else:
-        pairs, numeric = _of_model(arguments[0], arguments[1], options)
-    if numeric:
-        _tell_numbers(pairs, options)
-    else:
-        _tell_classes(pairs, options)
+        pairs, task = _of_model(arguments[0], arguments[1], options)
+    {CLASSES: _tell_classes, VALUES: _tell_values, OUTLIERS: _tell_outliers}[task](pairs, options)
 
 
-Pairs = Iterator[tuple[list[Any], list[Any]]]
+Pairs = Iterator[Pair]
 
 
-def _of_model(model: str, source: str, options: dict[str, Any]) -> tuple[Pairs, bool]:
-    """True and predicted labels of each block, and whether they are numbers."""
+def _of_model(model: str, source: str, options: dict[str, Any]) -> tuple[Pairs, str]:
+    """True and predicted labels of each block, and the task."""
     from ..model.files import read_model
     from .scoring import Loaded
 
     found = read_model(model)
-    reader = reader_for(source, options, found, needs_label=True)
-    loaded = Loaded(found.estimator, found.preprocessing)
+    estimator = found.estimator
+    task = CLASSES if is_classifier(estimator) else VALUES
+    if is_outlier_detector(estimator):
+        task = OUTLIERS
+    reader = reader_for(source, options, found, needs_label=task != OUTLIERS)
+    loaded = Loaded(estimator, found.preprocessing)
     pairs = (
-        (y.tolist(), found.estimator.predict(X).tolist())
+        ([None] * X.shape[0] if y is None else y.tolist(), estimator.predict(X).tolist())
         for X, y in loaded.blocks(reader)
-        if y is not None
     )
-    return pairs, not is_classifier(found.estimator)
+    return pairs, task
 
 
-def _of_lines(predictions: str, source: str, options: dict[str, Any]) -> Pairs:
-    """The same of lines that ``predict`` has written; scores in them are left alone."""
+def _of_lines(predictions: str, source: str, options: dict[str, Any]) -> tuple[Pairs, str]:
+    """The same of lines that ``predict`` has written; numbers with fractions are values."""
+    if is_standard_input(predictions) and is_standard_input(source):
+        raise Mistake("Predictions and SOURCE cannot both come from standard input; name a file.")
+    pairs = _read_lines(predictions, source, options)
+    first = next(pairs)
+    numbers = [v for part in first for v in part if isinstance(v, float)]
+    task = VALUES if any(v != round(v) for v in numbers) else CLASSES
+    return chain([first], pairs), task
+
+
+def _read_lines(predictions: str, source: str, options: dict[str, Any]) -> Pairs:
     with open_source(predictions) as lines:
         text = iter(lines)
         for block in reader_of(source, options).blocks():
             assert block.y is not None
             y = block.y.tolist()
-            found = [line.decode().split("\t")[0].strip() for line in islice(text, len(y))]
-            if len(found) < len(y):
-                raise Mistake(f"There are fewer predictions than rows in {source!r}.")
-            yield y, [type(y[0])(value) for value in found]
+            part = list(islice(text, len(y)))
+            if len(part) < len(y):
+                raise Mistake(
+                    f"There are fewer predictions ({block.first + len(part):,}) than rows in "
+                    f"{source!r}; predict the same file."
+                )
+            yield y, labels_of(part, y, name_of(predictions), block.first)
         if next(text, b"").strip():
             raise Mistake(f"There are more predictions than rows in {source!r}.")
 
 
-def _tell_numbers(pairs: Pairs, options: dict[str, Any]) -> None:
-    n, absolute, squared, total, total_squared = 0, 0.0, 0.0, 0.0, 0.0
+def _tell_values(pairs: Pairs, options: dict[str, Any]) -> None:
+    sums, kept = Deviations(), Sample(options["plot"] is not None)
     for truth, found in pairs:
-        y, f = np.array(truth, float), np.array(found, float)
-        n += len(y)
-        absolute += float(np.abs(y - f).sum())
-        squared += float(((y - f) ** 2).sum())
-        total += float(y.sum())
-        total_squared += float((y**2).sum())
-    variance = total_squared / n - (total / n) ** 2
-    result = {
-        "rows": n,
-        "mean_absolute_error": absolute / n,
-        "mean_squared_error": squared / n,
-        "r2": 1.0 - squared / n / variance if variance > 0 else None,
-    }
+        try:
+            sums.add(truth, found)
+        except ValueError:
+            raise Mistake("The labels are not numbers, but the predictions are.") from None
+        kept.add(truth, found)
+    result = sums.result()
+    if options["plot"] is not None:
+        from .curves import draw_values
+
+        draw_values(options["plot"], np.array(kept.points, float), sums.n)
     if options["as_json"]:
         click.echo(json.dumps(result))
         return
     for name, value in result.items():
-        click.echo(f"{name.replace('_', ' ')}: {value:,.6g}" if value is not None else f"{name}: -")
+        shown = "-" if value is None else f"{value:,}" if name == "rows" else f"{value:,.6g}"
+        click.echo(f"{name.replace('_', ' ')}: {shown}")
+
+
+class Sample:
+    """Up to 5,000 rows, evenly spaced in the file: every other one is dropped when there are more."""
+
+    MOST = 5000
+
+    def __init__(self, wanted: bool):
+        self.points: list[tuple[Any, Any]] = []
+        self._wanted, self._every, self._count = wanted, 1, 0
+
+    def add(self, truth: list[Any], found: list[Any]) -> None:
+        """Keep some of these rows."""
+        for point in zip(truth, found, strict=True) if self._wanted else ():
+            if self._count % self._every == 0:
+                self.points.append(point)
+            self._count += 1
+            if len(self.points) > self.MOST:
+                self.points, self._every = self.points[::2], 2 * self._every
+
+
+def _tell_outliers(pairs: Pairs, options: dict[str, Any]) -> None:
+    counts = counts_of(pairs)
+    if {true for true, _ in counts} <= {1, -1}:
+        _tell_counts(counts, options)
+        return
+    if options["plot"] is not None:
+        raise Mistake(
+            "--plot draws the confusion matrix of labels 1 and -1, which this file has not; "
+            "leave it out."
+        )
+    result = of_outliers(counts)
+    if options["as_json"]:
+        click.echo(json.dumps(result))
+        return
+    click.echo(
+        f"Flagged {100 * result['share_flagged']:.2f} %: {result['flagged']:,} of "
+        f"{result['rows']:,} rows"
+    )
+    for each in result.get("per_label", []):
+        share = 100 * each["share_flagged"]
+        click.echo(
+            f"  label {each['label']}: {each['flagged']:,} of {each['rows']:,} ({share:.2f} %)"
+        )
 
 
 def _tell_classes(pairs: Pairs, options: dict[str, Any]) -> None:
-    counts: Counter[tuple[Any, Any]] = Counter()
-    for truth, found in pairs:
-        counts.update(zip(truth, found, strict=True))
-    classes = sorted({label for pair in counts for label in pair}, key=lambda v: (str(type(v)), v))
-    matrix = np.array([[counts[true, found] for found in classes] for true in classes])
-    result = _measures(classes, matrix)
+    _tell_counts(counts_of(pairs), options)
+
+
+def _tell_counts(counts: Any, options: dict[str, Any]) -> None:
+    classes, matrix = confusion(counts)
+    result = of_classes(classes, matrix)
     if options["plot"] is not None:
         from .curves import draw_confusion
 
@@ -123,30 +191,9 @@ def _tell_classes(pairs: Pairs, options: dict[str, Any]) -> None:
         _print(result, matrix)
 
 
-def _measures(classes: list[Any], matrix: np.ndarray) -> dict[str, Any]:
-    n, right = int(matrix.sum()), np.diag(matrix)
-    table = []
-    for k, name in enumerate(classes):
-        true, found = int(matrix[k].sum()), int(matrix[:, k].sum())
-        precision = right[k] / found if found else 0.0
-        recall = right[k] / true if true else 0.0
-        both = precision + recall
-        table.append({
-            "class": name, "rows": true, "precision": float(precision), "recall": float(recall),
-            "f1": float(2 * precision * recall / both) if both else 0.0,
-        })  # fmt: skip
-    return {
-        "rows": n,
-        "error": float(1 - right.sum() / n),
-        "mistakes": int(n - right.sum()),
-        "classes": classes,
-        "confusion": matrix.tolist(),
-        "per_class": table,
-    }
-
-
 def _print(result: dict[str, Any], matrix: np.ndarray) -> None:
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console(highlight=False)
@@ -158,12 +205,13 @@ def _print(result: dict[str, Any], matrix: np.ndarray) -> None:
         table.add_column(head, justify="left" if head == "class" else "right")
     for each in result["per_class"]:
         shares = (f"{each[key]:.4f}" for key in ("precision", "recall", "f1"))
-        table.add_row(str(each["class"]), f"{each['rows']:,}", *shares)
+        table.add_row(escape(str(each["class"])), f"{each['rows']:,}", *shares)
     console.print(table)
     if len(result["classes"]) <= 12:
-        confusion = Table("true \\ predicted", header_style="bold", pad_edge=False)
-        for name in result["classes"]:
-            confusion.add_column(str(name), justify="right")
-        for name, row in zip(result["classes"], matrix.tolist(), strict=True):
-            confusion.add_row(str(name), *(f"{count:,}" for count in row))
-        console.print(confusion)
+        names = [escape(str(name)) for name in result["classes"]]
+        confusion_ = Table("true \\ predicted", header_style="bold", pad_edge=False)
+        for name in names:
+            confusion_.add_column(name, justify="right")
+        for name, row in zip(names, matrix.tolist(), strict=True):
+            confusion_.add_row(name, *(f"{count:,}" for count in row))
+        console.print(confusion_)

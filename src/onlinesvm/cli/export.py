@@ -34,7 +34,7 @@ def command(model: Path, target: str, output: Path, as_json: bool) -> None:
     from ..model.files import read_model
     from .scoring import Loaded
 
-    check_writable(output)
+    check_writable(output, inputs=(model,))
     found = read_model(model)
     try:
         writer = importlib.import_module(f"onlinesvm.model.export.{target}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,9 +18,15 @@ class Mistake(click.ClickException):
     exit_code = 2
 
 
-def check_writable(path: Path, option: str = "-o") -> None:
-    """Find out before hours of learning whether a file can be written."""
+def check_writable(path: Path, option: str = "-o", inputs: Iterable[Any] = ()) -> None:
+    """Find out before hours of learning whether a file can be written, and is none of those read."""
     folder = path.resolve().parent
+    for each in inputs:
+        if each is not None and Path(each).resolve() == path.resolve():
+            raise Mistake(
+                f"{str(path)!r} is read by this command, and {option} would overwrite it; "
+                f"choose another {option}."
+            )
     if path.is_dir():
         raise Mistake(f"{str(path)!r} is a folder; name a file with {option}.")
     if not folder.is_dir():

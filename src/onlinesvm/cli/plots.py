@@ -33,7 +33,8 @@ def _save(figure: Figure, path: Path) -> None:
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True, dpi=(DPI, DPI))
+    picture = picture.quantize(COLOURS, dither=Image.Dither.NONE)
+    picture.save(path, format="PNG", optimize=True, dpi=(DPI, DPI))
 
 
 def _plain(axes: Any) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
 from ..stream.blocks import Block
 from ..stream.errors import StreamError
+from ..stream.learning import loss_of
 from ..stream.reader import Reader
 from ..stream.standardising import RunningScale
 
@@ -39,7 +39,7 @@ class Loaded:
 
 
 def score_source(training: Any, test: Any) -> float | None:
-    """Error of a trained model on a reader or on arrays: share of mistakes, or mean absolute."""
+    """Mean loss of a trained model on a reader or on arrays; see ``learning.measure_of``."""
     if test is None:
         return None
     loaded = Loaded(training.estimator, training.preprocessing())
@@ -50,7 +50,6 @@ def score_source(training: Any, test: Any) -> float | None:
         test = MemoryReader(*test)
     total, loss = 0, 0.0
     for X, y in loaded.blocks(test):
-        found = estimator.predict(X)
-        loss += np.count_nonzero(found != y) if is_classifier(estimator) else abs(found - y).sum()
-        total += len(found)
-    return float(loss / total)
+        loss += loss_of(estimator, X, y) or 0.0
+        total += X.shape[0]
+    return loss / total

@@ -14,13 +14,15 @@ INTERVAL_TERMINAL, INTERVAL_PIPE = 0.1, 2.0
 """Seconds between two lines of progress."""
 
 
-def described(progress: Progress, seconds: float, begun_with: int = 0) -> str:
+def described(
+    progress: Progress, seconds: float, begun_with: int = 0, measure: str = "error"
+) -> str:
     """Speed, error so far, size of the model, memory."""
     parts = [f"{progress.rows:,} rows"]
     if seconds > 0:
         parts.append(f"{(progress.rows - begun_with) / seconds:,.0f}/s")
     if progress.error is not None:
-        parts.append(f"error so far {progress.error:.4f}")
+        parts.append(f"{measure} so far {progress.error:.4f}")
     parts.append(f"{progress.n_support:,} support vectors")
     if progress.delta is not None:
         parts.append(f"delta {progress.delta:.2g}")
@@ -32,8 +34,8 @@ def described(progress: Progress, seconds: float, begun_with: int = 0) -> str:
 class Reporter:
     """Writes progress to standard error, if anybody may read it."""
 
-    def __init__(self, quiet: bool = False, begun_with: int = 0):
-        self._quiet, self._begun_with = quiet, begun_with
+    def __init__(self, quiet: bool = False, begun_with: int = 0, measure: str = "error"):
+        self._quiet, self._begun_with, self._measure = quiet, begun_with, measure
         self._terminal = sys.stderr.isatty()
         self._interval = INTERVAL_TERMINAL if self._terminal else INTERVAL_PIPE
         self._next = time.monotonic() + self._interval
@@ -53,9 +55,13 @@ class Reporter:
 
     def show(self, progress: Progress, seconds: float) -> None:
         """Say where learning stands, if it is time."""
+        if not self._quiet and time.monotonic() >= self._next:
+            self.say(described(progress, seconds, self._begun_with, self._measure))
+
+    def say(self, text: str) -> None:
+        """Show a line of progress, if it is time."""
         if self._quiet or time.monotonic() < self._next:
             return
-        text = described(progress, seconds, self._begun_with)
         if self._status is not None:
             self._status.update(text)
         else:

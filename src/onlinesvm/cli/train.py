@@ -12,6 +12,7 @@ import click
 from sklearn.base import is_outlier_detector
 
 from ..core.interrupts import Deadline, TimeUp
+from ..stream.learning import measure_of
 from ..stream.reader import Reader
 from ..stream.training import StreamSettings, Training
 from . import algorithms
@@ -106,9 +107,11 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
         raise Mistake("Where should the model go? Give -o MODEL.")
     if output is None and (options["resume"] or options["checkpoint"]):
         raise Mistake("--checkpoint and --resume need a model file: give -o MODEL.")
+    inputs = [source, options["test"]]
     for path, name in ((output, "-o"), (options["plot"], "--plot"), (options["log"], "--log")):
         if path is not None:
-            check_writable(path, name)
+            check_writable(path, name, inputs)
+            inputs.append(str(path))
     if options["test"] is not None and not Path(options["test"]).exists():
         raise Mistake(f"There is no file {options['test']!r} to test on; check --test.")
     if output is not None:
@@ -126,6 +129,8 @@ class Run:
         self.source, self.output, self.options = source, output, options
         self.test: Reader | tuple[Any, Any] | None = None
         self.training = self._resumed() or self._new()
+        self.measure = measure_of(self.training.estimator)
+        self._check_test()
         self.begin = time.monotonic()
         self.saved_at = self.training.rows
 
@@ -166,11 +171,26 @@ class Run:
             raise Mistake(f"{str(self.output)!r} was not made by train; it cannot be resumed.")
         self._check_same(model.estimator, facts)
         preprocessing = model.preprocessing or {}
-        schema = preprocessing.get("schema")
+        schema = preprocessing.get("schema") or {}
         reader = self._reader(model.estimator, schema)
+        self._check_source(reader, schema)
         training = Training(model.estimator, reader, self._settings())
         training.resume(facts, model.arrays, preprocessing)
         return training
+
+    def _check_source(self, reader: Reader, schema: dict[str, Any]) -> None:
+        """Refuse to go on with rows of another kind, or with another label column."""
+        before, label = schema.get("kind"), self.options["label"]
+        if before not in (None, reader.kind) and reader.schema.get("columns") is None:
+            raise Mistake(
+                f"{str(self.output)!r} was begun with rows of format {before}, not {reader.kind}; "
+                "name the same source, or leave out --resume to begin anew."
+            )
+        if label is not None and schema.get("label") not in (None, label):
+            raise Mistake(
+                f"{str(self.output)!r} was begun with --label {schema['label']}, not {label}; "
+                "use the same label, or leave out --resume to begin anew."
+            )
 
     def _check_same(self, estimator: Any, facts: dict[str, Any]) -> None:
         """Refuse to go on with other settings than those that the run was begun with."""
@@ -197,8 +217,13 @@ class Run:
     def go(self) -> None:
         """Learn, save, and say how it went."""
         log = Log(self.options["log"], self.options["resume"])
-        curve = Curve()
-        reporter = Reporter(self.options["as_json"], self.training.rows)
+        curve = Curve(self.measure)
+        reporter = Reporter(self.options["as_json"], self.training.rows, self.measure)
+        if self.training.finished:
+            click.echo(
+                f"{str(self.output)!r} is finished: nothing is left to learn; leave out --resume "
+                "to begin anew.", err=True,
+            )  # fmt: skip
         with Interrupts() as interrupts, reporter:
             interrupts.watch(self.training.reader)
             stopped = self._learn(interrupts, reporter, log, curve)
@@ -274,7 +299,12 @@ class Run:
             click.echo(json.dumps(result))
             return
         error = "-" if result["error"] is None else f"{result['error']:.4f}"
-        name = result["measure"]
+        name = self.measure
+        if len(result["classes"] or (0, 1)) == 1:
+            click.echo(
+                f"All rows have the label {result['classes'][0]}, and the model predicts nothing "
+                "else; check --label.", err=True,
+            )  # fmt: skip
         click.echo(
             f"{result['algorithm']}: {result['rows']:,} rows in {result['seconds']:.1f} s, "
             f"{name} so far {error}, {result['n_support']:,} support vectors"
@@ -287,13 +317,15 @@ class Run:
     def _result(self, stopped: str | None) -> dict[str, Any]:
         progress, estimator = self.training.progress(), self.training.estimator
         measured = score_source(self.training, self._test()) if progress.rows else None
+        classes = getattr(estimator, "classes_", None)
         return {
             "algorithm": type(estimator).__name__,
             "model": None if self.output is None else str(self.output),
             "rows": progress.rows,
             "epochs": self.training.epoch,
             "error": progress.error,
-            "measure": "error" if hasattr(estimator, "classes_") else "mean absolute error",
+            "measure": self.measure,
+            "classes": None if classes is None else classes.tolist(),
             "n_support": progress.n_support,
             "test_error": measured,
             "finished": self.training.finished,
@@ -305,6 +337,13 @@ class Run:
         if self.options["test"] is None:
             return self.test
         options = dict(self.options, n_features=self.training.estimator.n_features_in_)
-        return reader_of(
-            self.options["test"], options, schema=self.training.reader.schema, needs_label=True
-        )
+        return self._test_reader(options, self.training.reader.schema)
+
+    def _test_reader(self, options: dict[str, Any], schema: dict[str, Any] | None) -> Reader:
+        needs_label = not is_outlier_detector(self.training.estimator)
+        return reader_of(options["test"], options, schema=schema, needs_label=needs_label)
+
+    def _check_test(self) -> None:
+        """Find out before hours of learning whether the examples to test on can be read."""
+        if self.options["test"] is not None:
+            next(self._test_reader(self.options, None).blocks(1))

@@ -9,6 +9,7 @@ data.
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -16,13 +17,15 @@ from typing import Any
 import click
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import is_outlier_detector
 
 from ..stream.blocks import Block
+from ..stream.learning import loss_of, match_width, measure_of, teach
 from ..stream.reader import Reader
-from ..stream.training import StreamSettings, Training, teach
+from ..stream.training import StreamSettings, Training, first_parts
 from . import algorithms
 from .mistakes import Mistake
+from .showing import Reporter
 from .sources import reader_of, source_options
 
 EPILOG = """\b
@@ -42,7 +45,7 @@ class Candidate:
     gamma: float
     estimator: Any
     rows: int = 0
-    mistakes: int = 0
+    loss: float = 0.0
     judged: int = 0
     error: float | None = None
     rounds: int = 0
@@ -86,11 +89,17 @@ def _numbers(_: Any, option: Any, text: str | None) -> list[float] | None:
 def command(source: str, **options: Any) -> None:
     """Find C and gamma for SOURCE by successive halving on one pass over it."""
     each = algorithms.algorithm(options["algorithm"])
-    if not {"C", "gamma"} <= set(algorithms.parameters(each)) or not is_classifier(each()):
-        raise Mistake(f"{options['algorithm']} is no classifier with C and gamma to tune.")
-    reader = reader_of(source, options)
-    candidates = Search(each, reader, options).run()
-    _tell(source, candidates, options)
+    if not {"C", "gamma"} <= set(algorithms.parameters(each)) or is_outlier_detector(each()):
+        raise Mistake(f"{options['algorithm']} has no C and gamma to tune.")
+    search = Search(each, reader_of(source, options), options)
+    stopped = search.run()
+    candidates = search.ranked()
+    if stopped:
+        click.echo("Stopped by Ctrl-C; the table is that of the rows so far.", err=True)
+    _check(source, candidates)
+    _tell(source, candidates, search.measure, options)
+    if stopped:
+        raise click.exceptions.Exit(130)
 
 
 class Search:
@@ -103,25 +112,41 @@ class Search:
             options["seed"],
         )  # fmt: skip
         self.stream = Training(None, reader, settings)
+        self.measure = measure_of(each())
         self.candidates: list[Candidate] = []
         self.alive: list[Candidate] = []
+        self.rows = 0
 
-    def run(self) -> list[Candidate]:
-        """The candidates, best first."""
+    def run(self) -> bool:
+        """Learn until one candidate or no row is left. Returns whether Ctrl-C ended it."""
+        try:
+            with Reporter(self.options["as_json"]) as reporter:
+                self._rounds(reporter)
+        except KeyboardInterrupt:
+            self._judge()
+            return True
+        return False
+
+    def _rounds(self, reporter: Reporter) -> None:
         length, done = self.options["first_round"], 0
         for block in self.stream.prepared():
             if not self.candidates:
                 self._begin(block)
+            parts = first_parts(block) if not self.rows else [block]
             for candidate in self.alive:
-                self._learn(candidate, block)
-            done += block.n
+                for part in parts:
+                    self._learn(candidate, part)
+            self.rows, done = self.rows + block.n, done + block.n
+            reporter.say(self._described())
             if done >= length:
                 length, done = 2 * length, 0
                 self._halve()
                 if len(self.alive) == 1:
-                    break
-        else:
-            self._judge()
+                    return
+        self._judge()
+
+    def ranked(self) -> list[Candidate]:
+        """The candidates, best first."""
         return sorted(self.candidates, key=lambda c: (-c.rounds, _error(c)))
 
     def _begin(self, block: Block) -> None:
@@ -134,20 +159,25 @@ class Search:
         self.alive = list(self.candidates)
 
     def _learn(self, candidate: Candidate, block: Block) -> None:
-        if candidate.rows and block.X.shape[1] == candidate.estimator.n_features_in_:
-            found = candidate.estimator.predict(block.X)
-            candidate.mistakes += int(np.count_nonzero(found != block.y))
+        if candidate.rows:
+            match_width(candidate.estimator, block.X)
+            candidate.loss += loss_of(candidate.estimator, block.X, block.y) or 0.0
             candidate.judged += block.n
-        teach(candidate.estimator, block.X, block.y)
+        teach(candidate.estimator, block, self.stream.place)
         candidate.rows += block.n
+
+    def _described(self) -> str:
+        judged = [c.loss / c.judged for c in self.alive if c.judged]
+        best = f", best {self.measure} of this round {min(judged):.4f}" if judged else ""
+        return f"{self.rows:,} rows, {len(self.alive)} of {len(self.candidates)} pairs left{best}"
 
     def _judge(self) -> None:
         """The round is over: the errors on its rows; the count begins anew."""
         for candidate in self.alive:
             if candidate.judged:
-                candidate.error = candidate.mistakes / candidate.judged
+                candidate.error = candidate.loss / candidate.judged
                 candidate.rounds += 1
-            candidate.mistakes = candidate.judged = 0
+            candidate.loss, candidate.judged = 0.0, 0
 
     def _halve(self) -> None:
         self._judge()
@@ -172,26 +202,55 @@ def scale_of(X: Any) -> float:
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
-def _tell(source: str, candidates: list[Candidate], options: dict[str, Any]) -> None:
+def _check(source: str, candidates: list[Candidate]) -> None:
+    """Whether there is anything to choose by."""
+    best = candidates[0] if candidates else None
+    if best is None or best.error is None:
+        raise Mistake(
+            f"{source!r} has too few rows to compare settings: none was predicted before it was "
+            "learned; give a smaller --batch-rows, or more rows."
+        )
+    if len(getattr(best.estimator, "classes_", (0, 1))) < 2:
+        raise Mistake(
+            f"All rows of {source!r} so far have the same label; nothing can be tuned. "
+            "Check --label, or mix sorted rows with --shuffle-buffer."
+        )
+
+
+def _tell(source: str, candidates: list[Candidate], measure: str, options: dict[str, Any]) -> None:
     best = candidates[0]
     rows = [
         {"C": c.C, "gamma": c.gamma, "rounds": c.rounds, "rows": c.rows, "error": c.error}
         for c in candidates
     ]
     if options["as_json"]:
-        click.echo(
-            json.dumps({"C": best.C, "gamma": best.gamma, "error": best.error, "table": rows})
-        )
+        facts = {"C": best.C, "gamma": best.gamma, "error": best.error, "measure": measure}
+        click.echo(json.dumps({**facts, "table": rows}))
         return
     from rich.console import Console
     from rich.table import Table
 
     table = Table(header_style="bold", pad_edge=False)
-    for head in ("C", "gamma", "rounds", "rows", "error in its last round"):
+    for head in ("C", "gamma", "rounds", "rows", f"{measure} in its last round"):
         table.add_column(head, justify="right")
     for c in candidates:
         error = "-" if c.error is None else f"{c.error:.4f}"
         table.add_row(f"{c.C:g}", f"{c.gamma:.4g}", str(c.rounds), f"{c.rows:,}", error)
     Console(highlight=False).print(table)
-    label = f" --label {options['label']}" if options["label"] else ""
-    click.echo(f"onlinesvm train {source}{label} --C {best.C:g} --gamma {best.gamma:.4g} -o MODEL")
+    click.echo(_next_command(source, best, options))
+
+
+def _next_command(source: str, best: Candidate, options: dict[str, Any]) -> str:
+    """The command that trains with the best settings, on rows that are read in the same way."""
+    words = ["onlinesvm", "train", source]
+    for name in ("algorithm", "format", "label", "encode", "missing", "delimiter"):
+        value = options[name]
+        if value not in (None, {"algorithm": "lasvm", "encode": "onehot"}.get(name)):
+            words += [f"--{name}", str(value)]
+    for name in ("ignore", "categorical"):
+        words += [word for column in options[name] for word in (f"--{name}", column)]
+    words += ["--standardize"] if options["standardize"] else []
+    if options["shuffle_buffer"]:
+        words += ["--shuffle-buffer", str(options["shuffle_buffer"])]
+    words += ["--C", f"{best.C:g}", "--gamma", f"{best.gamma:.6g}", "-o", "MODEL"]
+    return shlex.join(words)

@@ -73,6 +73,7 @@ class NpyReader(ArrayReader):
         table = _mapped(self._path, self.name)
         X, y = self._split(table)
         self._check(X, y)
+        self.check_length(X.shape[0], skip)
         step = _rows_at_once(X)
         for first in range(skip, X.shape[0], step):
             part = slice(first, first + step)
@@ -160,6 +161,7 @@ class NpzReader(ArrayReader):
                 X, y = self._members(archive)
                 self._check(X, y)
                 step, n = _rows_at_once(X), X.shape[0]
+                self.check_length(n, skip)
                 X.skip(skip)
                 if y is not None:
                     y.skip(skip)

@@ -8,6 +8,7 @@ that later ones need no special care. The decision is kept in the schema, as JSO
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -25,7 +26,8 @@ DENSE_UP_TO = 256
 
 NUMBER, TRUTH, ONE_HOT, HASHED = "number", "truth", "one-hot", "hashed"
 
-LABEL_KINDS = ("integer", "number", "text")
+_PADDED = re.compile(r"[+-]?0\d")
+"""Digits after a leading zero, as in 007: a name, which a number would shorten."""
 
 
 @dataclass
@@ -144,8 +146,8 @@ def _numbers(column: Column, values: Any, missing: float | None, place: Any) -> 
         if missing is None:
             row = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
             raise StreamError(
-                f"{place(row)} has no value in column '{column.name}'; fill it in, "
-                "or give the number to use instead (missing, --missing)."
+                f"{place(row)} has no value in column '{column.name}'; fill it in, give the "
+                f"number to use instead (--missing), or leave the column out (--ignore {column.name})."
             )
         values = pc.fill_null(pc.cast(values, "double"), missing)
     found = pc.cast(values, "double").to_numpy(zero_copy_only=False)
@@ -178,6 +180,8 @@ def label_kind(values: Any) -> str:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return "text"
     known = [value for value in values.unique().to_pylist() if value is not None]
+    if any(_PADDED.match(value) for value in known):
+        return "text"
     for name, convert in (("integer", int), ("number", float)):
         if known and all(_converts(value, convert) for value in known):
             return name
@@ -215,4 +219,5 @@ def _converts(value: str, convert: Any) -> bool:
         number = convert(value)
     except (ValueError, OverflowError):
         return False
-    return bool(np.isfinite(number)) and abs(number) < 2**63 and "_" not in value
+    fits = convert is float or abs(number) < 2**63
+    return bool(np.isfinite(number)) and fits and "_" not in value

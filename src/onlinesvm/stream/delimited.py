@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .blocks import Block
@@ -36,6 +36,10 @@ class DelimitedReader(TableReader):
         self.can_repeat = not is_standard_input(source) and not hasattr(source, "read")
         self.options = options or TableOptions()
         self.delimiter = delimiter or ("\t" if kind == "tsv" else ",")
+        if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '"\r\n':
+            raise StreamError(
+                f"The delimiter is one character, such as ; or |, not {shortened(self.delimiter)}."
+            )
         self._given, self._needs_label = schema, needs_label
 
     def pieces(self, skip: int) -> Iterator[Block]:
@@ -49,6 +53,7 @@ class DelimitedReader(TableReader):
                     if row + batch.num_rows > skip:
                         yield self.block(batch, row)
                     row += batch.num_rows
+                self.check_length(row, skip)
             except pa.ArrowException as error:
                 raise self._explained(error) from error
             except UnicodeDecodeError as error:
@@ -61,8 +66,12 @@ class DelimitedReader(TableReader):
         from pyarrow import csv
 
         head = _whole_lines(source.peek(PIECE))
+        self._check_text(head)
+        label = self.options.label
+        # Labels as they are written: 007 is not 7.
+        convert = csv.ConvertOptions(column_types={label: pa.string()} if label else None)
         batch = csv.read_csv(
-            pa.BufferReader(head), **self._options(csv.ConvertOptions(), 2 * len(head) + 1)
+            pa.BufferReader(head), **self._options(convert, 2 * len(head) + 1)
         ).combine_chunks()
         self._header = batch.schema.names
         if self._columns is None:
@@ -73,6 +82,22 @@ class DelimitedReader(TableReader):
         convert = csv.ConvertOptions(column_types=self._types(), include_columns=self.used())
         stream = pa.PythonFile(source, mode="r")
         return iter(csv.open_csv(stream, **self._options(convert, PIECE)))
+
+    def _check_text(self, head: bytes) -> None:
+        """What PyArrow would take for a table of one odd line."""
+        if b"\0" in head:
+            raise StreamError(f"{self.name} is not UTF-8 (is it UTF-16?); save it as UTF-8.")
+        if not head.strip(b"\xef\xbb\xbf\r\n"):
+            raise StreamError(f"{self.name} has only blank lines; it needs a header and rows.")
+        if b"\n" not in head and b"\r" not in head and len(head) < PIECE:
+            raise StreamError(f"{self.name} has a header but no rows.")
+
+    def _no_label(self, label: str | None, there: Sequence[str]) -> StreamError:
+        error = super()._no_label(label, there)
+        other = [c for c in ";\t|" if len(there) == 1 and c in there[0]]
+        if not other:
+            return error
+        return StreamError(f"{error} Give --delimiter {other[0]!r} if that separates the values.")
 
     def _decide_on(self, table: Any) -> None:
         import pyarrow as pa

@@ -76,6 +76,7 @@ class LibsvmReader(Reader):
                 line += text.count(b"\n")
         if not row:
             raise StreamError(f"{self.name} has no examples, only blank lines or comments.")
+        self.check_length(row, skip)
 
     def _parse(self, text: bytes, row: int, line: int) -> Block:
         parsed = parse_plain(text) or self._parse_any(text, line)

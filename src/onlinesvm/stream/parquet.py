@@ -19,6 +19,7 @@ class ParquetReader(TableReader):
     """Rows of a Parquet file, or of all Parquet files of a folder in the order of their names."""
 
     kind = "parquet"
+    types_are_declared = True
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class ParquetReader(TableReader):
             ) from error
         if not row:
             raise StreamError(f"{self.name} has no rows.")
+        self.check_length(row, skip)
 
     def _fragments(self) -> list[Any]:
         from pyarrow import dataset

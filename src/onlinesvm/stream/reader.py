@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .blocks import Block, regrouped
+from .errors import StreamError
 
 BLOCK_ROWS = 2048
 """Rows of a block, unless told otherwise."""
@@ -44,6 +45,14 @@ class Reader(ABC):
     def blocks(self, size: int = BLOCK_ROWS, skip: int = 0) -> Iterator[Block]:
         """One pass in blocks of ``size`` rows, without the first ``skip`` rows."""
         return regrouped(self.pieces(skip), size, skip)
+
+    def check_length(self, rows: int, skip: int) -> None:
+        """At the end of a pass: whether there were as many rows as were to be skipped."""
+        if rows < skip:
+            raise StreamError(
+                f"{self.name} has {rows:,} rows, but the run has learned {skip:,} of it; "
+                "name the file that the run was begun with, or leave out --resume."
+            )
 
     def place(self, row: int) -> str:
         """Where row number ``row`` (from 0) is, in words."""

@@ -21,7 +21,7 @@ from .columns import (
     matrix,
 )
 from .columns import label_kind as kind_of_labels
-from .errors import StreamError
+from .errors import StreamError, shortened
 from .reader import Reader
 
 
@@ -43,6 +43,9 @@ class TableReader(Reader):
     _columns: Columns | None = None
     _given: dict[str, Any] | None = None
     options: TableOptions
+
+    types_are_declared = False
+    """Whether the format says what is text, so that digits in text are meant as text."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -127,6 +130,7 @@ class TableReader(Reader):
                 return Column(name, TRUTH)
             if is_number(kind):
                 return Column(name, NUMBER)
+            self._check_not_numbers(name, values)
         if options.encode == "hash":
             return Column(name, HASHED, hash_size=options.hash_size)
         try:
@@ -143,6 +147,22 @@ class TableReader(Reader):
                 "or hash it (--encode hash)."
             )
         return Column(name, ONE_HOT, sorted(found))
+
+    def _check_not_numbers(self, name: str, values: Any) -> None:
+        """Refuse a column of numbers with a few words in it, which would become categories."""
+        import pyarrow as pa
+
+        if self.types_are_declared or not pa.types.is_string(values.type):
+            return
+        words = [(row, word) for row, word in enumerate(values.to_pylist()) if word]
+        odd = [(row, word) for row, word in words if not _is_numeric(word)]
+        if odd and 2 * len(odd) < len(words):
+            row, word = odd[0]
+            raise StreamError(
+                f"{self.place(row)} has {shortened(word)} in column '{name}', where "
+                f"most rows have numbers; correct it, leave the column out (--ignore {name}), "
+                f"or treat it as categories (--categorical {name})."
+            )
 
     def block(self, batch: Any, first: int) -> Block:
         """A record batch as features and labels."""
@@ -163,6 +183,15 @@ class TableReader(Reader):
         columns = self.columns
         names = [column.name for column in columns.columns]
         return names if columns.label is None else [*names, columns.label]
+
+
+def _is_numeric(word: str) -> bool:
+    """Whether a word is a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def is_number(kind: Any) -> bool:

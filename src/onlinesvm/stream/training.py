@@ -10,21 +10,24 @@ from __future__ import annotations
 
 import os
 import sys
+import zlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import is_classifier
 
-from ..estimators.widening import widen
 from .blocks import Block
 from .errors import StreamError
+from .learning import loss_of, match_width, teach
 from .reader import BLOCK_ROWS, Reader
 from .shuffling import ShuffleBuffer
 from .standardising import RunningScale
 
 STATE_VERSION = 1
+
+FIRST_PART = 256
+"""Rows of the first block that are learned before others are predicted."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Progress:
 
     @property
     def error(self) -> float | None:
-        """Prequential error: share of wrong predictions, or mean absolute error."""
+        """Prequential error: see ``learning.measure_of``."""
         return self.loss / self.n_judged if self.n_judged else None
 
 
@@ -66,6 +69,7 @@ class Training:
         self.epoch, self.row = 0, 0
         self.rows, self.n_judged, self.loss = 0, 0, 0.0
         self.finished = False
+        self.first_rows: int | None = None
         self.scale: RunningScale | None = None
         self.buffer = ShuffleBuffer(self.settings.shuffle_buffer, self.settings.seed)
         if self.settings.epochs > 1 and not reader.can_repeat:
@@ -86,6 +90,8 @@ class Training:
         while self.epoch < self.settings.epochs:
             for block in self.reader.blocks(size, self.row):
                 self.row = block.first + block.n
+                if self.first_rows is None:
+                    self.first_rows = checksum(block)
                 self._measure(block)
                 ready = self.buffer.push(block) if self.settings.shuffle_buffer else block
                 if ready is not None:
@@ -119,31 +125,23 @@ class Training:
         self.scale.update(block.X)
 
     def _learn(self, block: Block) -> Progress:
-        X = block.X
-        error = self._judge(X, block.y)
-        try:
-            teach(self.estimator, X, block.y)
-        except StreamError:
-            raise
-        except ValueError as error_:
-            where = self.reader.place(block.first)
-            raise StreamError(f"{error_} (The rows are those from {where} on.)") from error_
-        self.rows += block.n
-        return self.progress(error)
+        n_judged, loss = self.n_judged, self.loss
+        for part in [block] if self.rows else first_parts(block):
+            self._judge(part)
+            teach(self.estimator, part, self.place)
+            self.rows += part.n
+        n_judged = self.n_judged - n_judged
+        return self.progress((self.loss - loss) / n_judged if n_judged else None)
 
-    def _judge(self, X: Any, y: np.ndarray | None) -> float | None:
-        """Mean loss on a block that was not learned yet; None before anything was learned."""
-        estimator = self.estimator
-        if y is None or not self.rows or X.shape[1] != estimator.n_features_in_:
-            return None
-        found = estimator.predict(X)
-        if is_classifier(estimator):
-            loss = float(np.count_nonzero(found != y))
-        else:
-            loss = float(np.abs(found - y).sum())
-        self.n_judged += len(y)
-        self.loss += loss
-        return loss / len(y)
+    def _judge(self, block: Block) -> None:
+        """Count the loss on rows that were not learned yet, once anything was learned."""
+        if not self.rows:
+            return
+        match_width(self.estimator, block.X)
+        loss = loss_of(self.estimator, block.X, block.y)
+        if loss is not None:
+            self.loss += loss
+            self.n_judged += block.n
 
     def progress(self, block_error: float | None = None) -> Progress:
         """Where learning stands now."""
@@ -152,6 +150,12 @@ class Training:
             self.rows, self.epoch + 1, self.n_judged, self.loss, block_error,
             int(np.sum(support)), delta_of(self.estimator), memory_in_use(),
         )  # fmt: skip
+
+    def place(self, row: int) -> str:
+        """Where a row of a block is, in words."""
+        if self.settings.shuffle_buffer:
+            return f"a row of {self.reader.name}"
+        return self.reader.place(row)
 
     # -- saving and going on ----------------------------------------------------------------
 
@@ -173,6 +177,7 @@ class Training:
             "rows": self.rows,
             "n_judged": self.n_judged,
             "loss": self.loss,
+            "first_rows": self.first_rows,
         }
         if not self.settings.shuffle_buffer:
             return facts, {}
@@ -188,22 +193,44 @@ class Training:
         self.finished = bool(facts["finished"])
         self.epoch, self.row, self.rows = (int(facts[k]) for k in ("epoch", "row", "rows"))
         self.n_judged, self.loss = int(facts["n_judged"]), float(facts["loss"])
+        self.first_rows = facts.get("first_rows")
         if "buffer" in facts:
             parts = {k.removeprefix("buffer."): v for k, v in arrays.items() if "buffer." in k}
             self.buffer.restore(facts["buffer"], parts)
         if "standardize" in preprocessing:
             self.scale = RunningScale.from_json(preprocessing["standardize"])
+        self._check_first_rows()
+
+    def _check_first_rows(self) -> None:
+        """Refuse to go on with another source; what can be read only once is not looked at."""
+        if self.first_rows is None or self.finished or not self.reader.can_repeat:
+            return
+        block = next(self.reader.blocks(self.settings.batch_rows))
+        if checksum(block) != self.first_rows:
+            raise StreamError(
+                f"{self.reader.name} does not begin with the rows that the run was begun with; "
+                "name the same source and options, or leave out --resume to begin anew."
+            )
 
 
-def teach(estimator: Any, X: Any, y: np.ndarray | None) -> None:
-    """``partial_fit``; a model of sparse rows becomes wider when rows with new features come."""
-    known = getattr(estimator, "n_features_in_", X.shape[1])
-    if X.shape[1] > known and not widen(estimator, X.shape[1]):
-        raise StreamError(
-            f"A row has feature {X.shape[1]}, but the first rows had {known} features, and "
-            f"{type(estimator).__name__} cannot take more; give --n-features."
-        )
-    estimator.partial_fit(X) if y is None else estimator.partial_fit(X, y)
+def first_parts(block: Block) -> list[Block]:
+    """The first block in parts, each as long as all before it, so that most of it is predicted."""
+    ends = [0]
+    while ends[-1] < block.n:
+        ends.append(min(block.n, max(FIRST_PART, 2 * ends[-1])))
+    return [block.part(slice(first, end)) for first, end in zip(ends, ends[1:], strict=False)]
+
+
+def checksum(block: Block) -> int:
+    """A number by which the rows and labels of a block are recognised."""
+    X, y = block.X, block.y
+    parts = [X] if isinstance(X, np.ndarray) else [X.data, X.indices.astype(np.int64)]
+    found = 0
+    for part in parts:
+        found = zlib.crc32(part.tobytes(), found)
+    if y is not None:
+        found = zlib.crc32("\n".join(map(str, y.tolist())).encode("utf-8", "replace"), found)
+    return found
 
 
 def delta_of(estimator: Any) -> float | None:

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.kernel.buffers import Buffers
-from onlinesvm.core.kernel.kernel import KERNEL_NAMES, Kernel, make_kernel
+from onlinesvm.core.kernel.kernel import KERNEL_NAMES, Kernel, _params, make_kernel
 from onlinesvm.core.kernel.rows import Rows
 
 KERNELS = {
@@ -290,3 +290,9 @@ def test_sparse_rows_against_none():
     kernel = Kernel("rbf", gamma=0.5)
     values = kernel.meet(rows, rows.take(slice(0, 0)), Buffers())
     assert_same(values, kernel.block(rows, rows))
+
+
+def test_degrees_that_no_integer_of_the_processor_holds():
+    """They are refused by nobody, and unused by most kernels."""
+    assert _params("poly", 1.0, 0.0, 10**20).degree == 2**31 - 2
+    assert _params("poly", 1.0, 0.0, 10**20 + 1).degree == 2**31 - 1

@@ -242,6 +242,8 @@ def _params(name: str, gamma: float, coef0: float, degree: int) -> KernelParams:
 
     # An infinite one would make NaN of a dot product of zero.
     gamma, coef0 = (min(max(value, -LARGEST_GAMMA), LARGEST_GAMMA) for value in (gamma, coef0))
+    # Larger powers are 0, 1 or infinite; the sign depends on whether the degree is odd.
+    degree = degree if degree < 2**31 else 2**31 - 2 + degree % 2
     return KernelParams(KernelCode[name], np.float32(gamma), np.float32(coef0), int(degree))
 
 

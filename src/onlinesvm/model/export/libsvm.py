@@ -45,7 +45,7 @@ def export_libsvm(
 
     Notes
     -----
-    Labels of LIBSVM are whole numbers. Where those of the model are not, two classes are written as
+    Labels of LIBSVM are whole numbers of 32 bits. Where those of the model are not, two classes are written as
     0 and 1, their places in ``classes_``.
     """
     predictor = _in_raw_features(predictor_of(estimator, preprocessing))
@@ -93,8 +93,9 @@ def _labels(p: Predictor) -> tuple[int, int]:
         raise ModelFileError(
             "LIBSVM's model text needs two classes, and the model has seen one; let it learn more."
         )
-    whole = p.classes.dtype.kind in "iub" or (
-        p.classes.dtype.kind == "f" and (p.classes == np.round(p.classes)).all()
+    # LIBSVM reads labels as 32-bit integers.
+    whole = p.classes.dtype.kind in "iubf" and bool(
+        ((p.classes == np.round(p.classes)) & (np.abs(p.classes.astype(float)) < 2**31)).all()
     )
     negative, positive = p.classes.tolist() if whole else (0, 1)
     return int(positive), int(negative)

@@ -17,6 +17,9 @@ from ...core.streamsvm.learner import (
 from ..fields import Fields, narrow
 from .common import Context, keys_of, labels_of, positives, store_fields, store_of
 
+_LARGEST = 1e300
+"""Squares of distances of single-precision rows are far below this, and their sums are finite."""
+
 
 def streamsvm_fields(learner: StreamSVM) -> dict[str, Any]:
     """Everything that StreamSVM needs to go on as if it had never stopped."""
@@ -70,9 +73,9 @@ def _balls_of(fields: Fields, n_balls: int) -> Balls:
     state = np.zeros(5, np.int64)
     state[N], state[MERGES] = fields.whole("n", 0, n_balls), fields.whole("merges")
     made = Balls(
-        gram=fields.array("gram", np.float64, (size, size)),
-        slack=fields.array("slack", np.float64, (size,), low=0.0),
-        radius=fields.array("radius", np.float64, (size,), low=0.0),
+        gram=fields.array("gram", np.float64, (size, size), -_LARGEST, _LARGEST),
+        slack=fields.array("slack", np.float64, (size,), 0.0, _LARGEST),
+        radius=fields.array("radius", np.float64, (size,), 0.0, _LARGEST**0.5),
         state=state,
     )
     fields.close()
