@@ -1,4 +1,4 @@
-"""One example of a stream from its features to the changed support set, in one compiled call.
+"""One example of a stream from its features to the changed support set, in three compiled calls.
 
 The same steps as ``listing`` takes, for dense rows and the kernels that tiles know: kernel
 values against the support set, PROCESS, REPROCESS, and the move of rows in the store. For
@@ -12,76 +12,83 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernel.cache import KernelCache
+from ..kernel.differences import mend_dense
+from ..kernel.jobs import aligned
 from ..kernel.kernel import Kernel
-from ..kernel.rbf import far_row
-from ..kernel.rows import Rows
-from ..kernel.tiles import RBF, KernelParams, squared_norm
-from ..numerics import inner, jit
+from ..kernel.rbf import dot_rounding, far_limit, scale_of
+from ..kernel.rows import Rows, RowStore
+from ..kernel.tiles import PANEL, RBF, ROW, TILE_ROWS, dense_tiles, squared_norms
+from ..kernel.vector import LANES
+from ..numerics import jit
 from . import listing as lasvm
-from .dense_row import EIGHT, decide_one, kernel_values
-from .support import PHASE, POSITION, STORED, N, Support, SupportArrays
+from .dense_row import decide_one
+from .support import PHASE, STORED, N, Support
 
-
-@inner
-def _commit_rows(x, x_square, rows, squares, a):
-    """Rows follow their slots: fresh ones come in, the last ones fill holes."""
-    for s in range(a.count[N]):
-        h = a.handle[s]
-        fresh = h >= a.count[STORED]
-        if h == s and not fresh:
-            continue
-        squares[s] = x_square if fresh else squares[h]
-        for j in range(x.shape[0]):
-            rows[s, j] = x[j] if fresh else rows[h, j]
-        a.handle[s] = s
-    a.count[STORED] = a.count[N]
+_NO_SUMS, _NO_LOW, _NONE = np.empty((0, 0)), np.empty((0, 0), np.float32), np.float32(np.inf)
 
 
 @jit
-def _learn(
-    x, label, bound, diagonal, code, gamma, coef0, degree, tau, delta_max, slack, most,
-    rows, squares, row, *parts,
-):  # fmt: skip
-    """Learn x; the number of rows in use afterwards, or -1: a kernel row is needed.
+def _commit_rows(x, x_square, rows, squares, handle, count):
+    """Rows follow their slots: fresh ones come in, the last ones fill holes. Returns how many."""
+    for s in range(count[N]):
+        h = handle[s]
+        fresh = h >= count[STORED]
+        if h != s or fresh:
+            squares[s] = x_square[0] if fresh else squares[h]
+            for j in range(x.shape[0]):
+                rows[s, j] = x[j] if fresh else rows[h, j]
+            handle[s] = s
+    count[STORED] = count[N]
+    return count[N]
 
-    -2: x is far and needs its second part (``rbf``); nothing was done. No row that is held is.
-    ``rows`` has room for eight rows more than are in use. Where a row is needed, the caller
-    commits the rows and the pass goes on in ``lasvm.online``.
+
+class KernelColumn:
+    """Kernel values of the rows that are held, dense, with one row after another.
+
+    The row is the only one of its panel: the tiles are compiled already wherever this is used.
     """
-    fresh = lasvm.FreshBlock(*parts[:9], delta_max, slack, most)  # type: ignore[call-arg]
-    a, c = SupportArrays(*parts[9:23]), KernelCache(*parts[23:])
-    n = a.count[N]
-    values, x_square = fresh.values[0], squared_norm(x)
-    if code == RBF and x_square > far_row(gamma):
-        return -2
-    fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
-    kernel_values(x, x_square, rows, squares, n, code, gamma, coef0, degree, values)
-    for s in range(n):
-        a.column[s] = s
-        a.handle[s] = s
-    a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
-    if not lasvm.online(fresh, a, c, tau, row):
-        return -1
-    _commit_rows(x, x_square, rows, squares, a)
-    return a.count[N]
+
+    def __init__(self, kernel: Kernel, store: RowStore, out: np.ndarray):
+        self.rows, self.squares, self.out = store.dense, store.squares, out.reshape(-1, 1)
+        self.far, self.square = kernel.far, np.zeros(1, np.float32)
+        params, width, c = kernel.params, store.n_features, dot_rounding(store.n_features)
+        other, limit = (None, far_limit(params.gamma, c)) if params.code == RBF else (params, _NONE)
+        self.place, self.work = np.zeros(3, np.int64), aligned(width + TILE_ROWS + 1)
+        self._kernel = scale_of(params.gamma), c, limit, other, _NO_SUMS, False, 0, 0
+        self.gamma, self._parts = params.gamma, (self.work[:width], self.work[width:])
+        self._out = self.place, self.work, np.empty((1, LANES)), self.out, _NO_SUMS
+
+    def compute(self, x: np.ndarray, n: int) -> bool:
+        """Values of x with the first n rows; false: x is far and needs its second part (``rbf``)."""
+        X, place, self.place[:] = x[None, :], self.place, 0
+        squared_norms(X, self.square)
+        if self.square[0] > self.far:
+            return False
+        while not dense_tiles(
+            self.rows, self.squares, X, self.square, *self._kernel, n, *self._out
+        ):  # fmt: skip
+            first = int(place[ROW])
+            mend_dense(self.rows, _NO_LOW, self.squares, X, _NO_LOW, self.gamma, int(place[PANEL]),
+                       first, min(TILE_ROWS, n - first), *self._parts, TILE_ROWS)  # fmt: skip
+        return True
 
 
 class OneByOne:
     """The arrays of a support set and its cache, ready for one call after another.
 
-    The compiled call gets them one by one: to find out the type of a named tuple of arrays
-    would take longer than to learn the example.
+    Compiled calls get them one by one: to find out the type of a named tuple of arrays would take
+    longer than to learn the example.
     """
 
     def __init__(
-        self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: KernelParams,
-        tau: float, delta_max: float, slack: float, most: int,
+        self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: Kernel, tau: float,
+        delta_max: float, slack: float, most: int,
     ):  # fmt: skip
-        store, capacity = support.store, len(support.a.label)
-        self.a, self.cache, self.dense = support.a, cache, store.dense
-        self.most = capacity - EIGHT - 1
+        store, a, capacity = support.store, support.a, len(support.a.label)
+        self.a, self.cache, self.dense = a, cache, store.dense
+        self.most = capacity - 1
         self.row = np.empty(capacity, np.float32)
-        self.block = lasvm.FreshBlock(
+        self.block = fresh = lasvm.FreshBlock(
             values=np.zeros((1, capacity), np.float32),
             label=np.zeros(1, np.int64),
             bound=np.zeros(1),
@@ -91,13 +98,10 @@ class OneByOne:
             joined=np.zeros(support.machines, bool),
             slot_of=np.empty(0, np.int64),
             scores=np.zeros((1, support.machines)),
-            delta_max=delta_max,
-            slack=slack,
-            most=most,
         )
-        numbers = (*kernel, tau, delta_max, slack, most)
-        arrays = (store.dense, store.squares, self.row, *self.block[:9], *support.a, *cache)
-        self._rest = numbers + arrays
+        self.values = KernelColumn(kernel, store, fresh.values)
+        self._slots, self._begin = np.arange(capacity), np.array([0, 0, lasvm.INSERT])
+        self._online = (delta_max, slack, most, tau, self.row, *fresh, *a, *cache)
 
     def fits(self, support: Support, cache: KernelCache | None) -> bool:
         """Whether these still are the arrays in use, with room for one more row."""
@@ -110,8 +114,22 @@ class OneByOne:
         )
 
     def learn(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> int:
-        """The number of rows in use afterwards; -1, -2 as ``_learn`` says."""
-        return _learn(x, label, bound, diagonal, *self._rest)
+        """Learn x. Returns the number of rows in use afterwards, or -1: a kernel row is needed.
+
+        The caller then commits the rows and the pass goes on in ``lasvm.online``. -2: x is far and
+        needs its second part; nothing was done.
+        """
+        a, fresh, n = self.a, self.block, int(self.a.count[N])
+        if not self.values.compute(x, n):
+            return -2
+        fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
+        a.column[:n] = a.handle[:n] = self._slots[:n]
+        self._begin[0] = n
+        a.count[STORED : PHASE + 1] = self._begin
+        if not lasvm.online(*self._online):
+            return -1
+        values = self.values
+        return _commit_rows(x, values.square, values.rows, values.squares, a.handle, a.count)
 
 
 class OneAtATime:
@@ -174,7 +192,7 @@ class OneAtATime:
         assert self.cache is not None
         self.support.store.reserve(len(self.support.a.label))
         self._one = OneByOne(
-            self.support, self.cache, self.seeds, self.kernel.params, self.tau,
+            self.support, self.cache, self.seeds, self.kernel, self.tau,
             *self.depth,
         )  # fmt: skip
         return self._one
