@@ -12,19 +12,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..kernel.cache import KernelCache
-from ..kernel.differences import mend_dense
-from ..kernel.jobs import aligned
 from ..kernel.kernel import Kernel
-from ..kernel.rbf import dot_rounding, far_limit, scale_of
-from ..kernel.rows import Rows, RowStore
-from ..kernel.tiles import PANEL, RBF, ROW, TILE_ROWS, dense_tiles, squared_norms
-from ..kernel.vector import LANES
+from ..kernel.rbf import dense_row, far_row
+from ..kernel.rows import Rows
+from ..kernel.tiles import RBF, KernelParams, kernel_row, squared_norm
 from ..numerics import jit
 from . import listing as lasvm
-from .dense_row import decide_one
-from .support import PHASE, STORED, N, Support
+from .dense_row import EIGHT, decide_one, eight_dots
+from .support import PHASE, POSITION, STORED, N, Support
 
-_NO_SUMS, _NO_LOW, _NONE = np.empty((0, 0)), np.empty((0, 0), np.float32), np.float32(np.inf)
+
+@jit
+def _begin(x, label, bound, diagonal, gamma, other, rows, squares, fresh_label, fresh_bound,
+           fresh_diagonal, values, column, handle, count):  # fmt: skip
+    """x becomes the block: label, bound, and kernel values with the n rows held. Returns |x|^2.
+
+    -1: x is far and needs its second part (``rbf``); nothing was done. No row that is held is.
+    ``rows`` and ``values`` have room for eight rows more than are in use. ``other`` are the parameters
+    of a kernel that is not the RBF, or None.
+    """
+    n, square = count[N], squared_norm(x)
+    if other is None and square > far_row(gamma):
+        return np.float32(-1.0)
+    for first in range(0, n, EIGHT):
+        eight_dots(x, rows, first, values)
+    if other is None:
+        dense_row(values[:n], x, square, rows, squares, gamma)
+    else:
+        kernel_row(values[:n], square, squares, other)
+    fresh_label[0], fresh_bound[0], fresh_diagonal[0] = label, bound, diagonal
+    for s in range(n):
+        column[s] = handle[s] = s
+    count[POSITION], count[PHASE], count[STORED] = 0, lasvm.INSERT, n
+    return square
 
 
 @jit
@@ -34,43 +54,12 @@ def _commit_rows(x, x_square, rows, squares, handle, count):
         h = handle[s]
         fresh = h >= count[STORED]
         if h != s or fresh:
-            squares[s] = x_square[0] if fresh else squares[h]
+            squares[s] = x_square if fresh else squares[h]
             for j in range(x.shape[0]):
                 rows[s, j] = x[j] if fresh else rows[h, j]
             handle[s] = s
     count[STORED] = count[N]
     return count[N]
-
-
-class KernelColumn:
-    """Kernel values of the rows that are held, dense, with one row after another.
-
-    The row is the only one of its panel: the tiles are compiled already wherever this is used.
-    """
-
-    def __init__(self, kernel: Kernel, store: RowStore, out: np.ndarray):
-        self.rows, self.squares, self.out = store.dense, store.squares, out.reshape(-1, 1)
-        self.far, self.square = kernel.far, np.zeros(1, np.float32)
-        params, width, c = kernel.params, store.n_features, dot_rounding(store.n_features)
-        other, limit = (None, far_limit(params.gamma, c)) if params.code == RBF else (params, _NONE)
-        self.place, self.work = np.zeros(3, np.int64), aligned(width + TILE_ROWS + 1)
-        self._kernel = scale_of(params.gamma), c, limit, other, _NO_SUMS, False, 0, 0
-        self.gamma, self._parts = params.gamma, (self.work[:width], self.work[width:])
-        self._out = self.place, self.work, np.empty((1, LANES)), self.out, _NO_SUMS
-
-    def compute(self, x: np.ndarray, n: int) -> bool:
-        """Values of x with the first n rows; false: x is far and needs its second part (``rbf``)."""
-        X, place, self.place[:] = x[None, :], self.place, 0
-        squared_norms(X, self.square)
-        if self.square[0] > self.far:
-            return False
-        while not dense_tiles(
-            self.rows, self.squares, X, self.square, *self._kernel, n, *self._out
-        ):  # fmt: skip
-            first = int(place[ROW])
-            mend_dense(self.rows, _NO_LOW, self.squares, X, _NO_LOW, self.gamma, int(place[PANEL]),
-                       first, min(TILE_ROWS, n - first), *self._parts, TILE_ROWS)  # fmt: skip
-        return True
 
 
 class OneByOne:
@@ -81,14 +70,14 @@ class OneByOne:
     """
 
     def __init__(
-        self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: Kernel, tau: float,
-        delta_max: float, slack: float, most: int,
+        self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: KernelParams,
+        tau: float, delta_max: float, slack: float, most: int,
     ):  # fmt: skip
         store, a, capacity = support.store, support.a, len(support.a.label)
         self.a, self.cache, self.dense = a, cache, store.dense
-        self.most = capacity - 1
+        self.most = capacity - EIGHT - 1
         self.row = np.empty(capacity, np.float32)
-        self.block = fresh = lasvm.FreshBlock(
+        self.block = lasvm.FreshBlock(
             values=np.zeros((1, capacity), np.float32),
             label=np.zeros(1, np.int64),
             bound=np.zeros(1),
@@ -99,9 +88,12 @@ class OneByOne:
             slot_of=np.empty(0, np.int64),
             scores=np.zeros((1, support.machines)),
         )
-        self.values = KernelColumn(kernel, store, fresh.values)
-        self._slots, self._begin = np.arange(capacity), np.array([0, 0, lasvm.INSERT])
+        other = None if kernel.code == RBF else kernel
+        rows, fresh = (store.dense, store.squares), self.block
+        self._begin = (kernel.gamma, other, *rows, fresh.label, fresh.bound, fresh.diagonal,
+                       fresh.values[0], a.column, a.handle, a.count)  # fmt: skip
         self._online = (delta_max, slack, most, tau, self.row, *fresh, *a, *cache)
+        self._commit = (*rows, a.handle, a.count)
 
     def fits(self, support: Support, cache: KernelCache | None) -> bool:
         """Whether these still are the arrays in use, with room for one more row."""
@@ -119,17 +111,12 @@ class OneByOne:
         The caller then commits the rows and the pass goes on in ``lasvm.online``. -2: x is far and
         needs its second part; nothing was done.
         """
-        a, fresh, n = self.a, self.block, int(self.a.count[N])
-        if not self.values.compute(x, n):
+        square = _begin(x, label, bound, diagonal, *self._begin)
+        if square < 0:
             return -2
-        fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
-        a.column[:n] = a.handle[:n] = self._slots[:n]
-        self._begin[0] = n
-        a.count[STORED : PHASE + 1] = self._begin
         if not lasvm.online(*self._online):
             return -1
-        values = self.values
-        return _commit_rows(x, values.square, values.rows, values.squares, a.handle, a.count)
+        return _commit_rows(x, square, *self._commit)
 
 
 class OneAtATime:
@@ -192,7 +179,7 @@ class OneAtATime:
         assert self.cache is not None
         self.support.store.reserve(len(self.support.a.label))
         self._one = OneByOne(
-            self.support, self.cache, self.seeds, self.kernel, self.tau,
+            self.support, self.cache, self.seeds, self.kernel.params, self.tau,
             *self.depth,
         )  # fmt: skip
         return self._one
