@@ -53,6 +53,24 @@ def test_import_does_not_bring_numba():
     assert run(code) == ["[]"]
 
 
+def test_import_and_help_bring_no_numbers():
+    """Public names are imported when they are asked for."""
+    code = (
+        "import sys, onlinesvm; from onlinesvm.cli import main; "
+        "main(['--help'], standalone_mode=False); "
+        "print(sorted({'numpy', 'scipy', 'sklearn', 'numba'} & set(sys.modules)))"
+    )
+    found = run(code)
+    assert found[0].startswith("Usage:")
+    assert found[-1] == "[]"
+
+
+def test_every_public_name_is_found():
+    assert [name for name in onlinesvm.__all__ if not hasattr(onlinesvm, name)] == []
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        onlinesvm.Nothing
+
+
 def test_making_an_estimator_does_not_bring_numba():
     code = (
         "import sys; from onlinesvm import LASVMClassifier; repr(LASVMClassifier(C=2)); "
@@ -98,6 +116,42 @@ def test_plain_python_gives_the_same(block, warm):
     plain = values(run(code, NUMBA_DISABLE_JIT="1")[0])
     compiled = values(run(code, NUMBA_CACHE_DIR=str(warm[0]))[0])
     assert plain == pytest.approx(compiled, abs=5e-3)
+
+
+ONE_ROW_STREAM = """
+from numba.core import event
+found = []
+class Listener(event.Listener):
+    def on_start(self, event):
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("onlinesvm."):
+            found.append(function.__name__)
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Listener())
+import numpy as np
+from onlinesvm import LASVMClassifier
+X = np.random.default_rng(0).normal(size=(40, 3))
+y = (X[:, 0] > 0).astype(int)
+model = LASVMClassifier(gamma=0.5)
+for i in range(20):
+    model.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+    model.predict(X[i : i + 1])
+for i in range(20, 40):
+    model.learn_one(X[i], y[i])
+print(*sorted(found))
+"""
+
+
+def test_what_a_stream_of_single_rows_compiles(tmp_path):
+    """Each function once: a second one of a name is a second type of its arguments."""
+    (line,) = run(ONE_ROW_STREAM, NUMBA_CACHE_DIR=str(tmp_path))
+    assert line.split() == [
+        "_begin", "_commit_rows", "dense_row", "dense_square", "dense_tiles", "direction_search",
+        "dot_rounding", "eight_dots", "exp2", "extremes", "far_limit", "far_row", "leave",
+        "needs_differences", "online",
+        "reprocess", "scale_of", "squared_norm", "squared_norms",
+    ]  # fmt: skip
 
 
 KERNEL_VALUES = """

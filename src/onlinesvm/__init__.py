@@ -5,24 +5,23 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .active.curve import labelling_curve
-from .active.learner import ActiveLearner
-from .estimators.huller import HullerClassifier
-from .estimators.lasvm import LASVMClassifier
-from .estimators.lasvm_one_class import LASVMOneClass
-from .estimators.lasvm_regressor import LASVMRegressor
-from .estimators.perceptron import (
-    AveragedPerceptronClassifier,
-    BudgetPerceptronClassifier,
-    KernelPerceptronClassifier,
-)
-from .estimators.sgd import NORMAClassifier, OLSVMClassifier, PegazClassifier
-from .estimators.simplesvm import SimpleSVMClassifier
-from .estimators.simplesvm_one_class import SimpleSVMOneClass
-from .estimators.simplesvm_regressor import SimpleSVMRegressor
-from .estimators.streamsvm import StreamSVMClassifier
-
 if TYPE_CHECKING:
+    from .active.curve import labelling_curve
+    from .active.learner import ActiveLearner
+    from .estimators.huller import HullerClassifier
+    from .estimators.lasvm import LASVMClassifier
+    from .estimators.lasvm_one_class import LASVMOneClass
+    from .estimators.lasvm_regressor import LASVMRegressor
+    from .estimators.perceptron import (
+        AveragedPerceptronClassifier,
+        BudgetPerceptronClassifier,
+        KernelPerceptronClassifier,
+    )
+    from .estimators.sgd import NORMAClassifier, OLSVMClassifier, PegazClassifier
+    from .estimators.simplesvm import SimpleSVMClassifier
+    from .estimators.simplesvm_one_class import SimpleSVMOneClass
+    from .estimators.simplesvm_regressor import SimpleSVMRegressor
+    from .estimators.streamsvm import StreamSVMClassifier
     from .model.files import load_model
     from .stream.fitting import fit_stream
     from .stream.readers import open_reader
@@ -50,20 +49,38 @@ __all__ = [
     "open_reader",
 ]
 
-_LATE = {
-    "fit_stream": "onlinesvm.stream.fitting",
-    "load_model": "onlinesvm.model.files",
-    "open_reader": "onlinesvm.stream.readers",
+_MODULES = {
+    "ActiveLearner": "active.learner",
+    "AveragedPerceptronClassifier": "estimators.perceptron",
+    "BudgetPerceptronClassifier": "estimators.perceptron",
+    "HullerClassifier": "estimators.huller",
+    "KernelPerceptronClassifier": "estimators.perceptron",
+    "LASVMClassifier": "estimators.lasvm",
+    "LASVMOneClass": "estimators.lasvm_one_class",
+    "LASVMRegressor": "estimators.lasvm_regressor",
+    "NORMAClassifier": "estimators.sgd",
+    "OLSVMClassifier": "estimators.sgd",
+    "PegazClassifier": "estimators.sgd",
+    "SimpleSVMClassifier": "estimators.simplesvm",
+    "SimpleSVMOneClass": "estimators.simplesvm_one_class",
+    "SimpleSVMRegressor": "estimators.simplesvm_regressor",
+    "StreamSVMClassifier": "estimators.streamsvm",
+    "fit_stream": "stream.fitting",
+    "labelling_curve": "active.curve",
+    "load_model": "model.files",
+    "open_reader": "stream.readers",
 }
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Files and streams are imported when they are asked for."""
-    if name in _LATE:
-        return getattr(importlib.import_module(_LATE[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Public names are imported when they are asked for: scikit-learn takes a second to import."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

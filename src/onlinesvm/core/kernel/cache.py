@@ -158,7 +158,10 @@ def add_slot(c, values, n):
 
 @inlined
 def move_slot(c, source, target, n):
-    """Slot ``source`` (the last) takes the place ``target``: its row, and its value in all rows."""
+    """Slot ``source`` (the last) takes the place ``target``: its row, and its value in all rows.
+
+    Where they are the same, its row is dropped.
+    """
     drop_row(c, target)
     for p in range(c.pages[source]):
         c.table[target, p] = c.table[source, p]
@@ -166,7 +169,7 @@ def move_slot(c, source, target, n):
     c.pages[source] = 0
     from_page, from_place = source // PAGE, source % PAGE
     to_page, to_place = target // PAGE, target % PAGE
-    for r in range(n):
+    for r in range(n if source != target else 0):
         if c.pages[r] > 0:
             value = c.pool[c.table[r, from_page], from_place]
             c.pool[c.table[r, to_page], to_place] = value

@@ -264,15 +264,18 @@ class LASVM(OneAtATime, Compact):
         a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
         joined = np.zeros(support.machines, bool)
         scores = np.empty((len(fresh.rows), support.machines))
-        block = lasvm.FreshBlock(
-            values, *fresh[1:], self.seeds, joined, slot_of, scores, *self.depth
-        )  # fmt: skip
+        block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, scores)
         row = np.empty(n + len(fresh.rows), np.float32)
-        if lasvm.online(block, a, self.cache, self.tau, row):
+        if self._online(block, row):
             support.commit_rows(fresh.rows)
         else:
             self._go_on(block, row, fresh.rows)
         return scores
+
+    def _online(self, block: lasvm.FreshBlock, row: np.ndarray) -> bool:
+        """Online iterations over a block; false where a kernel row is needed."""
+        assert self.cache is not None
+        return lasvm.online(*self.depth, self.tau, row, *block, *self.support.a, *self.cache)
 
     def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows) -> None:
         """Fetch the kernel rows that an interrupted pass asks for, until it is done."""
@@ -280,7 +283,7 @@ class LASVM(OneAtATime, Compact):
         while True:
             support.commit_rows(fresh)
             self.fetch_row(int(support.a.count[NEED]))
-            if lasvm.online(block, support.a, self.cache, self.tau, row):
+            if self._online(block, row):
                 break
         support.commit_rows(fresh)
 

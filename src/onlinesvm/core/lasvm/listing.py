@@ -31,10 +31,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernel.cache import extend_rows, keep_row, trim_rows
-from ..numerics import inner, jit
-from .steps import direction_search, kept, release
-from .support import MACHINE, PHASE, POSITION, ROUND, SLOT, STORED, N, extremes, lower, sign, upper
+from ..kernel.cache import KernelCache, add_slot, trim_rows
+from ..kernel.never_inline import never_inline
+from ..numerics import inlined, inner, jit
+from .steps import NEEDS_ROW, NO_PAIR, STEPPED, direction_search, leave
+from .support import MACHINE, PHASE, POSITION, ROUND, SLOT, STORED, N, SupportArrays, extremes
 
 SEEDS = 5
 """Examples of a class that are kept while no other class has been seen."""
@@ -58,195 +59,150 @@ class FreshBlock(NamedTuple):
     joined: np.ndarray  # (machines,) whether the example at hand is new to the machine
     slot_of: np.ndarray  # key -> slot, -1 outside the support set; empty on a stream
     scores: np.ndarray  # (block, machines) decision values before each was learned, for the caller
-    delta_max: float = np.inf  # REPROCESS is repeated until delta is below (section 3.5)
-    slack: float = 0.0  # rows at zero are evicted when farther than this beyond the margin
-    most: int = MOST_REPROCESS  # REPROCESS steps after one PROCESS, at most
 
 
-@inner
-def process(k, m, a, c, tau):
-    """PROCESS(k), steps 3 to 5: 1 done, 0 no row of S could be k's partner, -1 a row is needed."""
-    top, bottom = extremes(m, a)
-    i, j = (k, bottom) if sign(k, m, a) > 0 else (top, k)
-    if i < 0 or j < 0:
-        return 0
-    if a.grad[m, i] - a.grad[m, j] <= tau:
-        return 1
-    if a.alpha[m, i] >= upper(i, m, a) or a.alpha[m, j] <= lower(j, m, a):
-        return 1
-    if not kept(i, j, a, c):
-        return -1
-    direction_search(i, j, m, a, c)
-    return 1
-
-
-@inner
-def _wanted(s, a):
-    for m in range(a.member.shape[0]):
-        if a.member[m, s]:
-            return True
-    return False
-
-
-@inner
-def evict(m, a, c, g_max, g_min, slack, slot_of):
-    """Step 4 of REPROCESS: forget rows at zero that lie beyond the margin by ``slack``."""
-    for s in range(a.count[N] - 1, -1, -1):
-        if not a.member[m, s] or a.alpha[m, s] != 0.0:
-            continue
-        g = a.grad[m, s]
-        if (g >= g_max + slack) if sign(s, m, a) < 0 else (g <= g_min - slack):
-            a.member[m, s] = False
-            if not _wanted(s, a):
-                release(s, a, c, slot_of)
-    trim_rows(c, a.count[N])
-
-
-@inner
+@inner(_nrt=False)
 def reprocess(m, a, c, tau, slack, slot_of):
-    """REPROCESS, steps 1 to 5: 1 a step was made, 0 no violating pair, -1 a row is needed."""
-    i, j = extremes(m, a)
-    if i < 0 or j < 0 or a.grad[m, i] - a.grad[m, j] <= tau:
-        return 0
-    if not kept(i, j, a, c):
-        return -1
-    direction_search(i, j, m, a, c)
+    """REPROCESS, steps 1 to 5: 1 a step was made, 0 no violating pair, -1 a row is needed.
+
+    Step 4 forgets rows at zero that lie beyond the margin by ``slack``.
+    """
+    never_inline()
+    made = direction_search(np.int64(-1), m, a, c, tau)
+    if made != STEPPED:
+        return NEEDS_ROW if made == NEEDS_ROW else NO_PAIR
     i, j = extremes(m, a)
     if i < 0 or j < 0:
-        return 1
-    g_max, g_min = a.grad[m, i], a.grad[m, j]
-    evict(m, a, c, g_max, g_min, slack, slot_of)
+        return STEPPED
+    alpha, grad, member, positive = a.alpha[m], a.grad[m], a.member[m], a.positive[m]
+    g_max, g_min = grad[i], grad[j]
+    for s in range(a.count[N] - 1, -1, -1):
+        if member[s] and alpha[s] == 0.0:
+            plus = a.label[s] == positive
+            if (grad[s] <= g_min - slack) if plus else (grad[s] >= g_max + slack):
+                leave(s, m, a, c, slot_of)
+    trim_rows(c, a.count[N])
     a.bias[m] = (g_max + g_min) / 2
     a.delta[m] = g_max - g_min
-    return 1
+    return STEPPED
 
 
-@inner
-def _fresh_gradient(values, m, a, y):
-    """g_k of eq. (9) over machine m's members."""
-    total = y
-    for s in range(a.count[N]):
-        if a.member[m, s] and a.alpha[m, s] != 0.0:
-            total -= a.alpha[m, s] * values[a.column[s]]
-    return total
-
-
-@inner
+@inlined
 def insert(q, fresh, a, c, row):
-    """Steps 1 and 2 of PROCESS: example q joins S for every machine that lacks it."""
-    known = fresh.slot_of.shape[0] > 0 and fresh.slot_of[fresh.key[q]] >= 0
-    n = a.count[N]
-    k = fresh.slot_of[fresh.key[q]] if known else n
+    """Steps 1 and 2 of PROCESS: example q joins S for every machine that lacks it.
+
+    Its gradient is eq. (9) over the machine's members.
+    """
+    values, label, slot_of, n = fresh.values[q], fresh.label[q], fresh.slot_of, a.count[N]
+    k = n
+    if slot_of.shape[0] > 0 and slot_of[fresh.key[q]] >= 0:
+        k = slot_of[fresh.key[q]]
     for m in range(a.alpha.shape[0]):
-        fresh.joined[m] = not (known and a.member[m, k])
-        if not fresh.joined[m]:
-            continue
-        y = 1.0 if fresh.label[q] == a.positive[m] else -1.0
-        a.grad[m, k] = _fresh_gradient(fresh.values[q], m, a, y)
-        fresh.scores[q, m] = y - a.grad[m, k] + a.bias[m]
-        a.alpha[m, k] = 0.0
+        fresh.joined[m] = k == n or not a.member[m, k]
+        if fresh.joined[m]:
+            alpha, member = a.alpha[m], a.member[m]
+            y = 1.0 if label == a.positive[m] else -1.0
+            g = y
+            for s in range(n):
+                if member[s] and alpha[s] != 0.0:
+                    g -= alpha[s] * values[a.column[s]]
+            a.grad[m, k] = g
+            fresh.scores[q, m] = y - g + a.bias[m]
+            alpha[k] = 0.0
+            member[k] = True
     a.count[SLOT] = k
-    if known:
-        return True
-    for s in range(n):
-        row[s] = fresh.values[q, a.column[s]]
-    row[n] = fresh.diagonal[q]
-    a.label[k], a.bound[k], a.diagonal[k] = fresh.label[q], fresh.bound[q], fresh.diagonal[q]
-    a.key[k] = fresh.key[q]
-    a.handle[k] = a.count[STORED] + q
-    a.column[k] = fresh.values.shape[1] - fresh.values.shape[0] + q
-    a.count[N] = n + 1
-    if fresh.slot_of.shape[0] > 0:
-        fresh.slot_of[fresh.key[q]] = k
-    extend_rows(c, row, n)
-    keep_row(c, k, row, n + 1, np.int64(-1))
-    return False
+    if k == n:
+        for s in range(n):
+            row[s] = values[a.column[s]]
+        row[n] = fresh.diagonal[q]
+        a.label[n], a.bound[n], a.diagonal[n] = label, fresh.bound[q], fresh.diagonal[q]
+        a.key[n], a.handle[n] = fresh.key[q], a.count[STORED] + q
+        a.column[n] = fresh.values.shape[1] - fresh.values.shape[0] + q
+        a.count[N] = n + 1
+        if slot_of.shape[0] > 0:
+            slot_of[fresh.key[q]] = n
+        add_slot(c, row, n)
+    return k == n
 
 
-@inner
-def _is_alone(label, a):
-    """Whether S holds no row of another label, so that no machine has a pair."""
+@inlined
+def is_seed(label, fresh, a):
+    """Whether S holds this label alone, so that no machine has a pair, and may have more of it."""
+    alone = fresh.seeds[label] > 0
     for m in range(a.delta.shape[0]):
-        if a.delta[m] < np.inf:
-            return False
-    for s in range(a.count[N]):
-        if a.label[s] != label:
-            return False
-    return True
+        alone &= not a.delta[m] < np.inf
+    for s in range(a.count[N] if alone else 0):
+        alone &= a.label[s] == label
+    return alone
 
 
-@inner
-def _is_outside(k, m, a):
-    """Whether k has coefficient zero and lies on or beyond the margin."""
-    return a.alpha[m, k] == 0.0 and sign(k, m, a) * (a.grad[m, k] - a.bias[m]) <= 0.0
-
-
-@inner
-def _start(k, m, a):
+@inlined
+def start(k, m, a):
     """A machine without coefficients takes all rows of S as members once it has both signs."""
-    if a.delta[m] < np.inf:
-        return
-    y, found = sign(k, m, a), False
+    positive = a.positive[m]
+    plus, carries, both = a.label[k] == positive, False, False
     for s in range(a.count[N]):
-        if a.alpha[m, s] != 0.0:
-            return
-        found = found or sign(s, m, a) != y
-    if not found:
-        a.bias[m] = y
-        return
-    for s in range(a.count[N]):
-        a.member[m, s] = True
-        a.grad[m, s] = sign(s, m, a)
+        carries |= a.alpha[m, s] != 0.0
+        both |= (a.label[s] == positive) != plus
+    if not carries:
+        if not both:
+            a.bias[m] = 1.0 if plus else -1.0
+        for s in range(a.count[N] if both else 0):
+            a.member[m, s] = True
+            a.grad[m, s] = 1.0 if a.label[s] == positive else -1.0
 
 
-@jit
-def online(fresh, a, c, tau, row):
-    """Online iterations over a block, from where the last call stopped; true when all is done."""
-    machines = a.alpha.shape[0]
-    while a.count[POSITION] < fresh.label.shape[0]:
-        q = a.count[POSITION]
-        if a.count[PHASE] == INSERT:
-            known = insert(q, fresh, a, c, row)
-            k = a.count[SLOT]
-            for m in range(machines):
-                a.member[m, k] = True
-            a.count[PHASE], a.count[MACHINE] = PROCESS, 0
-            seeds = fresh.seeds[fresh.label[q]]
-            if not known and seeds > 0 and _is_alone(fresh.label[q], a):
-                fresh.seeds[fresh.label[q]] = seeds - 1
-                for m in range(machines):
-                    a.bias[m] = sign(k, m, a)
-                a.count[MACHINE] = machines
-        while a.count[MACHINE] < machines:
-            m = a.count[MACHINE]
-            k = a.count[SLOT]
-            if a.count[PHASE] == PROCESS:
-                if fresh.joined[m] and k >= 0:
-                    _start(k, m, a)
-                    made = process(k, m, a, c, tau)
-                    if made < 0:
-                        return False
-                    if made == 0 or (fresh.slack > 0.0 and _is_outside(k, m, a)):
-                        a.member[m, k] = False
-                        if not _wanted(k, a):
-                            release(k, a, c, fresh.slot_of)
-                a.count[PHASE] = REPROCESS
-            while a.count[ROUND] < fresh.most:
-                made = reprocess(m, a, c, tau, fresh.slack, fresh.slot_of)
-                if made < 0:
-                    return False
-                a.count[ROUND] += 1
-                if made == 0 or a.delta[m] < fresh.delta_max:
-                    break
-            a.count[ROUND] = 0
-            a.count[MACHINE] += 1
-            a.count[PHASE] = PROCESS
-        a.count[POSITION] += 1
-        a.count[PHASE] = INSERT
+@inlined
+def is_outside(k, m, a):
+    """Whether k has coefficient zero and lies on or beyond the margin."""
+    excess = a.grad[m, k] - a.bias[m]
+    return a.alpha[m, k] == 0.0 and (excess if a.label[k] == a.positive[m] else -excess) <= 0.0
+
+
+@jit(_nrt=False)
+def online(delta_max, slack, most, tau, row, *parts):
+    """Online iterations over a block, from where the last call stopped; true when all is done.
+
+    REPROCESS is repeated until delta is below ``delta_max`` (section 3.5), ``most`` times at most.
+    ``parts`` are the arrays of ``FreshBlock``, ``SupportArrays`` and ``KernelCache``, one by one: to
+    find out the type of a record takes Numba longer than an example takes to learn.
+    """
+    fresh, a, c = FreshBlock(*parts[:9]), SupportArrays(*parts[9:23]), KernelCache(*parts[23:])
+    count, joined, slot_of, machines = a.count, fresh.joined, fresh.slot_of, a.positive.shape[0]
+    q, phase, m = count[POSITION], count[PHASE], count[MACHINE]
+    while q < fresh.label.shape[0]:
+        label = fresh.label[q]
+        if phase == INSERT:
+            phase, m = PROCESS, 0
+            if insert(q, fresh, a, c, row) and is_seed(label, fresh, a):
+                fresh.seeds[label] -= 1
+                for r in range(machines):
+                    a.bias[r] = 1.0 if label == a.positive[r] else -1.0
+                m = machines
+        while m < machines:
+            made, k = STEPPED, count[SLOT]
+            if phase == REPROCESS:
+                made = reprocess(m, a, c, tau, slack, slot_of)
+            elif joined[m] and k >= 0:
+                if not a.delta[m] < np.inf:
+                    start(k, m, a)
+                made = direction_search(k, m, a, c, tau)
+                if made == NO_PAIR or (made != NEEDS_ROW and slack > 0.0 and is_outside(k, m, a)):
+                    leave(k, m, a, c, slot_of)
+            if made == NEEDS_ROW:
+                count[POSITION], count[PHASE], count[MACHINE] = q, phase, m
+                return False
+            if phase == PROCESS:
+                phase, count[ROUND] = REPROCESS, 0
+                continue
+            count[ROUND] += 1
+            if made == NO_PAIR or a.delta[m] < delta_max or count[ROUND] >= most:
+                phase, m = PROCESS, m + 1
+        q, phase = q + 1, INSERT
     return True
 
 
-@jit
+@jit(_nrt=False)
 def finish(m, a, c, tau, slack, max_steps, slot_of):
     """Repeat REPROCESS until delta <= tau. 0: done, -1: a row is needed, 1: steps are used up."""
     for _ in range(max_steps):

@@ -1,4 +1,4 @@
-"""One example of a stream from its features to the changed support set, in one compiled call.
+"""One example of a stream from its features to the changed support set, in three compiled calls.
 
 The same steps as ``listing`` takes, for dense rows and the kernels that tiles know: kernel
 values against the support set, PROCESS, REPROCESS, and the move of rows in the store. For
@@ -13,72 +13,68 @@ import numpy as np
 
 from ..kernel.cache import KernelCache
 from ..kernel.kernel import Kernel
-from ..kernel.rbf import far_row
+from ..kernel.rbf import dense_row, far_row
 from ..kernel.rows import Rows
-from ..kernel.tiles import RBF, KernelParams, squared_norm
-from ..numerics import inner, jit
+from ..kernel.tiles import RBF, KernelParams, kernel_row, squared_norm
+from ..numerics import jit
 from . import listing as lasvm
-from .dense_row import EIGHT, decide_one, kernel_values
-from .support import PHASE, POSITION, STORED, N, Support, SupportArrays
-
-
-@inner
-def _commit_rows(x, x_square, rows, squares, a):
-    """Rows follow their slots: fresh ones come in, the last ones fill holes."""
-    for s in range(a.count[N]):
-        h = a.handle[s]
-        fresh = h >= a.count[STORED]
-        if h == s and not fresh:
-            continue
-        squares[s] = x_square if fresh else squares[h]
-        for j in range(x.shape[0]):
-            rows[s, j] = x[j] if fresh else rows[h, j]
-        a.handle[s] = s
-    a.count[STORED] = a.count[N]
+from .dense_row import EIGHT, decide_one, eight_dots
+from .support import PHASE, POSITION, STORED, N, Support
 
 
 @jit
-def _learn(
-    x, label, bound, diagonal, code, gamma, coef0, degree, tau, delta_max, slack, most,
-    rows, squares, row, *parts,
-):  # fmt: skip
-    """Learn x; the number of rows in use afterwards, or -1: a kernel row is needed.
+def _begin(x, label, bound, diagonal, gamma, other, rows, squares, fresh_label, fresh_bound,
+           fresh_diagonal, values, column, handle, count):  # fmt: skip
+    """x becomes the block: label, bound, and kernel values with the n rows held. Returns |x|^2.
 
-    -2: x is far and needs its second part (``rbf``); nothing was done. No row that is held is.
-    ``rows`` has room for eight rows more than are in use. Where a row is needed, the caller
-    commits the rows and the pass goes on in ``lasvm.online``.
+    -1: x is far and needs its second part (``rbf``); nothing was done. No row that is held is.
+    ``rows`` and ``values`` have room for eight rows more than are in use. ``other`` are the parameters
+    of a kernel that is not the RBF, or None.
     """
-    fresh = lasvm.FreshBlock(*parts[:9], delta_max, slack, most)  # type: ignore[call-arg]
-    a, c = SupportArrays(*parts[9:23]), KernelCache(*parts[23:])
-    n = a.count[N]
-    values, x_square = fresh.values[0], squared_norm(x)
-    if code == RBF and x_square > far_row(gamma):
-        return -2
-    fresh.label[0], fresh.bound[0], fresh.diagonal[0] = label, bound, diagonal
-    kernel_values(x, x_square, rows, squares, n, code, gamma, coef0, degree, values)
+    n, square = count[N], squared_norm(x)
+    if other is None and square > far_row(gamma):
+        return np.float32(-1.0)
+    for first in range(0, n, EIGHT):
+        eight_dots(x, rows, first, values)
+    if other is None:
+        dense_row(values[:n], x, square, rows, squares, gamma)
+    else:
+        kernel_row(values[:n], square, squares, other)
+    fresh_label[0], fresh_bound[0], fresh_diagonal[0] = label, bound, diagonal
     for s in range(n):
-        a.column[s] = s
-        a.handle[s] = s
-    a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
-    if not lasvm.online(fresh, a, c, tau, row):
-        return -1
-    _commit_rows(x, x_square, rows, squares, a)
-    return a.count[N]
+        column[s] = handle[s] = s
+    count[POSITION], count[PHASE], count[STORED] = 0, lasvm.INSERT, n
+    return square
+
+
+@jit
+def _commit_rows(x, x_square, rows, squares, handle, count):
+    """Rows follow their slots: fresh ones come in, the last ones fill holes. Returns how many."""
+    for s in range(count[N]):
+        h = handle[s]
+        fresh = h >= count[STORED]
+        if h != s or fresh:
+            squares[s] = x_square if fresh else squares[h]
+            for j in range(x.shape[0]):
+                rows[s, j] = x[j] if fresh else rows[h, j]
+            handle[s] = s
+    count[STORED] = count[N]
+    return count[N]
 
 
 class OneByOne:
     """The arrays of a support set and its cache, ready for one call after another.
 
-    The compiled call gets them one by one: to find out the type of a named tuple of arrays
-    would take longer than to learn the example.
+    Compiled calls get them one by one: to find out the type of a named tuple of arrays would take
+    longer than to learn the example.
     """
 
     def __init__(
         self, support: Support, cache: KernelCache, seeds: np.ndarray, kernel: KernelParams,
         tau: float, delta_max: float, slack: float, most: int,
     ):  # fmt: skip
-        store, capacity = support.store, len(support.a.label)
-        self.a, self.cache, self.dense = support.a, cache, store.dense
+        store, a, capacity = support.store, support.a, len(support.a.label)
+        self.a, self.cache, self.dense = a, cache, store.dense
         self.most = capacity - EIGHT - 1
         self.row = np.empty(capacity, np.float32)
         self.block = lasvm.FreshBlock(
@@ -91,13 +87,13 @@ class OneByOne:
             joined=np.zeros(support.machines, bool),
             slot_of=np.empty(0, np.int64),
             scores=np.zeros((1, support.machines)),
-            delta_max=delta_max,
-            slack=slack,
-            most=most,
         )
-        numbers = (*kernel, tau, delta_max, slack, most)
-        arrays = (store.dense, store.squares, self.row, *self.block[:9], *support.a, *cache)
-        self._rest = numbers + arrays
+        other = None if kernel.code == RBF else kernel
+        rows, fresh = (store.dense, store.squares), self.block
+        self._begin = (kernel.gamma, other, *rows, fresh.label, fresh.bound, fresh.diagonal,
+                       fresh.values[0], a.column, a.handle, a.count)  # fmt: skip
+        self._online = (delta_max, slack, most, tau, self.row, *fresh, *a, *cache)
+        self._commit = (*rows, a.handle, a.count)
 
     def fits(self, support: Support, cache: KernelCache | None) -> bool:
         """Whether these still are the arrays in use, with room for one more row."""
@@ -110,8 +106,17 @@ class OneByOne:
         )
 
     def learn(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> int:
-        """The number of rows in use afterwards; -1, -2 as ``_learn`` says."""
-        return _learn(x, label, bound, diagonal, *self._rest)
+        """Learn x. Returns the number of rows in use afterwards, or -1: a kernel row is needed.
+
+        The caller then commits the rows and the pass goes on in ``lasvm.online``. -2: x is far and
+        needs its second part; nothing was done.
+        """
+        square = _begin(x, label, bound, diagonal, *self._begin)
+        if square < 0:
+            return -2
+        if not lasvm.online(*self._online):
+            return -1
+        return _commit_rows(x, square, *self._commit)
 
 
 class OneAtATime:

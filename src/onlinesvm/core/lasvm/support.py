@@ -18,6 +18,7 @@ import numpy as np
 
 from ..examples import Examples
 from ..kernel.buffers import Buffers
+from ..kernel.never_inline import never_inline
 from ..kernel.rows import Rows, RowStore
 from ..numerics import inner
 from ..state.compact import Compact
@@ -51,37 +52,21 @@ _PER_MACHINE = ("alpha", "grad", "member", "fresh")
 _SCRATCH = ("fresh", "column", "handle")  # of no meaning between two calls
 
 
-@inner
-def sign(s, m, a):
-    """y of slot s for machine m, as a float."""
-    return 1.0 if a.label[s] == a.positive[m] else -1.0
-
-
-@inner
-def lower(s, m, a):
-    """A_s of eq. (5)."""
-    return 0.0 if a.label[s] == a.positive[m] else -a.bound[s]
-
-
-@inner
-def upper(s, m, a):
-    """B_s of eq. (5)."""
-    return a.bound[s] if a.label[s] == a.positive[m] else 0.0
-
-
-@inner
+@inner(_nrt=False)
 def extremes(m, a):
     """Slots of g_max and g_min (eq. 10) among machine m's members; -1 where there is none.
 
     Written so that what is hard to predict is selected, not branched on.
     """
+    never_inline()
     top, bottom = -1, -1
     g_max, g_min = -np.inf, np.inf
     alpha, grad, member, positive = a.alpha[m], a.grad[m], a.member[m], a.positive[m]
+    label, bound = a.label, a.bound
     for s in range(a.count[N]):
-        plus = a.label[s] == positive
-        hi = a.bound[s] if plus else 0.0
-        lo = 0.0 if plus else -a.bound[s]
+        plus = label[s] == positive
+        hi = bound[s] if plus else 0.0
+        lo = 0.0 if plus else -bound[s]
         up = grad[s] if (alpha[s] < hi) & member[s] else -np.inf
         down = grad[s] if (alpha[s] > lo) & member[s] else np.inf
         if up > g_max:
