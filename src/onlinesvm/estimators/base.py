@@ -148,6 +148,11 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         checkpoint()
         return data, y, cost, labels
 
+    def _begin_stream(self, X: Any) -> None:
+        """Fix on these examples what a stream fixes on its first ones."""
+        self._prepare_kernel(X, LabelBook())
+        self._original = np.empty(0, np.int64)
+
     def _learn(
         self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray, learner: Any
     ) -> None:
