@@ -17,7 +17,8 @@ except ImportError:  # Windows: each worker compiles for itself
 def locked(path: Path):
     """Hold the lock of a file; it is released also when the process is killed."""
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 

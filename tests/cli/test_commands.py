@@ -245,7 +245,7 @@ def test_ctrl_c_is_one_sentence(tmp_path):
 
 
 def test_help_loads_nothing_heavy():
-    heavy = ("numba", "matplotlib", "sklearn.svm", "sklearn.datasets")
+    heavy = ("numba", "matplotlib", "river", "sklearn.svm", "sklearn.datasets")
     code = (
         "import sys; from onlinesvm.cli import main; main(['--help'], standalone_mode=False); "
         f"sys.exit(any(name in sys.modules for name in {heavy!r}))"
