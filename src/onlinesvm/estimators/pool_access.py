@@ -1,7 +1,7 @@
 """What a pool of unlabelled examples asks of a classifier of this package.
 
-A pool keeps its examples as the classifier's learner takes them, so that a label costs one
-iteration and no second check. ``PoolModel`` is all that it may ask for; how a classifier keeps its
+A pool keeps its examples as the classifier's learner takes them, so that each label costs
+one iteration and no second check. ``PoolModel`` is all that it may ask for; how a classifier keeps its
 kernel, its labels and its learner is known in this room only.
 """
 
