@@ -9,7 +9,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
-from compile_once import share_compilation
+from compile_once import share_compilation, shared_folder
 from hypothesis import HealthCheck, settings
 
 # Compiling a loop inside the first example would trip any deadline; a run that is the same every
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def _compile_once(tmp_path_factory) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
-        share_compilation(tmp_path_factory.getbasetemp().parent / "compiling")
+        share_compilation(shared_folder(tmp_path_factory) / "compiling")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from compile_once import locked
+from compile_once import made_once
 from processes import PACKAGE, run
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -50,16 +50,9 @@ def values(line):
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory):
     """A cache folder that one process has filled, for all workers, and what that process found."""
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    folder, found = shared / "warm", shared / "warm.txt"
-    with locked(shared / "warm.lock"):
-        if not found.exists():
-            folder.mkdir(mode=0o700)
-            (line,) = run(SOME, NUMBA_CACHE_DIR=str(folder))
-            found.write_text(line)
-    return folder, found.read_text()
+    return made_once(
+        tmp_path_factory, "warm", lambda folder: run(SOME, NUMBA_CACHE_DIR=str(folder))[0]
+    )
 
 
 def test_a_new_process_compiles_nothing_again(warm):

@@ -465,7 +465,9 @@ def test_forgetting_what_is_not_there_is_refused(cancer):
 def test_memory_beyond_the_cache_says_what_fits(cancer):
     X, y = cancer
     model = SimpleSVMClassifier(margin="quadratic", cache_size=0.02)
-    check_refused(model, X, lambda: model.fit(X, y), "do not fit into memory.*low_rank", MemoryError)
+    check_refused(
+        model, X, lambda: model.fit(X, y), "do not fit into memory.*low_rank", MemoryError
+    )
 
 
 def memory_for(room):

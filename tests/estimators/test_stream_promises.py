@@ -370,8 +370,8 @@ def test_labels_of_a_stream_keep_their_type(kind, stream, dtype):
 
 @every_online
 def test_ctrl_c_leaves_a_usable_model(kind, stream):
-    X, y = stream
-    X, y = np.tile(X, (20, 1)), np.tile(y, 20)
+    few = 5 * len(stream[1])
+    X, y = np.tile(stream[0], (20, 1)), np.tile(stream[1], 20)  # of several blocks
     calls = [0]
 
     def kernel(A, B):
@@ -391,7 +391,7 @@ def test_ctrl_c_leaves_a_usable_model(kind, stream):
         signal.signal(signal.SIGINT, usual)
     assert model.classes_.tolist() == [0, 1, 2]
     assert np.isfinite(model.decision_function(X)).all()
-    assert model.partial_fit(X, y).score(X, y) > 0.8
+    assert model.partial_fit(X[:few], y[:few]).score(X, y) > 0.8
 
 
 INTERRUPTED = """
