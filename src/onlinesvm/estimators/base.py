@@ -126,11 +126,7 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         self, X: Any, y: Any, classes: Any, sample_weight: Any
     ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """What ``partial_fit`` does before it learns: examples, y, weights, labels to know."""
-        if getattr(self, "kernel", None) == "precomputed":
-            raise ValueError(
-                "kernel='precomputed' needs all examples at once: use fit, or pass the "
-                "kernel as a function of two arrays."
-            )
+        self._check_stream_kernel()
         if callable(self.kernel) and (self._objects is not None or as_objects(X) is not None):
             raise ValueError(
                 "Examples that are not rows of numbers are learned all at once: use fit."
