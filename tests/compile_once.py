@@ -1,9 +1,11 @@
-"""Workers of one test run compile each loop once.
+"""Workers of one test run compile each loop once, and share what takes long to make.
 
 With an empty compile cache every worker would compile the same loops at the same time. Here a worker
 that is about to compile a loop waits while another one compiles it, and then finds it on disk.
 """
 
+import os
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,8 +19,26 @@ except ImportError:  # Windows: each worker compiles for itself
 def locked(path: Path):
     """Hold the lock of a file; it is released also when the process is killed."""
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def shared_folder(factory) -> Path:
+    """A folder that all workers of a test run have in common."""
+    base: Path = factory.getbasetemp()
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+def made_once(factory, name: str, make: Callable[[Path], str]) -> tuple[Path, str]:
+    """A folder that ``make`` has filled, once for all workers, and what it returned."""
+    shared = shared_folder(factory)
+    folder, found = shared / name, shared / f"{name}.txt"
+    with locked(shared / f"{name}.lock"):
+        if not found.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            found.write_text(make(folder), encoding="utf-8")
+    return folder, found.read_text(encoding="utf-8")
 
 
 def share_compilation(folder: Path) -> None:

@@ -3,8 +3,13 @@
 import os
 from pathlib import Path
 
+# Workers fill the cores already. Threads of BLAS beside them wait by spinning. This must be set
+# before NumPy is imported.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
-from compile_once import share_compilation
+from compile_once import share_compilation, shared_folder
 from hypothesis import HealthCheck, settings
 
 # Compiling a loop inside the first example would trip any deadline; a run that is the same every
@@ -20,10 +25,19 @@ settings.register_profile("thorough", parent=settings.get_profile("house"), max_
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 
+# Files whose tests wait for other processes. Last of all they would keep one worker waiting for the
+# other; as the first ones they run beside the rest.
+FIRST = ("test_startup.py", "test_commands.py", "test_streams.py", "test_end_to_end.py")
+
+
+def pytest_collection_modifyitems(items) -> None:
+    items.sort(key=lambda item: item.path.name not in FIRST)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _compile_once(tmp_path_factory) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
-        share_compilation(tmp_path_factory.getbasetemp().parent / "compiling")
+        share_compilation(shared_folder(tmp_path_factory) / "compiling")
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,10 @@ import importlib
 import inspect
 import pkgutil
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from processes import run
 
 import onlinesvm
 
@@ -193,10 +192,51 @@ def test_import_direction_check_sees_every_form_of_import():
     assert found == {"cli", "estimators", "active"}
 
 
-@pytest.mark.parametrize("absent", ["numba", "matplotlib", "click", "safetensors", "onnx", "river"])
-def test_import_is_light(absent):
-    code = f"import sys, onlinesvm; sys.exit({absent!r} in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+def test_import_is_light():
+    """Of the package, of the modules that check input, and the making of an estimator."""
+    heavy = {"numba", "llvmlite", "matplotlib", "click", "safetensors", "onnx", "river"}
+    steps = (
+        "import onlinesvm",
+        "import onlinesvm.core.kernel.csr, onlinesvm.core.state.published, "
+        "onlinesvm.core.interrupts, onlinesvm.core.state.compact",
+        "repr(onlinesvm.LASVMClassifier(C=2))",
+    )
+    show = f"\nprint(sorted({heavy} & set(sys.modules)))\n"
+    assert run("import sys\n" + show.join(steps) + show) == ["[]"] * len(steps)
+
+
+# Rooms that ask others by public names only. ``model`` writes and reads the state itself.
+ASKING = ("active", "stream", "cli")
+
+# Private by name, and offered to others: by named tuples, and by scikit-learn to its estimators.
+OFFERED = {"_replace", "_fields", "_asdict", "_parameter_constraints", "_validate_params"}
+
+
+def private_attributes(source):
+    """Private names that a module asks others for, and those that it defines."""
+    asked, own = set(), set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef):
+            own.add(node.name)
+        elif isinstance(node, ast.Attribute) and re.match(r"_(?!_)", node.attr):
+            is_own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            (own if is_own else asked).add(node.attr)
+    return asked, own
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_rooms_ask_each_other_by_public_names(name):
+    """A pool asks a classifier through ``estimators.pool_access``, and writes nothing onto it."""
+    found = [
+        private_attributes(p.read_text(encoding="utf-8")) for p in (PACKAGE / name).glob("*.py")
+    ]
+    asked, own = (set().union(*names) for names in zip(*found, strict=True))
+    assert not asked - own - OFFERED
+
+
+def test_the_check_of_private_names_sees_reading_and_writing():
+    source = "def f(self, model):\n    self._own = model._kernel\n    model._x = 1"
+    assert private_attributes(source) == ({"_kernel", "_x"}, {"_own", "f"})
 
 
 def test_no_large_files():

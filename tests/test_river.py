@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pandas as pd
@@ -327,9 +325,3 @@ def test_copies_and_pickles_learn_on_by_themselves():
     taught(model, X[40:], y[40:])
     for each in copies:
         assert each.predict_proba_one(named(X[0])) == model.predict_proba_one(named(X[0]))
-
-
-@pytest.mark.parametrize("module", ["onlinesvm", "onlinesvm.cli"])
-def test_river_is_imported_only_for_its_door(module):
-    code = f"import sys, {module}; sys.exit('river' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

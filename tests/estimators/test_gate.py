@@ -1,7 +1,6 @@
 """What reaches compiled code: every layout of the same numbers, and nothing that is malformed."""
 
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -406,13 +405,3 @@ def test_intrinsics_refuse_other_layouts():
                 wrong = [*arguments[:place], other, *arguments[place + 1 :]]
                 with pytest.raises(TypingError, match="must be a C-contiguous array"):
                     compiled(*wrong)
-
-
-def test_modules_of_the_gate_need_no_numba():
-    import subprocess
-
-    code = (
-        "import sys, onlinesvm.core.kernel.csr, onlinesvm.core.state.published, "
-        "onlinesvm.core.interrupts, onlinesvm.core.state.compact; sys.exit('numba' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

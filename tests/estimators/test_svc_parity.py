@@ -3,6 +3,26 @@
 The behaviours are those that scikit-learn's own tests of SVC state; the rest of them are in
 ``test_svc_parity_input.py`` and ``test_svc_parity_sparse.py``. Two classes are compared with SVC
 itself, several classes with one SVC against the rest for each class, and one against one with SVC.
+
+What scikit-learn's test_svm.py states of SVC, and whether it holds here:
+
+| behaviour | here |
+| --- | --- |
+| toy problem, iris, all kernels, precomputed, callable, clone | holds |
+| decision values of two classes; from coef_ and intercept_; from the support vectors | holds |
+| class_weight, class_weight_, "balanced", sample_weight, weights of zero, C=inf | holds |
+| weights that leave nothing, or one class: SVC's words | holds |
+| sparse rows in any order give the dense model; support_vectors_ of none | holds |
+| n_support_, gamma="scale", coef_ read-only, shape_fit_, fit_status_, not fitted | holds |
+| hasattr(model, "predict_proba") follows ``probability`` | holds |
+| values too large to compute with, a kernel of the wrong shape, labels that do not match | holds; other words |
+| decision_function_shape, break_ties, and ties of one-vs-one votes | differs: one-vs-rest, one column per class |
+| n_iter_ is an array, one number per pair of classes | differs: the number of examples learned |
+| max_iter and its warning | differs: refused; ``time_limit`` warns |
+| negative sample_weight is taken for zero | differs: refused, it is more often a mistake |
+| sparse after dense, dense after sparse, sparse precomputed are refused | differs: welcome |
+| changing _dual_coef_, _n_support, _gamma of a fitted model | no such attributes |
+| a callable kernel is asked for the whole matrix once | differs: asked for rectangular blocks |
 """
 
 import numpy as np

@@ -27,7 +27,8 @@ from sklearn.utils import check_array
 from ..estimators.base import OnlineKernelClassifier
 from ..estimators.checks import DTYPES, check_rows
 from ..estimators.first_rows import stack
-from ..estimators.labels import LabelBook, unique_labels
+from ..estimators.labels import unique_labels
+from ..estimators.pool_access import PoolModel, pool_access
 
 _SHARED = ("X", "_fresh")
 """What copies of a pool have in common."""
@@ -50,17 +51,6 @@ def make_pool(model: Any, X: Any, classes: np.ndarray | None, copy: bool = True)
     if isinstance(model, OnlineKernelClassifier):
         return KernelPool(model, X, classes, copy)
     return ArrayPool(X, classes, copy)
-
-
-def _form(model: Any) -> tuple[Any, Any, bool]:
-    """What a model's rows depend on."""
-    return model._kernel, model._centre, model._packs
-
-
-def _learn_everything(learner: Any) -> None:
-    """What was asked for is learned, near the boundary or far."""
-    if hasattr(learner, "everything"):
-        learner.everything = True
 
 
 class Outline(NamedTuple):
@@ -142,13 +132,7 @@ class KernelPool(Pool):
     """The pool of one of the library's classifiers."""
 
     def __init__(self, model: Any, X: Any, classes: np.ndarray | None, copy: bool):
-        if getattr(model, "kernel", None) == "precomputed":
-            raise ValueError(
-                "kernel='precomputed' needs all examples at once; a pool needs the kernel itself."
-            )
-        model._validate_params()
-        first = not hasattr(model, "_learner")
-        self.X = check_rows(model, X, reset=first, copy=copy)
+        self.X = pool_access(model).check_rows(X, copy)
         self.classes = classes
         self.prepare(model)
         self._model = model  # its gamma, centre and form of rows are those of the pool
@@ -158,19 +142,15 @@ class KernelPool(Pool):
     @property
     def in_place(self) -> bool:
         """Whether learning cannot fail half-way."""
-        return bool(self._model._kernel.is_compiled)
+        return bool(self._form.kernel.is_compiled)
 
     def prepare(self, model: Any) -> None:
         """Gamma, the shift, dense or sparse: of the whole pool, where a stream has only a row."""
-        if not hasattr(model, "_learner"):
-            model._prepare_kernel(self.X, LabelBook())
-            model._original = np.empty(0, np.int64)
+        pool_access(model).prepare(self.X)
 
     def _convert(self) -> None:
-        n = self.X.shape[0]
-        fresh = self._model._fresh(self.X, None, np.ones(n))
-        self._fresh = fresh._replace(key=np.arange(n))
-        self._form = _form(self._model)
+        access = pool_access(self._model)
+        self._fresh, self._form = access.examples(self.X), access.form
         self._rows: Any = None  # made when they pay
         self._values: Any = None
         self._row_cost: float | None = None  # of a kernel row over the pool, in kernel values
@@ -192,11 +172,8 @@ class KernelPool(Pool):
 
     def _meet(self, model: Any) -> None:
         """Rows in the form of the model: it has another one if somebody has fitted it anew."""
-        kernel, centre, packs = form = _form(model)
-        if kernel is self._form[0]:
-            return
-        same = kernel == self._form[0] and packs == self._form[2]
-        if not (same and np.array_equal(centre, self._form[1])):
+        form = pool_access(model).form
+        if not form.gives_the_same_rows(self._form):
             self._model = model
             self._convert()
         self._form = form
@@ -204,35 +181,27 @@ class KernelPool(Pool):
     def check(self, model: Any, labels: np.ndarray) -> None:
         """Refuse labels that the model could not take."""
         if len(labels):
-            model._book.check(labels)
-            model._cost(labels, None, None)
-            model._check_labels(len(model._book) + len(model._book.missing(labels)))
+            pool_access(model).check_labels(labels)
 
     def learn(self, model: Any, i: int, label: Any, earlier: dict[int, Any]) -> None:
         """One iteration with the label of example i."""
         self._meet(model)
-        with model._learning():
-            self._learn(model, i, label)
+        access = pool_access(model)
+        with access.learning():
+            self._learn(access, i, label)
 
-    def _learn(self, model: Any, i: int, label: Any) -> None:
+    def _learn(self, access: PoolModel, i: int, label: Any) -> None:
         from ..core.lasvm.learner import LASVM
 
-        bound = np.full(1, float(getattr(model, "C", None) or 1.0))
-        if getattr(model, "class_weight", None) is not None:
-            bound *= model._cost(np.array([label]), None, None)
+        bound = np.full(1, access.bound(label))
         data = self._fresh.take(slice(i, i + 1))._replace(bound=bound)
-        learner = getattr(model, "_learner", None)
-        number = model._book.numbers.get(label)
+        learner, number = access.learner, access.number(label)
         if number is not None and learner is self._own and self.in_place:
             self._learn_again(learner, data._replace(label=np.array([number])))
             return
-        _learn_everything(learner)
-        y = np.array([label])
-        labels = y if self.classes is None else np.union1d(self.classes, y)
-        model._learn(data, y, np.ones(1), labels, learner)
-        if learner is None and isinstance(model._learner, LASVM):
-            self._own = model._learner
-            _learn_everything(self._own)
+        access.learn(data, label, self.classes)
+        if learner is None and isinstance(access.learner, LASVM):
+            self._own = access.learner
 
     def _learn_again(self, learner: Any, data: Any) -> None:
         """One iteration, without detours, for a learner that knows the label."""
@@ -248,12 +217,13 @@ class KernelPool(Pool):
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
         self._meet(model)
-        values = model._to_classes(self._decide(model, which))
+        access = pool_access(model)
+        values = access.to_classes(self._decide(access, which))
         return values[0] if len(values) == 1 else values.T
 
-    def _decide(self, model: Any, which: np.ndarray) -> np.ndarray:
+    def _decide(self, access: PoolModel, which: np.ndarray) -> np.ndarray:
         """Values of each machine, (machines, n), the cheapest way."""
-        learner = model._learner
+        learner = access.learner
         if learner is self._own and self.in_place:
             from ..core.lasvm.pool import PANEL, few_values
 
@@ -263,7 +233,7 @@ class KernelPool(Pool):
             if len(which) <= PANEL:
                 return few_values(learner, self._fresh.rows.take(which))
         rows = self._fresh.rows.take(which)
-        return model._view().model.decide(model._kernel, rows).T
+        return access.decide(rows)
 
     def _rows_for(self, learner: Any, n_asked: int) -> int:
         """Kernel rows over the pool that a typical question is worth; 0: they do not pay."""
@@ -290,7 +260,7 @@ class KernelPool(Pool):
             return False
         if self._rows is None:
             megabytes = getattr(self._model, "cache_size", _MEGABYTES)
-            self._rows = PoolRows(self._fresh.rows, self._form[0], megabytes)
+            self._rows = PoolRows(self._fresh.rows, self._form.kernel, megabytes)
         # An interruption on the way loses the values; they are made anew then.
         values, self._values = self._values, None
         if values is None or len(values.values) != learner.support.machines:
@@ -307,7 +277,7 @@ class KernelPool(Pool):
 
     def distances(self, which: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Squared distances, (which, known)."""
-        kernel = replace(self._model._kernel)  # does not count as training
+        kernel = replace(self._form.kernel)  # does not count as training
         values = kernel.block(self._fresh.rows.take(which), self._fresh.rows.take(known))
         diagonal = self._fresh.diagonal
         return diagonal[which][:, None] + diagonal[known][None, :] - 2.0 * values

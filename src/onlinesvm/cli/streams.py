@@ -35,7 +35,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Moment:
-    """State of learning after so many examples; no test error between checkpoints."""
+    """State of learning after ``seen`` examples; no test error between checkpoints."""
 
     seen: int
     error_so_far: float | None
@@ -191,7 +191,7 @@ def reference(stream: Stream) -> Result:
 
 @dataclass(frozen=True)
 class Portrait:
-    """A model of the plane after so many examples: decision values on a grid, support vectors."""
+    """A model of the plane at one moment of a stream: decision values on a grid, support vectors."""
 
     X: np.ndarray
     y: np.ndarray

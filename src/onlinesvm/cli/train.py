@@ -57,7 +57,7 @@ Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by 
 )
 @click.option("--test", metavar="FILE", help="Examples to measure the error on at the end.")
 @click.option(
-    "--checkpoint", type=click.IntRange(1), metavar="ROWS", help="Save every so many rows."
+    "--checkpoint", type=click.IntRange(1), metavar="ROWS", help="Save after every ROWS rows."
 )
 @click.option("--resume", is_flag=True, help="Go on from MODEL, if there is one.")
 @click.option(

@@ -126,11 +126,7 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         self, X: Any, y: Any, classes: Any, sample_weight: Any
     ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """What ``partial_fit`` does before it learns: examples, y, weights, labels to know."""
-        if getattr(self, "kernel", None) == "precomputed":
-            raise ValueError(
-                "kernel='precomputed' needs all examples at once: use fit, or pass the "
-                "kernel as a function of two arrays."
-            )
+        self._check_stream_kernel()
         if callable(self.kernel) and (self._objects is not None or as_objects(X) is not None):
             raise ValueError(
                 "Examples that are not rows of numbers are learned all at once: use fit."
@@ -147,6 +143,11 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         data = with_cost(self._fresh(X, None, cost))
         checkpoint()
         return data, y, cost, labels
+
+    def _begin_stream(self, X: Any) -> None:
+        """Fix on these examples what a stream fixes on its first ones."""
+        self._prepare_kernel(X, LabelBook())
+        self._original = np.empty(0, np.int64)
 
     def _learn(
         self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray, learner: Any

@@ -59,6 +59,7 @@ class FittedExpansion:
     _kernel: Kernel
     _book: Any
     _learner: Any
+    _fitted: Any  # of the class that this is mixed into: the learner, or an error
 
     def _make_view(self) -> View | None:
         return View(self) if hasattr(self, "_learner") else None
@@ -76,21 +77,11 @@ class FittedExpansion:
 
     # -- fitted attributes ----------------------------------------------------------------
 
-    def _fitted(self, name: str) -> Any:
-        if not hasattr(self, "_learner"):
-            raise AttributeError(
-                f"{type(self).__name__} has no {name} yet: call fit or partial_fit first."
-            )
-        return self._learner
-
     def _seen(self, name: str) -> View:
         """The view from which a fitted attribute is read."""
         self._fitted(name)
         with Interruptible():
             return self._view()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
 
     @property
     def support_vectors_(self) -> Any:

@@ -83,11 +83,7 @@ class LASVMModel(LASVMRun, OnlineKernelModel):
         return Plan(1 if converge else int(self.epochs), converge, self.shuffle)
 
     def _stream_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any]:
-        if self.kernel == "precomputed":
-            raise ValueError(
-                "kernel='precomputed' needs all examples at once: use fit, or pass the "
-                "kernel as a function of two arrays."
-            )
+        self._check_stream_kernel()
         first = not hasattr(self, "_learner")
         X, y = self._check(X, y, reset=first)
         weight = check_sample_weight(sample_weight, X)

@@ -16,24 +16,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.interrupts import Deadline, Interruptible, TimeUp, checkpoint
-from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size, make_kernel
+from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size
 from ..core.state.compact import compact, restore
 from ..core.state.published import published
 from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedExpansion
+from .kernel_estimator import KernelEstimator
 from .objects import ObjectKernel
-from .progress import CallbackSupportMixin, FitProgress
-from .saving import Saving
+from .progress import FitProgress
 from .stopping import warn_of_time_limit
 from .weights import finite_cost
 
@@ -60,18 +59,16 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class OnlineKernelModel(FittedExpansion, Saving, CallbackSupportMixin, BaseEstimator):
+class OnlineKernelModel(FittedExpansion, KernelEstimator):
     """Base of the online kernel models.
 
     Subclasses check their examples (``_data_at_hand``, ``_stream_data``), make the learner, run
     its epochs (``_run``) and hand it the examples of a stream (``_learn``).
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _kernel: Kernel
     _book: Any  # what labels mean: ``LabelBook`` or its kin
     _first_rows: FirstRows | None = None
-    time_limit: float | None
     _objects: np.ndarray | None = None  # the examples, where they are not rows of numbers
 
     # -- for subclasses -------------------------------------------------------------------
@@ -206,10 +203,7 @@ class OnlineKernelModel(FittedExpansion, Saving, CallbackSupportMixin, BaseEstim
     def _prepare_kernel(self, X: Any, book: Any) -> None:
         """Fix on the first examples what stays: gamma, the shift, dense or sparse."""
         self._book = book
-        self._kernel = make_kernel(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
-            n_jobs=self.n_jobs, X=X,
-        )  # fmt: skip
+        self._kernel = self._make_kernel(X)
         if self._objects is not None:
             self._kernel.function = ObjectKernel(self.kernel, self._objects)
         dense = not sparse.issparse(X)
@@ -220,11 +214,8 @@ class OnlineKernelModel(FittedExpansion, Saving, CallbackSupportMixin, BaseEstim
             and X.shape[1] >= SPARSE_FROM
             and np.count_nonzero(X[:1000]) < SPARSE_BELOW * X[:1000].size
         )
-        self._centre, self._sparse = None, self._packs or not dense
-        if self._kernel.ignores_shift:
-            from ..core.kernel.centre import centre_of
-
-            self._centre = centre_of(X, self._kernel.gamma, self._sparse)
+        self._sparse = self._packs or not dense
+        self._centre = self._centre_for(self._kernel, X, self._sparse)
 
     def _rows(self, X: Any, key: np.ndarray | None = None) -> Any:
         from ..core.kernel.rows import Rows
@@ -254,12 +245,6 @@ class OnlineKernelModel(FittedExpansion, Saving, CallbackSupportMixin, BaseEstim
         label = np.zeros(n, np.int64) if y is None else self._book.encode(y)
         bound = cost * finite_cost(getattr(self, "C", None))
         return Examples(rows, label, bound, diagonal, number if y is not None else np.full(n, -1))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
-        return tags
 
 
 def with_cost(data: Any) -> Any:

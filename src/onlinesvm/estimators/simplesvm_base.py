@@ -14,11 +14,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -26,13 +25,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core.interrupts import Deadline, TimeUp
 from ..core.kernel.csr import canonical_csr, check_structure
-from ..core.kernel.kernel import make_kernel
 from .base import KERNEL_CONSTRAINTS
 from .checks import check_square
 from .first_rows import FirstRows, is_estimated, joined
 from .interrupt import Interruptible
-from .progress import CallbackSupportMixin, FitProgress
-from .saving import Saving
+from .kernel_estimator import KernelEstimator
+from .progress import FitProgress
 from .simplesvm_fitted import SimpleSVMFitted
 from .simplesvm_rows import Shifted, as_array, exact_rows
 from .stopping import warn_of_time_limit
@@ -64,11 +62,8 @@ class Checked(NamedTuple):
     features: dict[str, Any]
 
 
-class SimpleSVMBase(SimpleSVMFitted, Saving, CallbackSupportMixin, BaseEstimator):
+class SimpleSVMBase(SimpleSVMFitted, KernelEstimator):
     """Base of the SimpleSVM estimators. Subclasses say what the task is."""
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
-    time_limit: float | None
 
     # -- for subclasses -------------------------------------------------------------------
 
@@ -132,15 +127,8 @@ class SimpleSVMBase(SimpleSVMFitted, Saving, CallbackSupportMixin, BaseEstimator
 
     def _prepared(self, X: Any) -> tuple[Any, Any, Any]:
         """Rows of a new model, their origin, and the factor of a kernel of low rank."""
-        kernel = make_kernel(
-            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
-            n_jobs=self.n_jobs, X=X,
-        )  # fmt: skip
-        centre = None
-        if kernel.ignores_shift:
-            from ..core.kernel.centre import centre_of
-
-            centre = centre_of(X, kernel.gamma, sparse.issparse(X))
+        kernel = self._make_kernel(X)
+        centre = self._centre_for(kernel, X, sparse.issparse(X))
         key = np.arange(X.shape[0]) if kernel.name == "precomputed" else None
         rows = exact_rows(X, kernel, centre, sparse.issparse(X), key, own=True)
         return rows, centre, self._features(rows, centre)
@@ -158,11 +146,7 @@ class SimpleSVMBase(SimpleSVMFitted, Saving, CallbackSupportMixin, BaseEstimator
         self, data: Checked, target: np.ndarray, weight: np.ndarray, labels: Any = None
     ) -> None:
         """More examples, from the solution that is there."""
-        if getattr(self, "kernel", None) == "precomputed":
-            raise ValueError(
-                "kernel='precomputed' needs all examples at once: use fit, or pass the kernel as "
-                "a function of two arrays."
-            )
+        self._check_stream_kernel()
         learner = self._learner.copy()
         if learner.first_rows is not None:
             rows = joined(learner.first_rows, data.X, target, weight)
@@ -306,12 +290,6 @@ class SimpleSVMBase(SimpleSVMFitted, Saving, CallbackSupportMixin, BaseEstimator
         if callable(self.low_rank):
             return Features(rows, None, Shifted(self.low_rank, centre))
         return Features(rows, self.low_rank, None)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
-        return tags
 
 
 class _Copies:

@@ -16,6 +16,7 @@ class SimpleSVMFitted:
     """What users see of a SimpleSVM that has learned."""
 
     _learner: Any
+    _fitted: Any  # of the class that this is mixed into: the learner, or an error
     low_rank: Any
     _check_X: Any  # noqa: N815 - of the class that this is mixed into: good input or an error
 
@@ -37,14 +38,6 @@ class SimpleSVMFitted:
         check_is_fitted(self)
         learner = self._learner
         return leave_one_out(learner), learner
-
-    def _fitted(self, name: str) -> Any:
-        if not hasattr(self, "_learner"):
-            raise AttributeError(f"{type(self).__name__} has no {name} yet: call fit first.")
-        return self._learner
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_learner")
 
     @property
     def support_(self) -> np.ndarray:

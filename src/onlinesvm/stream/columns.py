@@ -22,7 +22,7 @@ MOST_CATEGORIES = 1000
 """A column with more categories than this in its first rows is not one-hot encoded."""
 
 DENSE_UP_TO = 256
-"""Rows with categories are dense up to so many features, else sparse."""
+"""Maximum number of features of dense rows with categories; wider rows are sparse."""
 
 NUMBER, TRUTH, ONE_HOT, HASHED = "number", "truth", "one-hot", "hashed"
 

@@ -128,9 +128,10 @@ class Watch:
 
 
 @every_maker
-@both_kernels
-@both_caches
-@pytest.mark.parametrize("page", [4, 512])  # rows of many pages, and of one
+@pytest.mark.parametrize(  # pages of 4: rows of many pages. Each pair of settings meets
+    ("kernel", "cache_size", "page"),
+    [("linear", AMPLE, 4), ("linear", TINY, 512), ("rbf", AMPLE, 512), ("rbf", TINY, 4)],
+)
 def test_after_every_process_and_reprocess(plain, monkeypatch, make, kernel, cache_size, page):
     monkeypatch.setattr(cache, "PAGE", page)
     both = pair(make, kernel, C=2.0, cache_size=cache_size)
@@ -153,13 +154,13 @@ def test_after_every_process_and_reprocess(plain, monkeypatch, make, kernel, cac
 )
 def test_compiled_after_every_example(make, kernel, cache_size):
     C = 1.0 if kernel == "poly" else 10.0  # its values are larger: the twin would take many steps
-    for seed in range(2):
-        both = pair(make, kernel, seed, C=C, cache_size=cache_size)
-        n = len(both.data.label)
-        both.run(range(n))
-        both.run(np.random.default_rng(seed).permutation(n))
-        both.finish()
-        both.run(range(n))  # learning goes on after the finishing step
+    seed = int(cache_size == TINY)
+    both = pair(make, kernel, seed, C=C, cache_size=cache_size)
+    n = len(both.data.label)
+    both.run(range(n))
+    both.run(np.random.default_rng(seed).permutation(n))
+    both.finish()
+    both.run(range(n))  # learning goes on after the finishing step
 
 
 @both_caches

@@ -202,7 +202,7 @@ def test_promises_through_ten_thousand_comings_and_goings():
     target = (labels > 0).astype(np.int64)
     start = np.array([np.argmax(target), np.argmin(target)])
     learner = SimpleSVM(rows.take(start), target[start], np.ones(2), task, options)
-    for _ in range(10_000):
+    for step in range(10_000):
         n = len(learner.target)
         if n > 2 and rng.random() < (0.5 if n < 25 else 0.9):
             learner.forget(np.arange(n) == rng.integers(2, n))  # one of each class stays
@@ -210,8 +210,9 @@ def test_promises_through_ten_thousand_comings_and_goings():
             one = rng.integers(len(pool), size=1)
             learner.learn(rows.take(one), target[one], np.ones(1))
         assert learner.finish()
-        check_promises(learner.machines[0], np.inf)
         assert learner.machines[0].kkt_violation() <= 1e-8
+        if step < 1000 or step % 10 == 9:  # the check takes longer than the step
+            check_promises(learner.machines[0], np.inf)
 
 
 @pytest.mark.parametrize("name", ["linear", "quadratic", "nu", "regression", "one class"])

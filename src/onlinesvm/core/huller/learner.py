@@ -34,10 +34,10 @@ of a block with itself are then at most an eighth of all."""
 _BLOCK_VALUES = 8_000_000
 
 REFRESH = 16
-"""The scalars are computed anew after so many updates for each support vector."""
+"""Number of updates per support vector after which the scalars are computed anew."""
 
 AHEAD = 16
-"""When a kernel row is missing, the rows of so many updates to come are computed with it."""
+"""Number of coming updates whose kernel rows are computed together with a missing one."""
 
 WELL_WITHIN = 0.25
 """Sweeps end when none of their steps was due to more than this part of tol.

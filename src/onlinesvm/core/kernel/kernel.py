@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
 _INLINE_WORK, _FUNCTION_WORK = 8_000_000, 30
-"""Below so many multiplications threads cost more than they bring; the kernel function counts as
-thirty of them."""
+"""Below this number of multiplications threads cost more time than they save; one kernel function
+counts as thirty of them."""
 
 _FEW = 16
 """Batch size when asking a callable for k(x, x); larger batches waste off-diagonal values."""

@@ -2,7 +2,7 @@
 
     window      only the last examples count; what leaves the window is pushed out of the model
     budget      the number of rows held is bounded; ``policy`` says which row makes way
-    half_life   bounds shrink with age: an example counts half after so many others
+    half_life   bounds shrink with age: an example counts half after this number of others
 
 Every example costs about the same, and memory does not grow. Kernel values among all rows held are
 kept: 4 bytes for each pair. See ``bounded_loop`` for the steps.

@@ -17,10 +17,10 @@ RANDOM, GRADIENT, ACTIVE, AUTOACTIVE = "random", "gradient", "active", "autoacti
 SELECTIONS = (RANDOM, GRADIENT, ACTIVE, AUTOACTIVE)
 
 ENOUGH = 5
-"""AUTOACTIVE stops sampling after so many examples within 1 + delta / 2 of the boundary ..."""
+"""AUTOACTIVE stops sampling after this number of examples within 1 + delta / 2 of the boundary ..."""
 
 MOST = 100
-"""... or after so many in all."""
+"""... or after this number in all."""
 
 
 def distance(values: np.ndarray) -> np.ndarray:

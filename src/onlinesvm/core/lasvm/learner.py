@@ -34,8 +34,8 @@ FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
 
 SHALLOW = 32
-"""Share of the support set, one in so many, that may be learned few at a time before all of it is
-optimised; for tasks other than classification, where nothing but small working sets precedes it."""
+"""The whole support set is optimised after one example per this number of its rows has been learned in
+small batches; for tasks other than classification, where nothing but small working sets precedes it."""
 
 STREAM_REPROCESS = 20
 """Maximum number of REPROCESS after one PROCESS of a stream."""

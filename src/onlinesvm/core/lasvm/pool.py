@@ -34,13 +34,14 @@ from .learner import LASVM
 from .support import SLOT
 
 TYPICAL = 200
-"""Rows are kept where one costs less than the values of a sample with so many support vectors."""
+"""Number of support vectors: kernel rows over the pool are kept where one row costs less than the values
+of a sample with this number of them."""
 
 
 FEW_ROWS = 32
 """Values of the whole pool are made in one product where more rows than a few, and than a quarter
 of the support vectors, would have to be made one by one: a value of a product costs far less.
-Values of a sample do not wait for more than so many questions' worth of rows."""
+Values of a sample do not wait for more rows than this number of questions is worth."""
 
 PANEL = LANES
 """Examples whose values are best made all at once."""

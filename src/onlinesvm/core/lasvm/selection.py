@@ -52,7 +52,7 @@ from .learner import LASVM
 from .listing import SEEDS
 
 LOOK_AHEAD = 20
-"""Examples chosen at once, as a share of the support set: one in so many."""
+"""Examples chosen at once: the size of the support set divided by this number."""
 
 
 class SelectiveLASVM(LASVM):

@@ -80,7 +80,7 @@ class Classification:
     depths: ClassVar = Depths(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
 
     def no_labels(self, capacity: int) -> np.ndarray:
-        """Space for the labels of so many slots."""
+        """Space for the labels of n slots."""
         return np.zeros(capacity, np.int64)
 
     def linear(self, labels: np.ndarray, positive: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ class Regression:
         self.recent = np.empty((0, machines))  # targets seen last
 
     def no_labels(self, capacity: int) -> np.ndarray:
-        """Space for the targets of so many slots."""
+        """Space for the targets of n slots."""
         return np.zeros((capacity, self.recent.shape[1]))
 
     def linear(self, labels: np.ndarray, positive: np.ndarray) -> np.ndarray:
@@ -164,7 +164,7 @@ class OneClass:
         self.nu = nu
 
     def no_labels(self, capacity: int) -> np.ndarray:
-        """Space for the labels of so many slots; all are zero."""
+        """Space for the labels of n slots; all are zero."""
         return np.zeros(capacity, np.int64)
 
     def linear(self, labels: np.ndarray, positive: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ SET_SIZE = 1024
 """Rows in a working set while finishing."""
 
 LARGE, LARGE_SET = 16384, 4096
-"""Problems of so many rows have larger sets: few of their kernel rows can be kept anyway. So have
+"""Problems of at least LARGE rows have larger sets: few of their kernel rows can be kept anyway. So have
 tasks with many free coefficients: the same kernel rows would be computed again and again."""
 
 WORTH_KEEPING, EXPENSIVE = 0.25, 64

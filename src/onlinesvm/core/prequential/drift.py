@@ -53,7 +53,7 @@ def _x_log_x(most: int) -> np.ndarray:
 
 
 def likelihood(errors: Any, n: Any) -> np.ndarray:
-    """The largest log-likelihood of so many errors among n."""
+    """The largest log-likelihood of this number of errors among n."""
     x_log_x = _x_log_x(BLOCKS * BLOCK)
     return np.asarray(x_log_x[errors] + x_log_x[n - errors] - x_log_x[n])
 

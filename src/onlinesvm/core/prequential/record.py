@@ -26,7 +26,7 @@ MOST_SCORES, FEWEST = 65536, 1024
 """Scores used, of all machines together, but those of no fewer examples than this."""
 
 SELDOM = 256
-"""Probabilities change once in so many examples; more often while there are few."""
+"""Number of examples after which probabilities are updated; more often while there are few."""
 
 NARROWEST, WIDEST = 100, 10_000
 """Range of a window that follows the drifts found."""

@@ -38,7 +38,7 @@ FEW = 512
 """The same for a stream: half of K(B, B) costs an example 256 kernel values, a block its calls."""
 
 EXPENSIVE = 128
-"""From so many features on, keeping kernel columns for the next epoch beats computing them."""
+"""Number of features from which keeping kernel columns for the next epoch is faster than computing them."""
 
 
 @dataclass

@@ -45,7 +45,7 @@ _PER_SLOT = ("label", "diagonal", "key", "stamp", "column", "handle")
 
 
 class BudgetArrays(NamedTuple):
-    """What the loop sees of S; N + 1 slots, the last for the example that makes it too many."""
+    """What the loop sees of S; N + 1 slots, the last for the example that exceeds the budget."""
 
     alpha: np.ndarray  # (machines, slots)
     out: np.ndarray  # (machines, slots): o(x_i)
@@ -178,7 +178,7 @@ class BudgetPerceptron(Compact):
         self.a = self.a._replace(gram=gram)
 
     def _may_keep(self, slots: int) -> bool:
-        """Whether kernel values among so many rows fit."""
+        """Whether the kernel values among this number of rows fit."""
         return 4 * slots**2 <= self.cache_size * 2**20
 
     # -- labels ---------------------------------------------------------------------------

@@ -27,10 +27,10 @@ from .state import COARSE, WORST_FIRST, M
 from .working_set import NOBODY, WorkingSet
 
 RANDOM_POINTS = 59
-"""The best of so many random points is among the best 5 % with probability 0.95."""
+"""Random points to choose from: the best of them is among the best 5 % with probability 0.95."""
 
 WHOLE = 1024
-"""Up to so many variables, half of the kernel matrix is computed and all of it kept."""
+"""Maximum number of variables for which half of the kernel matrix is computed and all of it kept."""
 
 PASSES = 20
 """How often a sweep goes over variables whose gradients cost next to nothing."""

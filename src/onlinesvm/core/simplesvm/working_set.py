@@ -51,10 +51,10 @@ from .state import (
 )
 
 KEPT_MEMBERS = 256
-"""A file holds the factor of up to so many members, about 260 KB."""
+"""Maximum number of members whose factor a file holds, about 260 KB."""
 
 FEW = 16
-"""Up to one in so many members may come or go before a factor made anew is cheaper."""
+"""A factor is computed anew once more than one member in this number has come or gone: that is cheaper."""
 
 NOBODY = np.empty(0, np.int64)
 
@@ -148,8 +148,8 @@ class WorkingSet(Solution):
 
     def _refuse(self) -> None:
         raise NoRoomError(
-            f"More than {self.capacity} support vectors strictly within their bounds are needed, and "
-            "only so many fit. Raise cache_size, use low_rank, or, to classify, LASVMClassifier, "
+            f"More than {self.capacity} support vectors strictly within their bounds are needed; "
+            "they do not fit into memory. Raise cache_size, use low_rank, or, to classify, LASVMClassifier, "
             "whose memory does not grow with the square of their number."
         )
 
@@ -238,8 +238,8 @@ class WorkingSet(Solution):
     ) -> int:
         """Solve the working set, then add violators among ``order`` until there is none.
 
-        For so many passes; each leaves violations alone that are below ``floor``, which follows
-        the largest. Returns the outcome, MORE after ``limit`` violators.
+        ``passes`` is the maximum number of passes; each ignores violations below ``floor``, which
+        follows the largest. Returns the outcome, MORE after ``limit`` violators.
         """
         self._solve_members(values, at)
         last, made, n = int(self.w.counts[ADDED]) + limit, 0, len(self.problem)
