@@ -153,8 +153,8 @@ def test_what_a_stream_of_single_rows_compiles(tmp_path):
     """Each function once: a second one of a name is a second type of its arguments."""
     (line,) = run(ONE_ROW_STREAM, NUMBA_CACHE_DIR=str(tmp_path))
     assert line.split() == [
-        "_begin", "_commit_rows", "dense_row", "dense_square", "dense_tiles", "direction_search",
-        "dot_rounding", "eight_dots", "exp2", "extremes", "far_limit", "far_row", "leave",
+        "_begin", "_commit_rows", "_eight_dots", "dense_row", "dense_square", "dense_tiles", "direction_search",
+        "dot_rounding", "exp2", "extremes", "far_limit", "far_row", "leave",
         "needs_differences", "online",
         "reprocess", "scale_of", "squared_norm", "squared_norms",
     ]  # fmt: skip
