@@ -1,7 +1,8 @@
 """Work on the 64 values of one row of a tile, as vector instructions, each with a Python twin.
 
 - ``lanes_rbf``: dot products become values of the RBF kernel.
-- ``lanes_power``: the largest of their exponents, of pairs with |x|^2 + |z|^2 above a limit.
+- ``lanes_needed``: a bit for each pair that needs differences; ``lowest_bit``, ``count_bits``: which
+  is the first of them, and how many there are.
 - ``lanes_dot``: the sum of the values times weights, in float64; ``lanes_wide``: the values as float64.
 - ``lanes_store``: the values into an array; ``lanes_turn``: 16 values of 16 rows, as columns.
 
@@ -14,11 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics import JIT_DISABLED, ORDERED_MATH
-from .rbf import EXP2_TERMS, LOWEST_POWER, ROUND
+from .rbf import EXP2_TERMS, LOG_BIAS, LOG_BITS, LOWEST_POWER, RATIO, ROUND, noticed
 from .vector import LANES
-
-LEAST = np.float32(-3e38)
-"""Stands for the exponent of a pair that is not looked at."""
 
 TURNED = 16
 """Rows and lanes that ``lanes_turn`` takes."""
@@ -39,9 +37,19 @@ if JIT_DISABLED:
             value = value * f + term
         tile[row] = value * ((rounded.view(np.int32) + 127) << 23).view(np.float32)
 
-    def lanes_power(tile, row, x_sq, z_row, scale, limit):
-        powers = _powers(tile, row, x_sq, z_row, scale)
-        return np.where(x_sq + tile[z_row] > limit, powers, LEAST).max()
+    def lanes_needed(tile, row, x_sq, z_row, scale, error_scale, limit):
+        powers, squares = _powers(tile, row, x_sq, z_row, scale), x_sq + tile[z_row]
+        needed = [
+            bool(square > limit and power >= noticed(square, error_scale))
+            for power, square in zip(powers, squares, strict=True)
+        ]
+        return np.uint64(sum(1 << lane for lane in range(LANES) if needed[lane]))
+
+    def lowest_bit(bits):
+        return (int(bits) & -int(bits)).bit_length() - 1
+
+    def count_bits(bits):
+        return int(bits).bit_count()
 
     def lanes_dot(values, row, weights, machine):
         return values[row].astype(np.float64) @ weights[machine]
@@ -115,21 +123,44 @@ else:
 
         return types.void(tile, types.intp, types.float32, types.intp, types.float32), codegen
 
+    def _emit_noticed(builder, squares, error_scale):
+        """``rbf.noticed`` in every lane, rounded as there."""
+        error = builder.fmul(error_scale, squares)
+        bits = builder.bitcast(builder.fmul(error, _all(float(RATIO))), _BITS)
+        logarithm = builder.fmul(builder.sitofp(bits, _ROW), _all(float(LOG_BITS)))
+        total = builder.fadd(error, builder.fsub(logarithm, _all(float(LOG_BIAS))))
+        return builder.fneg(total)
+
     @intrinsic
-    def lanes_power(typingctx, tile, row, x_sq, z_row, scale, limit):
-        require("lanes_power", tile=(tile, 2, FLOAT32))
+    def lanes_needed(typingctx, tile, row, x_sq, z_row, scale, error_scale, limit):
+        require("lanes_needed", tile=(tile, 2, FLOAT32))
 
         def codegen(context, builder, signature, args):
-            power, squares, _, _ = _emit_powers(context, builder, signature, args, ())  # infinite?
-            beyond = builder.fcmp_unordered(">", squares, spread(builder, args[5], _ROW))
-            power = builder.select(beyond, power, _all(float(LEAST)))
-            kind = ir.FunctionType(_F32, [_ROW])
-            name = f"llvm.vector.reduce.fmax.v{LANES}f32"
-            largest = get_or_insert_function(builder.module, kind, name)
-            return builder.call(largest, [power])
+            power, squares, _, _ = _emit_powers(context, builder, signature, args, ())
+            enough = _emit_noticed(builder, squares, spread(builder, args[5], _ROW))
+            beyond = builder.fcmp_ordered(">", squares, spread(builder, args[6], _ROW))
+            needed = builder.and_(beyond, builder.fcmp_ordered(">=", power, enough))
+            return builder.bitcast(needed, ir.IntType(LANES))
 
-        kinds = tile, types.intp, types.float32, types.intp, types.float32, types.float32
-        return types.float32(*kinds), codegen
+        real = types.float32
+        return types.uint64(tile, types.intp, real, types.intp, real, real, real), codegen
+
+    def _bit_function(name, *flags):
+        """A function of 64 bits that LLVM knows."""
+
+        def typer(typingctx, bits):
+            def codegen(context, builder, signature, args):
+                word, bit = ir.IntType(64), ir.IntType(1)
+                kind = ir.FunctionType(word, [word, *[bit] * len(flags)])
+                function = get_or_insert_function(builder.module, kind, f"llvm.{name}.i64")
+                return builder.call(function, [args[0], *[ir.Constant(bit, f) for f in flags]])
+
+            return types.int64(types.uint64), codegen
+
+        return intrinsic(typer)
+
+    lowest_bit = _bit_function("cttz", 0)
+    count_bits = _bit_function("ctpop")
 
     @intrinsic
     def lanes_dot(typingctx, values, row, weights, machine):
@@ -207,7 +238,7 @@ else:
             p_tile, p_out = (
                 array_data(context, builder, signature.args[i], args[i]) for i in (0, 3)
             )
-            row, lane, out_row, column, width = args[1], args[2], *args[4:]
+            row, lane, (out_row, column, width) = args[1], args[2], args[4:]
             kind = ir.VectorType(_F32, TURNED)
 
             def nth(first, r):

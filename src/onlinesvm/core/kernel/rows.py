@@ -109,6 +109,10 @@ class Rows:
     def is_sparse(self) -> bool:
         return isinstance(self.values, SparseRows)
 
+    def has_second_parts(self) -> bool:
+        """Whether a row may have one."""
+        return len(self.values.low if isinstance(self.values, SparseRows) else self.low) > 0
+
     def width(self) -> float:
         """Stored values of a row, on average: what a dot product costs."""
         if not isinstance(self.values, SparseRows):
@@ -170,9 +174,9 @@ class Rows:
 
 def _rows_of(array: np.ndarray, which: np.ndarray | slice) -> np.ndarray:
     """array[which]; ``take`` copies whole rows, and is quicker."""
-    if isinstance(which, slice) or which.dtype == bool:
-        return array[which]
-    return array.take(which, axis=0)
+    if isinstance(which, np.ndarray) and which.dtype != bool:
+        return array.take(which, axis=0)
+    return array[which]
 
 
 def _is_whole(data: np.ndarray) -> bool:
