@@ -14,6 +14,7 @@ from ..core.interrupts import Interruptible
 from .checks import check_rows
 from .lasvm_model import LASVM_CONSTRAINTS, LASVMModel
 from .progress import with_callbacks
+from .single_rows import one_row
 from .targets import NoTargets
 
 
@@ -182,9 +183,9 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
             The fitted estimator. After Ctrl-C it is what was learned so far.
         """
         self._fit(X, None, sample_weight)
+        self._note_validated()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LASVMOneClass:
         """Learn examples of a stream, one row or many, in the order given.
 
@@ -205,13 +206,14 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         self : object
             The estimator, which has learned the examples.
         """
-        self._learn_stream(X, None, sample_weight)
+        if not self._learn_only_row(X, [None], sample_weight):
+            self._learn_checked(X, None, sample_weight)
         return self
 
     def learn_one(self, x: Any, sample_weight: float = 1.0) -> LASVMOneClass:
-        """Learn one example: as ``partial_fit`` with one row, and quicker.
+        """Learn one example: as ``partial_fit`` with one row, in microseconds.
 
-        A call with bad input changes nothing.
+        For streams of dense input once the model has seen its first examples. A call with bad input changes nothing.
 
         Parameters
         ----------
@@ -277,6 +279,40 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
             1 inside, -1 outside.
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def decision_one(self, x: Any) -> float:
+        """Signed distance of one row from the edge: as ``decision_function``, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        value : float
+            Distance, positive inside.
+        """
+        values, _ = self._decide_quickly(one_row(x, "decision_one", "decision_function"))
+        return float(values[0])
+
+    def predict_one(self, x: Any) -> int:
+        """Whether one row is like those learned: as ``predict``.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        y : int
+            1 inside, -1 outside.
+        """
+        return 1 if self.decision_one(one_row(x, "predict_one", "predict")) >= 0 else -1
+
+    def _known_label(self, y: Any) -> int:
+        return 0
 
     @property
     def offset_(self) -> float:

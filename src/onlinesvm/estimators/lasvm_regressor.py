@@ -14,6 +14,7 @@ from ..core.interrupts import Interruptible
 from .checks import check_rows_and_targets
 from .lasvm_model import LASVM_CONSTRAINTS, LASVMModel
 from .progress import with_callbacks
+from .single_rows import one_row
 from .targets import check_targets
 
 
@@ -206,9 +207,9 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
             The fitted regressor. After Ctrl-C it is what was learned so far.
         """
         self._fit(X, y, sample_weight)
+        self._note_validated()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LASVMRegressor:
         """Learn examples of a stream, one row or many, in the order given.
 
@@ -229,13 +230,14 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         self : object
             The regressor, which has learned the examples.
         """
-        self._learn_stream(X, y, sample_weight)
+        if not self._learn_only_row(X, y, sample_weight):
+            self._learn_checked(X, y, sample_weight)
         return self
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> LASVMRegressor:
-        """Learn one example: as ``partial_fit`` with one row, and quicker.
+        """Learn one example: as ``partial_fit`` with one row, in microseconds.
 
-        A call with bad input changes nothing.
+        For streams of dense input once the model has seen its first examples. A call with bad input changes nothing.
 
         Parameters
         ----------
@@ -271,6 +273,27 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         with Interruptible():
             view = self._view()
             return view.settings._book.decode(view.decide(X))
+
+    def predict_one(self, x: Any) -> Any:
+        """The value of one row: as ``predict``, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        y : float or ndarray of shape (n_targets,)
+            Value, or one for each target if the y that was learned had two dimensions.
+        """
+        values, _ = self._decide_quickly(one_row(x, "predict_one", "predict"))
+        return values if self._book.two_dimensional else float(values[0])
+
+    def _known_label(self, y: Any) -> float | None:
+        if self._book.two_dimensional or not isinstance(y, int | float | np.number):
+            return None
+        return float(y) if np.isfinite(y) else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -147,7 +147,13 @@ class BoundedLASVM(Compact):
         # A Python kernel is not asked again: its values might differ in their last digit.
         K = self.K.diagonal()[:n].copy() if self.kernel.is_compiled else self.K[:n, :n]
         cut = {"F": self.F[..., :n], "T": self.T[:, :n], "K": K}
-        small: dict[str, Any] = {"scores": self.scores[:0], "_sides": None, "_g": None, "_row": None, "_given": {}}
+        small: dict[str, Any] = {
+            "scores": self.scores[:0],
+            "_sides": None,
+            "_g": None,
+            "_row": None,
+            "_given": {},
+        }
         return self.__dict__ | cut | small
 
     def __setstate__(self, state: dict[str, Any]) -> None:
