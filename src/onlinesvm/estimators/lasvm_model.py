@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..core.interrupts import Interruptible, checkpoint, interrupted
 from ..core.kernel.kernel import Kernel
 from .checks import check_square
+from .lasvm_bounded import BOUNDED_CONSTRAINTS, BoundedMemory
 from .lasvm_run import LASVMRun
 from .online import KERNEL_CONSTRAINTS, OnlineKernelModel, with_cost
 from .single_rows import SingleRows, one_row
@@ -24,12 +25,13 @@ LASVM_CONSTRAINTS: dict[str, list[Any]] = {
     "tol": [Interval(Real, 0.0, None, closed="neither")],
     "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
     "block_size": [Interval(Integral, 1, None, closed="left")],
+    **BOUNDED_CONSTRAINTS,
     "cache_size": [Interval(Real, 0, None, closed="neither")],
     "shuffle": ["boolean"],
 }
 
 
-class LASVMModel(SingleRows, LASVMRun, OnlineKernelModel):
+class LASVMModel(SingleRows, BoundedMemory, LASVMRun, OnlineKernelModel):
     """Base of LASVM for tasks other than classification. Subclasses say which (``_task``)."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = LASVM_CONSTRAINTS
@@ -49,6 +51,9 @@ class LASVMModel(SingleRows, LASVMRun, OnlineKernelModel):
     # -- learning -------------------------------------------------------------------------
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        self._check_converge()
+        if self._is_bounded:
+            return self._bounded_learner(kernel, rows, n_labels, task=self._task())
         from ..core.lasvm.learner import LASVM
 
         return LASVM(
@@ -65,7 +70,7 @@ class LASVMModel(SingleRows, LASVMRun, OnlineKernelModel):
         weight = check_sample_weight(sample_weight, X)
         self._prepare_kernel(X, self._book)
         data = with_cost(self._fresh(X, y, weight))
-        if self.kernel != "precomputed":
+        if self.kernel != "precomputed" and not self._is_bounded:
             data = merge_duplicates(data)
         checkpoint()
         self._original, self._first_rows = data.key, None
@@ -77,7 +82,8 @@ class LASVMModel(SingleRows, LASVMRun, OnlineKernelModel):
         from ..core.lasvm.fitting import Plan
 
         converge = self.epochs == "converge"
-        return Plan(1 if converge else int(self.epochs), converge, self.shuffle)
+        shuffle = self.shuffle and not self._in_order
+        return Plan(1 if converge else int(self.epochs), converge, shuffle)
 
     def _stream_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any]:
         if self.kernel == "precomputed":

@@ -55,10 +55,23 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         optimality conditions by more than ``tol``.
     block_size : int, default=2048
         Examples learned at once.
+    window : int or None, default=None
+        Number of most recent examples that count. What leaves the window leaves the model, exactly:
+        after ``finish`` it is the ``SVR`` of the last ``window`` examples.
+    budget : int or None, default=None
+        Maximum number of support vectors. With a window or a budget, examples are learned one by
+        one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+    policy : {"outlier", "oldest", "join"}, default="oldest"
+        Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
+        ``"outlier"``: three times of four the one that is farthest from the tube, else the oldest; ``"join"``
+        moves a coefficient to the nearest neighbour.
+    half_life : float or None, default=None
+        Number of examples after which the cost of an old one has shrunk to one half.
     cache_size : float, default=200
         Memory for kernel values among support vectors, in MB.
     shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order.
+        Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
+        order is always the order given.
     time_limit : float or None, default=None
         Seconds after which ``fit`` ends with what was learned so far, and a warning;
         ``partial_fit`` goes on from there.
@@ -92,6 +105,8 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Kernel values computed while learning.
     n_iter_ : int
         Examples learned by ``fit``, copies counting as one.
+    window_ : int
+        Examples that count, with ``window`` or ``half_life``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -154,6 +169,10 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         tol: float = 1e-3,
         epochs: int | str = 1,
         block_size: int = 2048,
+        window: int | None = None,
+        budget: int | None = None,
+        policy: str = "oldest",
+        half_life: float | None = None,
         cache_size: float = 200,
         shuffle: bool = True,
         time_limit: float | None = None,
@@ -169,6 +188,10 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         self.tol = tol
         self.epochs = epochs
         self.block_size = block_size
+        self.window = window
+        self.budget = budget
+        self.policy = policy
+        self.half_life = half_life
         self.cache_size = cache_size
         self.shuffle = shuffle
         self.time_limit = time_limit

@@ -139,6 +139,11 @@ class Regression:
         """Remember one target, without a look at the unit."""
         self.recent = np.concatenate([self.recent[1 - RECENT :], [[target]]])
 
+    def keep(self, targets: np.ndarray) -> None:
+        """Remember targets, without a look at the unit."""
+        kept = self.recent[max(0, len(self.recent) + len(targets) - RECENT) :]
+        self.recent = np.concatenate([kept, targets])[-RECENT:]
+
     def observe(self, labels: np.ndarray, support: Support) -> None:
         """The unit is about the spread of these targets, and of the last ones before them."""
         known = np.concatenate([self.recent, labels])
