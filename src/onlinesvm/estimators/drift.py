@@ -34,11 +34,3 @@ class DriftAttributes:
     def prequential_error_(self) -> float:
         """Share of wrong predictions, each made before its label was learned, of late."""
         return float(self._detector("prequential_error_")[1].error)
-
-    @property
-    def window_(self) -> int:
-        """Number of most recent examples that count."""
-        window = getattr(self._fitted("window_"), "window", None)
-        if window is None:
-            raise AttributeError("window_ is not available: all examples count; set window.")
-        return int(window)

@@ -10,9 +10,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.kernel.kernel import Kernel
 from ..core.lasvm.criteria import SELECTIONS
-from ..core.lasvm.policies import POLICIES
 from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
 from .drift import DriftAttributes
+from .lasvm_bounded import BOUNDED_CONSTRAINTS, BoundedMemory
 from .lasvm_run import LASVMRun
 from .lasvm_selection import SelectionCounts
 from .probabilities import Probabilities
@@ -22,12 +22,9 @@ from .weights import finite_cost
 NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""
 
-FORGOTTEN = 10
-"""Half-lives after which an example is forgotten altogether, where there is no other limit."""
-
 
 class LASVMClassifier(
-    Probabilities, DriftAttributes, LASVMRun, SelectionCounts, OnlineKernelClassifier
+    Probabilities, DriftAttributes, BoundedMemory, LASVMRun, SelectionCounts, OnlineKernelClassifier
 ):
     """Support vector classifier that learns one example at a time (LASVM).
 
@@ -219,10 +216,8 @@ class LASVMClassifier(
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
         "block_size": [Interval(Integral, 1, None, closed="left")],
-        "window": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"}), None],
-        "budget": [Interval(Integral, 2, None, closed="left"), None],
-        "policy": [StrOptions(set(POLICIES))],
-        "half_life": [Interval(Real, 1.0, None, closed="left"), None],
+        **BOUNDED_CONSTRAINTS,
+        "window": [*BOUNDED_CONSTRAINTS["window"], StrOptions({"auto"})],
         "detect_drift": ["boolean"],
         "probability": ["boolean"],
         "selection": [StrOptions(set(SELECTIONS))],
@@ -297,11 +292,6 @@ class LASVMClassifier(
         self.random_state = random_state
 
     @property
-    def _is_bounded(self) -> bool:
-        """Whether memory is bounded, and examples are learned one by one (``core.lasvm.bounded``)."""
-        return not (self.budget is None and self.window is None and self.half_life is None)
-
-    @property
     def _notes_scores(self) -> bool:
         """Whether scores of examples are noted before they are learned (``core.prequential``)."""
         return self.probability or self.detect_drift or self.window == "auto"
@@ -323,17 +313,9 @@ class LASVMClassifier(
 
     def _plain_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
         if self._is_bounded:
-            from ..core.lasvm.bounded import BoundedLASVM
-
-            window: Any = self.window
-            if window == "auto":
-                window = NARROWEST
-            if window is None and self.budget is None:
-                window = int(np.ceil(FORGOTTEN * self.half_life))  # type: ignore[operator]
-            return BoundedLASVM(
-                kernel, rows, n_labels, tau=self.tol, window=window, budget=self.budget,
-                half_life=self.half_life, policy=self.policy, cost=finite_cost(self.C),
-            )  # fmt: skip
+            window = NARROWEST if self.window == "auto" else self.window
+            cost = finite_cost(self.C)
+            return self._bounded_learner(kernel, rows, n_labels, window=window, cost=cost)
         settings: dict[str, Any] = {
             "tau": float(self.tol),
             "cache_size": self.cache_size,
@@ -377,18 +359,12 @@ class LASVMClassifier(
         if rule is not None:
             enough = EarlyStopping(rule, self.n_iter_no_change, data, held)
         epochs, most = 1 if converge else int(self.epochs), self.max_examples or np.inf
-        in_order = self.window is not None or self.half_life is not None  # time matters
-        return Plan(epochs, converge, self.shuffle and not in_order, most, held, enough)
+        shuffle = self.shuffle and not self._in_order
+        return Plan(epochs, converge, shuffle, most, held, enough)
 
     def _check_together(self) -> None:
         """Refuse settings that contradict each other."""
-        if self.epochs == "converge":
-            for name in ("budget", "window", "half_life", "max_examples", "early_stopping"):
-                if getattr(self, name) is not None:
-                    raise ValueError(
-                        "epochs='converge' goes on to the exact SVM; it cannot be combined with "
-                        f"{name}={getattr(self, name)!r}."
-                    )
+        self._check_converge("max_examples", "early_stopping")
         if self._notes_scores and self.selection != "random":
             raise ValueError(
                 f"selection={self.selection!r} learns examples that are not like the others; it cannot "

@@ -7,32 +7,31 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg.blas import dnrm2
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.interrupts import Interruptible, checkpoint, interrupted
 from ..core.kernel.kernel import Kernel
-from ..core.state.published import published
 from .checks import check_square
+from .lasvm_bounded import BOUNDED_CONSTRAINTS, BoundedMemory
 from .lasvm_run import LASVMRun
 from .online import KERNEL_CONSTRAINTS, OnlineKernelModel, with_cost
+from .single_rows import SingleRows, one_row
 from .targets import Targets
-from .weights import check_sample_weight, finite_cost
+from .weights import check_sample_weight
 
 LASVM_CONSTRAINTS: dict[str, list[Any]] = {
     **KERNEL_CONSTRAINTS,
     "tol": [Interval(Real, 0.0, None, closed="neither")],
     "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
     "block_size": [Interval(Integral, 1, None, closed="left")],
+    **BOUNDED_CONSTRAINTS,
     "cache_size": [Interval(Real, 0, None, closed="neither")],
     "shuffle": ["boolean"],
 }
 
-LONGEST = 1e19
-"""Rows of less length have a square within single precision."""
 
-
-class LASVMModel(LASVMRun, OnlineKernelModel):
+class LASVMModel(SingleRows, BoundedMemory, LASVMRun, OnlineKernelModel):
     """Base of LASVM for tasks other than classification. Subclasses say which (``_task``)."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = LASVM_CONSTRAINTS
@@ -52,6 +51,9 @@ class LASVMModel(LASVMRun, OnlineKernelModel):
     # -- learning -------------------------------------------------------------------------
 
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
+        self._check_converge()
+        if self._is_bounded:
+            return self._bounded_learner(kernel, rows, n_labels, task=self._task())
         from ..core.lasvm.learner import LASVM
 
         return LASVM(
@@ -68,7 +70,7 @@ class LASVMModel(LASVMRun, OnlineKernelModel):
         weight = check_sample_weight(sample_weight, X)
         self._prepare_kernel(X, self._book)
         data = with_cost(self._fresh(X, y, weight))
-        if self.kernel != "precomputed":
+        if self.kernel != "precomputed" and not self._is_bounded:
             data = merge_duplicates(data)
         checkpoint()
         self._original, self._first_rows = data.key, None
@@ -80,7 +82,8 @@ class LASVMModel(LASVMRun, OnlineKernelModel):
         from ..core.lasvm.fitting import Plan
 
         converge = self.epochs == "converge"
-        return Plan(1 if converge else int(self.epochs), converge, self.shuffle)
+        shuffle = self.shuffle and not self._in_order
+        return Plan(1 if converge else int(self.epochs), converge, shuffle)
 
     def _stream_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any]:
         self._check_stream_kernel()
@@ -113,48 +116,18 @@ class LASVMModel(LASVMRun, OnlineKernelModel):
             raise
         self._learner, self._kernel = learner, learner.kernel
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _learn_checked(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._learn_stream(X, y, sample_weight)
+        self._note_validated()
+
     def _learn_row(self, x: Any, y: Any, sample_weight: float) -> None:
         """Learn one dense row: quickly where it is in order, else with all checks."""
-        x = np.asarray(x)
-        if x.ndim != 1:
-            raise ValueError(
-                f"learn_one takes one row of features, not an array of shape {x.shape}; use "
-                "partial_fit for several rows and for sparse ones."
-            )
-        state = published(self)
+        x = one_row(x, "learn_one", "partial_fit")
         with Interruptible():
-            with state:
-                if self._learn_quickly(x, y, sample_weight, state):
-                    return
-            self._learn_stream(x[None, :], None if y is None else np.array([y]), [sample_weight])
-
-    def _learn_quickly(self, x: np.ndarray, y: Any, weight: float, state: Any) -> bool:
-        """Learn a row that is in order; false where it needs a closer look, and all its checks."""
-        from ..core.examples import Examples
-        from ..core.kernel.rows import Rows
-
-        if "_learner" not in self.__dict__ or self._first_rows is not None:
-            return False
-        label = np.zeros(1) if y is None else np.atleast_1d(np.asarray(y))
-        if len(x) != self.n_features_in_ or x.dtype.kind not in "fiub":
-            return False
-        if label.shape != (len(self._book),) or label.dtype.kind not in "fiub":
-            return False
-        shifted = x if self._centre is None else x - self._centre
-        in_order = 0 < weight < np.inf and np.isfinite(label).all() and dnrm2(shifted) < LONGEST
-        if not (in_order and self._kernel.is_compiled and not self._sparse):
-            return False
-        rows = Rows.of(shifted[None, :], None, None, self._kernel.far)
-        diagonal = self._kernel.diagonal(rows)
-        if not np.isfinite(diagonal).all():
-            return False
-        bound = np.array([weight * finite_cost(getattr(self, "C", None))])
-        label = self._book.encode(label[None, :])
-        state.version += 1
-        self._learner.learn(Examples(rows, label, bound, diagonal, np.array([-1])))
-        if state.waiting:
-            state.serve(self._make_view)
-        return True
+            if not self._learn_quickly(x, y, sample_weight):
+                targets = None if y is None else np.array([y])
+                self._learn_checked(x[None, :], targets, [sample_weight])
 
     # -- fitted attributes ----------------------------------------------------------------
 

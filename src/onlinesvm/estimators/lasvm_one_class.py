@@ -14,6 +14,7 @@ from ..core.interrupts import Interruptible
 from .checks import check_rows
 from .lasvm_model import LASVM_CONSTRAINTS, LASVMModel
 from .progress import with_callbacks
+from .single_rows import one_row
 from .targets import NoTargets
 
 
@@ -49,10 +50,23 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         optimality conditions by more than ``tol``.
     block_size : int, default=2048
         Examples learned at once.
+    window : int or None, default=None
+        Number of most recent examples that count. What leaves the window leaves the model, exactly:
+        after ``finish`` it is the ``OneClassSVM`` of the last ``window`` examples.
+    budget : int or None, default=None
+        Maximum number of support vectors. With a window or a budget, examples are learned one by
+        one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+    policy : {"outlier", "oldest", "join"}, default="oldest"
+        Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
+        ``"outlier"``: three times of four the one that is farthest outside, else the oldest; ``"join"``
+        moves a coefficient to the nearest neighbour.
+    half_life : float or None, default=None
+        Number of examples after which the weight of an old one has shrunk to one half.
     cache_size : float, default=200
         Memory for kernel values among support vectors, in MB.
     shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order.
+        Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
+        order is always the order given.
     time_limit : float or None, default=None
         Seconds after which ``fit`` ends with what was learned so far, and a warning;
         ``partial_fit`` goes on from there.
@@ -88,6 +102,8 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         Kernel values computed while learning.
     n_iter_ : int
         Examples learned by ``fit``, copies counting as one.
+    window_ : int
+        Examples that count, with ``window`` or ``half_life``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -131,6 +147,10 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         tol: float = 1e-3,
         epochs: int | str = 1,
         block_size: int = 2048,
+        window: int | None = None,
+        budget: int | None = None,
+        policy: str = "oldest",
+        half_life: float | None = None,
         cache_size: float = 200,
         shuffle: bool = True,
         time_limit: float | None = None,
@@ -145,6 +165,10 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         self.tol = tol
         self.epochs = epochs
         self.block_size = block_size
+        self.window = window
+        self.budget = budget
+        self.policy = policy
+        self.half_life = half_life
         self.cache_size = cache_size
         self.shuffle = shuffle
         self.time_limit = time_limit
@@ -182,9 +206,9 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
             The fitted estimator. After Ctrl-C it is what was learned so far.
         """
         self._fit(X, None, sample_weight)
+        self._note_validated()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LASVMOneClass:
         """Learn examples of a stream, one row or many, in the order given.
 
@@ -205,13 +229,14 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         self : object
             The estimator, which has learned the examples.
         """
-        self._learn_stream(X, None, sample_weight)
+        if not self._learn_only_row(X, [None], sample_weight):
+            self._learn_checked(X, None, sample_weight)
         return self
 
     def learn_one(self, x: Any, sample_weight: float = 1.0) -> LASVMOneClass:
-        """Learn one example: as ``partial_fit`` with one row, and quicker.
+        """Learn one example: as ``partial_fit`` with one row, in microseconds.
 
-        A call with bad input changes nothing.
+        For streams of dense input once the model has seen its first examples. A call with bad input changes nothing.
 
         Parameters
         ----------
@@ -277,6 +302,40 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
             1 inside, -1 outside.
         """
         return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def decision_one(self, x: Any) -> float:
+        """Signed distance of one row from the edge: as ``decision_function``, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        value : float
+            Distance, positive inside.
+        """
+        values, _ = self._decide_quickly(one_row(x, "decision_one", "decision_function"))
+        return float(values[0])
+
+    def predict_one(self, x: Any) -> int:
+        """Whether one row is like those learned: as ``predict``.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        y : int
+            1 inside, -1 outside.
+        """
+        return 1 if self.decision_one(one_row(x, "predict_one", "predict")) >= 0 else -1
+
+    def _known_label(self, y: Any) -> int:
+        return 0
 
     @property
     def offset_(self) -> float:

@@ -14,6 +14,7 @@ from ..core.interrupts import Interruptible
 from .checks import check_rows_and_targets
 from .lasvm_model import LASVM_CONSTRAINTS, LASVMModel
 from .progress import with_callbacks
+from .single_rows import one_row
 from .targets import check_targets
 
 
@@ -54,10 +55,23 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         optimality conditions by more than ``tol``.
     block_size : int, default=2048
         Examples learned at once.
+    window : int or None, default=None
+        Number of most recent examples that count. What leaves the window leaves the model, exactly:
+        after ``finish`` it is the ``SVR`` of the last ``window`` examples.
+    budget : int or None, default=None
+        Maximum number of support vectors. With a window or a budget, examples are learned one by
+        one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+    policy : {"outlier", "oldest", "join"}, default="oldest"
+        Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
+        ``"outlier"``: three times of four the one that is farthest from the tube, else the oldest; ``"join"``
+        moves a coefficient to the nearest neighbour.
+    half_life : float or None, default=None
+        Number of examples after which the cost of an old one has shrunk to one half.
     cache_size : float, default=200
         Memory for kernel values among support vectors, in MB.
     shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order.
+        Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
+        order is always the order given.
     time_limit : float or None, default=None
         Seconds after which ``fit`` ends with what was learned so far, and a warning;
         ``partial_fit`` goes on from there.
@@ -91,6 +105,8 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Kernel values computed while learning.
     n_iter_ : int
         Examples learned by ``fit``, copies counting as one.
+    window_ : int
+        Examples that count, with ``window`` or ``half_life``.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray
@@ -153,6 +169,10 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         tol: float = 1e-3,
         epochs: int | str = 1,
         block_size: int = 2048,
+        window: int | None = None,
+        budget: int | None = None,
+        policy: str = "oldest",
+        half_life: float | None = None,
         cache_size: float = 200,
         shuffle: bool = True,
         time_limit: float | None = None,
@@ -168,6 +188,10 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         self.tol = tol
         self.epochs = epochs
         self.block_size = block_size
+        self.window = window
+        self.budget = budget
+        self.policy = policy
+        self.half_life = half_life
         self.cache_size = cache_size
         self.shuffle = shuffle
         self.time_limit = time_limit
@@ -206,9 +230,9 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
             The fitted regressor. After Ctrl-C it is what was learned so far.
         """
         self._fit(X, y, sample_weight)
+        self._note_validated()
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LASVMRegressor:
         """Learn examples of a stream, one row or many, in the order given.
 
@@ -229,13 +253,14 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         self : object
             The regressor, which has learned the examples.
         """
-        self._learn_stream(X, y, sample_weight)
+        if not self._learn_only_row(X, y, sample_weight):
+            self._learn_checked(X, y, sample_weight)
         return self
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> LASVMRegressor:
-        """Learn one example: as ``partial_fit`` with one row, and quicker.
+        """Learn one example: as ``partial_fit`` with one row, in microseconds.
 
-        A call with bad input changes nothing.
+        For streams of dense input once the model has seen its first examples. A call with bad input changes nothing.
 
         Parameters
         ----------
@@ -271,6 +296,27 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         with Interruptible():
             view = self._view()
             return view.settings._book.decode(view.decide(X))
+
+    def predict_one(self, x: Any) -> Any:
+        """The value of one row: as ``predict``, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        y : float or ndarray of shape (n_targets,)
+            Value, or one for each target if the y that was learned had two dimensions.
+        """
+        values, _ = self._decide_quickly(one_row(x, "predict_one", "predict"))
+        return values if self._book.two_dimensional else float(values[0])
+
+    def _known_label(self, y: Any) -> float | None:
+        if self._book.two_dimensional or not isinstance(y, int | float | np.number):
+            return None
+        return float(y) if np.isfinite(y) else None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..core.interrupts import Interruptible
 from ..core.state.published import published
-from .singles import _one_row
+from .single_rows import one_row
 
 _WITHOUT = "This {} was learned without probability=True: learn again."
 
@@ -116,7 +116,7 @@ class Probabilities:
         chances : ndarray of shape (n_classes,)
             In the order of ``classes_``.
         """
-        x = _one_row(x, "predict_proba_one", "predict_proba")
+        x = one_row(x, "predict_proba_one", "predict_proba")
         with Interruptible(), published(self):
             values, _ = self._decide_quickly(x)
             record = self._snapshot(self._learner)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import differences, sparse_tiles, tiles
-from .rbf import dot_rounding, far_limit, scale_of
+from .rbf import UNIT, dot_rounding, far_limit, scale_of
 from .tiles import MENDED, PANEL, ROW
 from .vector import LANES
 
@@ -53,10 +53,12 @@ class TileJob:
         params = kernel.params
         self.gamma, self.scale = params.gamma, scale_of(params.gamma)
         self.other = None if kernel.name == "rbf" else params
-        self.c = dot_rounding(X.n_features)
+        c = dot_rounding(X.n_features)
+        self.error = self.scale * (UNIT * c)
+        self.second_parts = self.X.has_second_parts() or self.Z.has_second_parts()
         self.limit = np.float32(np.inf)
         if self.other is None and kernel.needs_differences(self.X, self.Z):
-            self.limit = far_limit(params.gamma, self.c)
+            self.limit = far_limit(params.gamma, c)
 
     def __call__(self, first: int, last: int) -> None:
         """Do it for some rows of X."""
@@ -69,9 +71,9 @@ class TileJob:
         X, Z, width = self.X, self.Z, self.X.n_features
         panel, tile = aligned(width), aligned(tiles.TILE_ROWS + 1)
         while not tiles.dense_tiles(
-            X.values, X.squares, Z.values, Z.squares, self.scale, self.c, self.limit, self.other,
-            self.coef, self.mirrored, self.column, first, last, place, panel, tile, weights, self.out,
-            self.sums,
+            X.values, X.squares, Z.values, Z.squares, self.scale, self.error, self.limit,
+            self.second_parts, self.other, self.coef, self.mirrored, self.column, first, last,
+            place, panel, tile, weights, self.out, self.sums,
         ):  # fmt: skip
             j0, i0, n = self._stopped(place, last, tiles.TILE_ROWS)
             differences.mend_dense(
@@ -87,9 +89,9 @@ class TileJob:
         used, column_of = np.zeros(height + 1, np.int32), np.zeros(X.n_features, np.int32)
         cuts = sparse_tiles.feature_cuts(X.values, first, last, X.n_features)
         while not sparse_tiles.sparse_tiles(
-            *X.values[2:4], X.squares, *Z.values[:4], Z.squares, self.scale, self.c, self.limit, self.other,
-            self.coef, self.mirrored, self.column, first, last, place, panel, tile, weights, self.out,
-            self.sums, cuts, column_of, used,
+            *X.values[2:4], X.squares, *Z.values[:4], Z.squares, self.scale, self.error, self.limit,
+            self.second_parts, self.other, self.coef, self.mirrored, self.column, first, last,
+            place, panel, tile, weights, self.out, self.sums, cuts, column_of, used,
         ):  # fmt: skip
             j0, i0, n = self._stopped(place, last, sparse_tiles.SPARSE_ROWS)
             differences.mend_sparse(

@@ -1,7 +1,8 @@
 """Work on the 64 values of one row of a tile, as vector instructions, each with a Python twin.
 
 - ``lanes_rbf``: dot products become values of the RBF kernel.
-- ``lanes_power``: the largest of their exponents, of pairs with |x|^2 + |z|^2 above a limit.
+- ``lanes_needed``: a bit for each pair that needs differences; ``lowest_bit``, ``count_bits``: which
+  is the first of them, and how many there are.
 - ``lanes_dot``: the sum of the values times weights, in float64; ``lanes_wide``: the values as float64.
 - ``lanes_store``: the values into an array; ``lanes_turn``: 16 values of 16 rows, as columns.
 
@@ -14,14 +15,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics import JIT_DISABLED, ORDERED_MATH
-from .rbf import EXP2_TERMS, LOWEST_POWER, ROUND
+from .rbf import EXP2_TERMS, LOG_BIAS, LOG_BITS, LOWEST_POWER, RATIO, ROUND, noticed
 from .vector import LANES
 
 PART_LANES = 32
 """Lanes that go through all instructions before the next ones do, so that registers suffice."""
-
-LEAST = np.float32(-3e38)
-"""Stands for the exponent of a pair that is not looked at."""
 
 TURNED = 16
 """Rows and lanes that ``lanes_turn`` takes."""
@@ -42,9 +40,19 @@ if JIT_DISABLED:
             value = value * f + term
         tile[row] = value * ((rounded.view(np.int32) + 127) << 23).view(np.float32)
 
-    def lanes_power(tile, row, x_sq, z_row, scale, limit):
-        powers = _powers(tile, row, x_sq, z_row, scale)
-        return np.where(x_sq + tile[z_row] > limit, powers, LEAST).max()
+    def lanes_needed(tile, row, x_sq, z_row, scale, error_scale, limit):
+        powers, squares = _powers(tile, row, x_sq, z_row, scale), x_sq + tile[z_row]
+        needed = [
+            bool(square > limit and power >= noticed(square, error_scale))
+            for power, square in zip(powers, squares, strict=True)
+        ]
+        return np.uint64(sum(1 << lane for lane in range(LANES) if needed[lane]))
+
+    def lowest_bit(bits):
+        return (int(bits) & -int(bits)).bit_length() - 1
+
+    def count_bits(bits):
+        return int(bits).bit_count()
 
     def lanes_dot(values, row, weights, machine):
         return values[row].astype(np.float64) @ weights[machine]
@@ -125,26 +133,49 @@ else:
 
         return types.void(tile, types.intp, types.float32, types.intp, types.float32), codegen
 
+    def _emit_noticed(builder, squares, error_scale):
+        """``rbf.noticed`` in every lane, rounded as there."""
+        error = builder.fmul(error_scale, squares)
+        bits = builder.bitcast(builder.fmul(error, _all(float(RATIO))), _BITS)
+        logarithm = builder.fmul(builder.sitofp(bits, _PART), _all(float(LOG_BITS)))
+        total = builder.fadd(error, builder.fsub(logarithm, _all(float(LOG_BIAS))))
+        return builder.fneg(total)
+
     @intrinsic
-    def lanes_power(typingctx, tile, row, x_sq, z_row, scale, limit):
-        require("lanes_power", tile=(tile, 2, FLOAT32))
+    def lanes_needed(typingctx, tile, row, x_sq, z_row, scale, error_scale, limit):
+        require("lanes_needed", tile=(tile, 2, FLOAT32))
 
         def codegen(context, builder, signature, args):
-            most, limit = _all(float(LEAST)), spread(builder, args[5], _PART)
+            needed, limit = ir.Constant(ir.IntType(LANES), 0), spread(builder, args[6], _PART)
             for lane in range(0, LANES, PART_LANES):
-                power, squares, _, _ = _emit_powers(
-                    context, builder, signature, args, lane, ("nnan",)
-                )
+                power, squares, _, _ = _emit_powers(context, builder, signature, args, lane, ())
+                enough = _emit_noticed(builder, squares, spread(builder, args[5], _PART))
                 beyond = builder.fcmp_ordered(">", squares, limit)
-                larger = builder.fcmp_ordered(">", power, most)
-                most = builder.select(builder.and_(beyond, larger), power, most)
-            kind = ir.FunctionType(_F32, [_PART])
-            name = f"llvm.vector.reduce.fmax.v{PART_LANES}f32"
-            largest = get_or_insert_function(builder.module, kind, name)
-            return builder.call(largest, [most], fastmath=("nnan", "nsz"))
+                found = builder.and_(beyond, builder.fcmp_ordered(">=", power, enough))
+                bits = builder.bitcast(found, ir.IntType(PART_LANES))
+                bits = builder.zext(bits, needed.type)
+                needed = builder.or_(needed, builder.shl(bits, ir.Constant(needed.type, lane)))
+            return needed
 
-        kinds = tile, types.intp, types.float32, types.intp, types.float32, types.float32
-        return types.float32(*kinds), codegen
+        real = types.float32
+        return types.uint64(tile, types.intp, real, types.intp, real, real, real), codegen
+
+    def _bit_function(name, *flags):
+        """A function of 64 bits that LLVM knows."""
+
+        def typer(typingctx, bits):
+            def codegen(context, builder, signature, args):
+                word, bit = ir.IntType(64), ir.IntType(1)
+                kind = ir.FunctionType(word, [word, *[bit] * len(flags)])
+                function = get_or_insert_function(builder.module, kind, f"llvm.{name}.i64")
+                return builder.call(function, [args[0], *[ir.Constant(bit, f) for f in flags]])
+
+            return types.int64(types.uint64), codegen
+
+        return intrinsic(typer)
+
+    lowest_bit = _bit_function("cttz", 0)
+    count_bits = _bit_function("ctpop")
 
     @intrinsic
     def lanes_dot(typingctx, values, row, weights, machine):

@@ -43,15 +43,16 @@ LARGEST_GAMMA = 1e38
 
 UNIT = np.float32(2.0**-24)
 _LOG2_E = np.float32(math.log2(math.e))
-_RATIO = np.float32(math.log(2.0) / TOLERANCE)
-_BITS = np.float32(2.0**-23)
-_BIAS = np.float32(126.9)  # less than 127 - 0.086: the logarithm below errs upwards
+RATIO = np.float32(math.log(2.0) / TOLERANCE)
+LOG_BITS = np.float32(2.0**-23)
+LOG_BIAS = np.float32(126.9)  # less than 127 - 0.086: the logarithm below errs upwards
 ROUND = np.float32(12582912.0)  # 1.5 * 2**23: adding it rounds to an integer in the low bits
 _P1 = np.float32(0.6931470036506653)
 _P2 = np.float32(0.24022242426872253)
 _P3 = np.float32(0.05550733581185341)
 _P4 = np.float32(0.009671512991189957)
 _P5 = np.float32(0.001326472731307149)
+ALL_LANES, FIRST_LANE, NO_LANE = np.uint64(2**64 - 1), np.uint64(1), np.uint64(0)
 _ONE, _TWO, _ZERO = np.float32(1.0), np.float32(2.0), np.float32(0.0)
 EXP2_TERMS = _P5, _P4, _P3, _P2, _P1, _ONE
 LOWEST_POWER = np.float32(-126.0)
@@ -110,7 +111,17 @@ def noticed(reach, error_scale):
     less than it is.
     """
     error = error_scale * reach
-    return -(error + (np.float32(float_bits(error * _RATIO)) * _BITS - _BIAS))
+    return -(error + (np.float32(float_bits(error * RATIO)) * LOG_BITS - LOG_BIAS))
+
+
+MANY = 8
+"""Number of pairs out of 64 from which on differences are computed for all 64 at once."""
+
+
+@inlined
+def in_use(lanes):
+    """A bit for each of the first lanes."""
+    return ALL_LANES >> np.uint64(64 - lanes)
 
 
 @inner
@@ -126,6 +137,35 @@ def dense_square(x, x_low, z, z_low):
     for j in range(x.shape[0]):
         d = (x[j] - z[j]) + (x_low[j] - z_low[j])
         total += d * d
+    return total
+
+
+@inner(fastmath=ORDERED_MATH)
+def panel_square(X, i, panel, lane):
+    """|x - z|^2 of row i and a column of a panel, neither of which has a second part."""
+    total = _ZERO
+    for j in range(X.shape[1]):
+        d = X[i, j] - panel[j, lane]
+        total += d * d
+    return total
+
+
+@inner(fastmath=ORDERED_MATH)
+def sparse_square(indices, data, low, p, p_end, z_indices, z_data, z_low, q, q_end):
+    """|x - z|^2 of sparse rows, entries p .. p_end and q .. q_end; ``low`` may be empty.
+
+    Features that neither has would add zero.
+    """
+    total = _ZERO
+    while p < p_end or q < q_end:
+        in_x = q >= q_end or (p < p_end and indices[p] <= z_indices[q])
+        in_z = p >= p_end or (q < q_end and z_indices[q] <= indices[p])
+        d = (data[p] if in_x else _ZERO) - (z_data[q] if in_z else _ZERO)
+        if low.shape[0] > 0:
+            d += (low[p] if in_x else _ZERO) - (z_low[q] if in_z else _ZERO)
+        total += d * d
+        p += in_x
+        q += in_z
     return total
 
 

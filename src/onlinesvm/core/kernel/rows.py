@@ -109,6 +109,10 @@ class Rows:
     def is_sparse(self) -> bool:
         return isinstance(self.values, SparseRows)
 
+    def has_second_parts(self) -> bool:
+        """Whether a row may have one."""
+        return len(self.values.low if isinstance(self.values, SparseRows) else self.low) > 0
+
     def width(self) -> float:
         """Stored values of a row, on average: what a dot product costs."""
         if not isinstance(self.values, SparseRows):

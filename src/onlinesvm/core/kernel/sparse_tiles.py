@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics import jit
-from .lanes import lanes_dot, lanes_power, lanes_rbf, lanes_wide
-from .rbf import UNIT, noticed
+from .lanes import count_bits, lanes_dot, lanes_needed, lanes_rbf, lanes_wide, lowest_bit
+from .rbf import FIRST_LANE, MANY, NO_LANE, exp2, in_use, sparse_square
 from .tiles import MENDED, PANEL, ROW, SparseRows, other_kernel, store_tile
 from .vector import LANES, gather_dot
 
@@ -64,8 +64,9 @@ def _cut_rows(indices, span, cuts):
 
 @jit
 def sparse_tiles(
-    indices, data, x_sq, z_begin, z_end, z_indices, z_data, z_sq, scale, c, limit, other, coef,
-    mirrored, column, first, last, place, panel, tile, weights, out, sums, cuts, column_of, used,
+    indices, data, x_sq, z_begin, z_end, z_indices, z_data, z_sq, scale, error, limit,
+    second_parts, other, coef, mirrored, column, first, last, place, panel, tile, weights, out, sums, cuts,
+    column_of, used,
 ):  # fmt: skip
     """As ``tiles.dense_tiles``, for sparse rows: their parts one by one (``tiles.SparseRows``).
 
@@ -98,7 +99,7 @@ def sparse_tiles(
                         used[used[0]] = feature
                         column_of[feature] = feature + 1 if in_order else used[0]
                     panel[column_of[feature], lane] += z_data[p]
-        most = _ZERO
+        most, used_lanes = _ZERO, in_use(lanes)
         for lane in range(lanes):
             most = max(most, tile[squares, lane])
         stop = min(last, j0 + lanes) if mirrored else last
@@ -120,16 +121,34 @@ def sparse_tiles(
                 if other is not None:
                     other_kernel(tile, n, other)
                 else:
-                    far = False
+                    few = many = False
                     for i in range(i0, i0 + n):
                         if x_sq[i] + most > limit:
-                            power = lanes_power(tile, i - i0, x_sq[i], squares, scale, limit)
-                            far |= power >= noticed(x_sq[i] + most, scale * (UNIT * c))
-                    if far:
+                            count = count_bits(
+                                used_lanes
+                                & lanes_needed(tile, i - i0, x_sq[i], squares, scale, error, limit)
+                            )
+                            few |= count > 0
+                            many |= count >= MANY
+                    if many or (few and second_parts):
                         place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
                         return False
-                    for r in range(n):
-                        lanes_rbf(tile, r, x_sq[i0 + r], squares, scale)
+                    for i in range(i0, i0 + n):
+                        bits, r = NO_LANE, i - i0
+                        if few and x_sq[i] + most > limit:
+                            bits = used_lanes & lanes_needed(
+                                tile, r, x_sq[i], squares, scale, error, limit
+                            )
+                        lanes_rbf(tile, r, x_sq[i], squares, scale)
+                        while bits != NO_LANE:
+                            lane = lowest_bit(bits)
+                            j = j0 + lane
+                            distance = sparse_square(
+                                indices, data, data[:0], cuts[i - first, 0], cuts[i - first, -1],
+                                z_indices, z_data, data[:0], z_begin[j], z_end[j],
+                            )  # fmt: skip
+                            tile[r, lane] = exp2(-(scale * distance))
+                            bits &= bits - FIRST_LANE
             if machines == 0:
                 store_tile(tile, n, lanes, out, i0, j0, column, mirrored)
             elif machines == 1:

@@ -12,8 +12,9 @@ tuned GEMM does on one core; sparse panels hold only the features that are used.
 One function does both, for dense rows here and for sparse ones in ``sparse_tiles``, and it is
 flat: each function that compiled code calls is compiled by itself and again in its caller.
 ``other`` is None for the RBF kernel, which saves compiling the other kernels, else their parameters.
-Pairs for which dot products are not enough (``rbf``) are not computed here: the function stops, says
-where, and goes on when the caller has put the tile right (``differences``, ``jobs``).
+Pairs for which dot products are not enough (``rbf``) are computed from differences where they are few.
+Else the function stops, says where, and goes on when the caller has put the tile right
+(``differences``, ``jobs``).
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ import numpy as np
 from ..numerics import ORDERED_MATH, REORDERED_MATH, inlined, inner, jit
 from .lanes import (
     TURNED,
+    count_bits,
     lanes_dot,
-    lanes_power,
+    lanes_needed,
     lanes_rbf,
     lanes_store,
     lanes_turn,
     lanes_wide,
+    lowest_bit,
 )
-from .rbf import UNIT, noticed, rbf, rbf_scale
+from .rbf import FIRST_LANE, MANY, NO_LANE, exp2, in_use, panel_square, rbf, rbf_scale
 from .vector import GROUP, GROUP_LANES, LANES, panel_dot, panel_dots
 
 TILE_ROWS = 96
@@ -166,7 +169,7 @@ def store_tile(tile, n, lanes, out, i0, j0, column, mirrored):
 
 @jit
 def dense_tiles(
-    X, x_sq, Z, z_sq, scale, c, limit, other, coef, mirrored, column, first, last,
+    X, x_sq, Z, z_sq, scale, error, limit, second_parts, other, coef, mirrored, column, first, last,
     place, panel, tile, weights, out, sums,
 ):  # fmt: skip
     """Kernel values of X's rows first .. last with Z; whether all is done.
@@ -175,8 +178,8 @@ def dense_tiles(
     ``panel``, and ``tile`` with the squared norms of the panel's rows behind it, are memory to work
     in: apart, for a tile behind its panel is up to a seventh slower (the processor takes a load for
     one of what was just stored). ``weights``: the coefficients of the panel's rows, and a row for
-    values in float64. ``limit``: |x|^2 + |z|^2 above which pairs are looked at (``rbf``); ``c`` is
-    the rounding of dot products.
+    values in float64. ``limit``: |x|^2 + |z|^2 above which pairs are looked at (``rbf``); ``error``:
+    the error of an exponent is that times it. ``second_parts``: whether some rows have them.
     """
     width, machines = X.shape[1], coef.shape[0]
     squares = TILE_ROWS
@@ -190,7 +193,7 @@ def dense_tiles(
                     weights[m, lane] = coef[m, j0 + lane] if used else 0.0
                 for f in range(width):
                     panel[f, lane] = Z[j0 + lane, f] if used else _ZERO
-        most = _ZERO
+        most, used_lanes = _ZERO, in_use(lanes)
         for lane in range(lanes):
             most = max(most, tile[squares, lane])
         stop = min(last, j0 + lanes) if mirrored else last
@@ -215,16 +218,30 @@ def dense_tiles(
                 if other is not None:
                     other_kernel(tile, n, other)
                 else:
-                    far = False
+                    few = many = False
                     for i in range(i0, i0 + n):
                         if x_sq[i] + most > limit:
-                            power = lanes_power(tile, i - i0, x_sq[i], squares, scale, limit)
-                            far |= power >= noticed(x_sq[i] + most, scale * (UNIT * c))
-                    if far:
+                            count = count_bits(
+                                used_lanes
+                                & lanes_needed(tile, i - i0, x_sq[i], squares, scale, error, limit)
+                            )
+                            few |= count > 0
+                            many |= count >= MANY
+                    if many or (few and second_parts):
                         place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
                         return False
-                    for r in range(n):
-                        lanes_rbf(tile, r, x_sq[i0 + r], squares, scale)
+                    for i in range(i0, i0 + n):
+                        bits, r = NO_LANE, i - i0
+                        if few and x_sq[i] + most > limit:
+                            bits = used_lanes & lanes_needed(
+                                tile, r, x_sq[i], squares, scale, error, limit
+                            )
+                        lanes_rbf(tile, r, x_sq[i], squares, scale)
+                        while bits != NO_LANE:
+                            lane = lowest_bit(bits)
+                            distance = panel_square(X, i, panel, lane)
+                            tile[r, lane] = exp2(-(scale * distance))
+                            bits &= bits - FIRST_LANE
             if machines == 0:
                 store_tile(tile, n, lanes, out, i0, j0, column, mirrored)
             elif machines == 1:

@@ -25,22 +25,16 @@ from ..state.compact import Compact
 from . import bounded_loop as loop
 from . import bounded_steps as at
 from .bounded_finish import finish
-from .dense_row import EIGHT, compiled_params, decide_one, second_part
+from .bounded_labels import LateLabels
+from .bounded_single import PART, OneRow
+from .bounded_unit import next_look, slack_of, unit_of
+from .dense_row import EIGHT, compiled_params
 from .policies import POLICIES
 from .recent import Recent
-from .tasks import Classification, Task
+from .tasks import Classification, Regression, Task
 
 MOST = 20
 """Maximum number of REPROCESS steps after one PROCESS."""
-
-SLACK = 0.2
-"""Rows at zero leave when they lie this far beyond the margin."""
-
-_KEPT = 256
-"""Pairs of label and bound whose linear terms and bounds are kept."""
-
-_PART = 256
-"""Examples between two looks at whether Ctrl-C has come."""
 
 _LANES = 64
 
@@ -48,7 +42,7 @@ _NO_ROWS = np.empty((1, 0), np.float32)
 _NO_VALUES = np.empty(0, np.float32)
 
 
-class BoundedLASVM(Compact):
+class BoundedLASVM(OneRow, LateLabels, Compact):
     """State of LASVM with a bounded memory, and its verbs."""
 
     watch: Prequential | None = None  # takes note of decision values before examples are learned
@@ -71,15 +65,19 @@ class BoundedLASVM(Compact):
         self.kernel, self.tau, self.task = kernel, tau, task or Classification()
         self.half_life, self.cost = float(half_life or np.inf), float(cost)
         self.n_labels = n_labels
-        one = task is None and n_labels <= 2
+        one = self.task.both_signs and n_labels <= 2
         self.positive = np.array([1] if one else range(n_labels), np.int64)
+        self._unit_varies = not self.task.both_signs
         self.unit = np.ones(len(self.positive))
         self.store = RowStore(like)
-        self.recent = Recent(like, window) if window and not budget else None
+        self.recent = None
+        if window and not budget:
+            self.recent = Recent(like, window, self.task.no_labels(0))
+        self.masses = np.zeros(window if window and self.task.nu else 0)
         self.limits = np.array([window or 0, budget or 0, MOST, POLICIES.index(policy), 0])
         self.count = np.zeros(6, np.int64)
         self.labels_held = np.zeros(max(n_labels, 1), np.int64)
-        self.M = np.zeros((4, len(self.positive)))
+        self.M = np.zeros((7, len(self.positive)))
         self.M[at.GAP] = np.inf
         self.F = np.zeros((6, len(self.positive), 0))
         self.T = np.zeros((5, 0), np.int64)
@@ -121,7 +119,8 @@ class BoundedLASVM(Compact):
     def _settle_limits(self) -> None:
         """What follows from the number of labels and the unit of the machines."""
         self.limits[at.PROTECTED] = int(self.limits[at.BUDGET]) // (4 * max(self.n_labels, 2))
-        self.M[at.TAU], self.M[at.SLACK] = self.tau * self.unit, SLACK * self.unit
+        self.M[at.TAU], self.M[at.UNIT] = self.tau * self.unit, self.unit
+        self.M[at.SLACK] = slack_of(self.task, self.unit)
 
     def reserve(self, needed: int) -> None:
         """Space for ``needed`` rows, and for the eight more that the kernel row may touch."""
@@ -177,45 +176,6 @@ class BoundedLASVM(Compact):
         self._tags, self._diagonal = np.array([[0, -1]]), np.ones(1)
         self._given: dict[Any, np.ndarray] = {}  # of label and bound
 
-    def _given_of(self, label: Any, bound: float) -> np.ndarray:
-        """``given`` of one example; those of classes are kept, for they come again."""
-        found = self._given.get((label, bound))
-        if found is None:
-            if len(self._given) >= _KEPT:
-                self._given.clear()
-            found = self.given(np.array([label]), np.array([bound]))
-            self._given[label, bound] = found
-        return found
-
-    # -- labels ---------------------------------------------------------------------------
-
-    def add_label(self) -> None:
-        """One more label; its machine starts with the rows held as counter-examples."""
-        self.n_labels += 1
-        self.labels_held = np.append(self.labels_held, 0)[: max(self.n_labels, 1)]
-        if self.n_labels == 3:  # one binary machine becomes two, seen from each side
-            F, M = self.F, self.M
-            mirrored = np.stack([-F[0], -F[1], -F[2], -F[4], -F[3], F[5]])
-            self.F = np.concatenate([mirrored, F], axis=1)
-            self.M = np.concatenate([M * [[-1.0], [1.0], [1.0], [1.0]], M], axis=1)
-            self.positive = np.array([0, 1], np.int64)
-        if self.n_labels > 2:
-            self._add_machine()
-        self.unit = np.ones(self.machines)
-        self._make_buffers()
-        self._settle_limits()
-        if self.watch is not None:
-            self.watch.add_label(self.n_labels)
-
-    def _add_machine(self) -> None:
-        F = np.zeros((6, 1, self.F.shape[2]))
-        bound = self.F[at.BOUND, 0]
-        F[at.GRAD], F[at.LINEAR], F[at.LOW], F[at.BOUND] = -1.0, -1.0, self.F[at.LOW, 0], bound
-        F[at.LOW, 0] = -np.maximum(self.F[at.HIGH, 0], -self.F[at.LOW, 0])  # as age has left it
-        self.F = np.concatenate([self.F, F], axis=1)
-        self.M = np.concatenate([self.M, [[-1.0], [np.inf], [self.tau], [SLACK]]], axis=1)
-        self.positive = np.append(self.positive, self.n_labels - 1)
-
     # -- learning -------------------------------------------------------------------------
 
     def learn(self, fresh: Examples, noted: bool = True) -> None:
@@ -227,21 +187,31 @@ class BoundedLASVM(Compact):
         if watch is not None:
             watch.begin()
         self.scores = np.empty((len(fresh.rows), self.machines))
-        self.task.observe(fresh.label, self)  # type: ignore[arg-type]
-        self._settle_limits()
         first = 0
         while first < len(fresh.rows):
             if first:
                 checkpoint()
             # A window that changes does so at the same examples however the stream is cut.
-            size = watch.left() if watch is not None and watch.follows else _PART
+            size = watch.left() if watch is not None and watch.follows else PART
+            if self._unit_varies:
+                size = min(size, next_look(int(self.count[at.CLOCK])))
             part = slice(first, first + size)
             first = part.stop
             few = fresh.take(part)
             self._learn_part(few, self.scores[part])
+            if self._unit_varies:
+                self._note(few.label)
             if watch is not None:
                 watch.note(self.scores[part], few.label, few.bound)
                 self._follow(watch)
+
+    def _note(self, labels: np.ndarray) -> None:
+        """Targets were learned; now and then the unit of the machines follows them."""
+        if isinstance(self.task, Regression):
+            self.task.keep(labels)
+        if next_look(int(self.count[at.CLOCK]) - 1) == 1:
+            self.unit = unit_of(self)
+            self._settle_limits()
 
     def _follow(self, watch: Prequential) -> None:
         """The window becomes what the drift detector finds, if it is to follow it."""
@@ -291,8 +261,8 @@ class BoundedLASVM(Compact):
         gamma, other = compiled_params(self.kernel)
         done = loop.learn_rows(
             X, X_low, _NO_VALUES, tags, given, diagonal, scores, first, loop.WHOLE, gamma, other,
-            self.half_life, self.cap, self.task.epsilon, self.limits, store.dense, store.low,
-            store.squares, *self._slots(),
+            self.half_life, self.cap, self.task.epsilon, self.task.nu, self.limits, store.dense,
+            store.low, store.squares, *self._slots(),
         )  # fmt: skip
         store.n = self.n
         self.kernel.n_evaluations += int(self.count[at.EVALUATIONS]) - before
@@ -302,7 +272,7 @@ class BoundedLASVM(Compact):
         """The arrays that compiled loops change."""
         near = self.T[at.NEAR] if self.limits[at.POLICY] == at.JOIN else None
         arrays = self.F, self._sides, self.T, self.K, self.M, self.count, self.labels_held
-        return *arrays, self._g, self._row, near
+        return *arrays, self.masses, self._g, self._row, near
 
     def _learn_row(
         self, one: Rows, tags: np.ndarray, given: np.ndarray, diagonal: np.ndarray,
@@ -313,8 +283,8 @@ class BoundedLASVM(Compact):
         for part in (loop.TIME, loop.ROW):
             loop.learn_rows(
                 _NO_ROWS, _NO_ROWS, row, tags, given, diagonal, scores, 0, part, np.float32(0.0),
-                None, self.half_life, self.cap, self.task.epsilon, self.limits, _NO_ROWS, _NO_ROWS,
-                _NO_VALUES, *self._slots(),
+                None, self.half_life, self.cap, self.task.epsilon, self.task.nu, self.limits,
+                _NO_ROWS, _NO_ROWS, _NO_VALUES, *self._slots(),
             )  # fmt: skip
             self._commit_rows(one)
             if part == loop.TIME:
@@ -329,45 +299,6 @@ class BoundedLASVM(Compact):
         if not self.store.is_sparse:
             self.store.reserve(self.K.shape[0])
 
-    def learn_one(self, x: np.ndarray, label: Any, bound: float, diagonal: float) -> bool:
-        """One dense example, float32 and shifted like the others, with a compiled kernel.
-
-        False: it is far and needs a second part (``learn_far``); nothing was done.
-        """
-        if len(self.store.low) and self.count[at.CLOCK] % _PART == 0:
-            self.store.has_second_parts()  # gives up their place when the last has gone
-        return self._learn_single(x, self.store.low[:0], label, bound, diagonal)
-
-    def learn_far(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> None:
-        """As ``learn_one`` with the RBF kernel; ``wide`` is the row before it became float32."""
-        self.store.reserve_second_parts()
-        self._learn_single(x, second_part(wide, x), label, bound, 1.0)
-
-    def _learn_single(
-        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
-    ) -> bool:
-        self.reserve(self.n + 1)
-        self._tags[0, 0], self._diagonal[0] = label, diagonal
-        scores, given = np.empty((1, self.machines)), self._given_of(label, bound)
-        if not self._dense(x[None, :], low, self._tags, given, self._diagonal, scores, 0):
-            return False
-        self.scores = scores
-        if self.recent is not None:
-            self.recent.append_one(x, low, label, bound, diagonal)
-        if self.watch is not None:
-            self.watch.note_one(scores[0], label, bound)
-            self._follow(self.watch)
-        return True
-
-    def decide_one(self, x: np.ndarray, wide: np.ndarray | None = None) -> np.ndarray | None:
-        """Decision values of one dense row; None: it is far, and ``wide`` is not given."""
-        alpha, bias = self.F[at.ALPHA], self.M[at.BIAS]
-        return decide_one(self.kernel, self.store, alpha, bias, self.n, x, wide)
-
-    def decide_far(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
-        """As ``decide_one``; ``wide`` is the row before it became float32."""
-        return self.decide_one(x, wide)
-
     # -- a data set at hand ---------------------------------------------------------------
 
     def epoch(
@@ -377,15 +308,15 @@ class BoundedLASVM(Compact):
 
         ``first``: none of the examples was learned before.
         """
-        for begin in range(0, len(order), _PART):
+        for begin in range(0, len(order), PART):
             if begin:
                 checkpoint()
-            self.learn(data.take(order[begin : begin + _PART]), first)
-            yield min(begin + _PART, len(order))
+            self.learn(data.take(order[begin : begin + PART]), first)
+            yield min(begin + PART, len(order))
 
     def n_steps(self, n: int) -> int:
         """How often ``epoch`` yields for n examples."""
-        return -(-n // _PART)
+        return -(-n // PART)
 
     def second_look(self, data: Examples, slacks: np.ndarray) -> None:
         """Nothing: what was turned away is gone, and the window is looked at in ``finish``."""

@@ -9,11 +9,14 @@ import numpy as np
 from ..examples import Examples
 from ..interrupts import checkpoint
 from . import bounded_steps as at
+from .bounded_mass import balance
+from .bounded_steps import open_sides
 from .smo import solve
 from .tasks import one_sided
 
 if TYPE_CHECKING:
     from .bounded import BoundedLASVM
+    from .recent import Recent
 
 _STEPS = 1000
 """Maximum number of pair steps for each row, per round."""
@@ -27,6 +30,8 @@ def finish(learner: BoundedLASVM, tol: float) -> bool:
 
     Returns whether every machine has a gap of at most ``tol``.
     """
+    if learner.task.nu:
+        _restore_sum(learner)
     for _ in range(_ROUNDS):
         reached = all([_optimise(learner, m, tol) for m in range(learner.machines)])
         if not reached or learner.recent is None or not _admit(learner, tol):
@@ -72,13 +77,17 @@ def _measure(learner: BoundedLASVM, m: int) -> float:
     if len(up) and len(down):
         learner.M[at.BIAS, m] = (up.max() + down.min()) / 2
         learner.M[at.GAP, m] = up.max() - down.min()
+    elif len(up) or len(down):
+        learner.M[at.BIAS, m] = up.max() if len(up) else down.min()
+        learner.M[at.GAP, m] = np.inf
     return float(learner.M[at.GAP, m])
 
 
-def _admit(learner: BoundedLASVM, tol: float) -> bool:
-    """Examples of the window that violate by more than tol come in; false: there is none."""
-    assert learner.recent is not None
-    examples, born = learner.recent.examples()
+def _outside(
+    learner: BoundedLASVM, recent: Recent
+) -> tuple[Examples, np.ndarray, np.ndarray, np.ndarray]:
+    """Examples of the window that are not held, their times, ``given`` and gradients."""
+    examples, born = recent.examples()
     outside = np.flatnonzero(~np.isin(born, learner.T[at.BORN, : learner.n]))
     examples, born = examples.take(outside), born[outside]
     given = learner.given(examples.label, examples.bound)
@@ -88,6 +97,13 @@ def _admit(learner: BoundedLASVM, tol: float) -> bool:
         )
     alpha = learner.F[at.ALPHA, :, : learner.n]
     grad = given[:, 0] - learner.kernel.product(examples.rows, learner.store.rows(), alpha)
+    return examples, born, given, grad
+
+
+def _admit(learner: BoundedLASVM, tol: float) -> bool:
+    """Examples of the window that violate by more than tol come in; false: there is none."""
+    assert learner.recent is not None
+    examples, born, given, grad = _outside(learner, learner.recent)
     residual, epsilon = grad - learner.M[at.BIAS], learner.task.epsilon
     up = np.where(given[:, 2] > 0, residual - epsilon, -np.inf)
     down = np.where(given[:, 1] < 0, -residual - epsilon, -np.inf)
@@ -96,6 +112,24 @@ def _admit(learner: BoundedLASVM, tol: float) -> bool:
     for k in chosen[np.argsort(-slack[chosen], kind="stable")][: max(64, learner.n // 4)]:
         _append(learner, examples.take(slice(k, k + 1)), int(born[k]), given[k], grad[k])
     return len(chosen) > 0
+
+
+def _restore_sum(learner: BoundedLASVM) -> None:
+    """Coefficients sum to what they should, if rows of the window had to be admitted for it."""
+    n = learner.n
+    missing = learner.M[at.MASS, 0] - learner.F[at.ALPHA, 0, :n].sum()
+    if n == 0 or missing <= 1e-12 * learner.M[at.MASS, 0]:
+        return
+    room = (learner.F[at.HIGH, 0, :n] - learner.F[at.ALPHA, 0, :n]).sum()
+    if learner.recent is not None and room < missing:
+        examples, born, given, grad = _outside(learner, learner.recent)
+        order = np.argsort(-grad[:, 0], kind="stable")
+        enough = int(np.searchsorted(np.cumsum(given[order, 2, 0]), missing - room)) + 1
+        for k in order[:enough]:
+            _append(learner, examples.take(slice(k, k + 1)), int(born[k]), given[k], grad[k])
+    n = learner.n
+    open_sides(learner.F, learner._sides, n, 0.0)
+    balance(learner.F, learner._sides, learner.K, learner.M, n)
 
 
 def _append(

@@ -1,7 +1,7 @@
 """LASVM with a bounded memory, one example at a time: the compiled loop.
 
     max_a  sum_i p_i a_i - 1/2 sum_ij a_i a_j K_ij - epsilon sum_i |a_i|
-    with   sum_i a_i = 0,   lo_i <= a_i <= hi_i                                       (``tasks``)
+    with   sum_i a_i = s,   lo_i <= a_i <= hi_i                                       (``tasks``)
 
 over the rows that are held. For each example in turn:
 
@@ -30,6 +30,7 @@ from ..kernel.never_inline import keep_small, never_inline
 from ..kernel.rbf import far_row
 from ..kernel.tiles import squared_norm
 from ..numerics import inlined, inner, jit
+from .bounded_mass import add_mass, fade_mass, lacks_room
 from .bounded_policy import forget
 from .bounded_steps import (
     ALPHA,
@@ -92,7 +93,7 @@ def insert(
     """Steps 1 and 2 of PROCESS: the example gets the next slot."""
     keep_small()
     k, label = count[N], tags[q, 0]
-    part = share_of_bound(count, limits, cap, epsilon, diagonal[q])
+    part = share_of_bound(count, limits, cap, diagonal[q])
     for m in range(F.shape[1]):
         F[GRAD, m, k], F[LINEAR, m, k] = g[m], given[q, 0, m]
         F[LOW, m, k], F[HIGH, m, k] = part * given[q, 1, m], part * given[q, 2, m]
@@ -135,8 +136,7 @@ def keep_row(X, X_low, q, x_square, rows, low, squares, k):
 @jit
 def learn_rows(
     X, X_low, values, tags, given, diagonal, scores, first, part, gamma, other, half_life, cap,
-    epsilon, limits, rows, low, squares, F, sides, T, K, M, count, labels, g, row,
-    near,
+    epsilon, nu, limits, rows, low, squares, F, sides, T, K, M, count, labels, masses, g, row, near,
 ):  # fmt: skip
     """Learn the dense rows of X from ``first`` on; returns how many are done.
 
@@ -145,7 +145,8 @@ def learn_rows(
     ``tags`` are label and key of each, ``given`` p, lo and hi, (n, 3, machines); ``scores`` become
     decision values before each was learned. Rows that are not dense, or whose kernel is not
     compiled, have no columns in X and in ``rows``: ``values`` are the kernel values of one row
-    with those held, and the caller brings the rows in line with their slots. ``g``, ``row``: space.
+    with those held, and the caller brings the rows in line with their slots. ``masses``: what the
+    examples of the window brought (``bounded_mass``). ``g``, ``row``: space.
     """
     keep_small()
     open_sides(F, sides, count[N], epsilon)
@@ -167,7 +168,8 @@ def learn_rows(
                 count[EVALUATIONS] += n + 1
                 score(row, F, M, n, given, q, g, scores)
                 k = -1
-                if labels[tags[q, 0]] < SEEDS or _violates(g, given, q, M, epsilon):
+                joins = labels[tags[q, 0]] < SEEDS or _violates(g, given, q, M, epsilon)
+                if joins or (nu > 0.0 and lacks_room(F, M, n, nu * given[q, 2, 0])):
                     k = insert(
                         row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, limits,
                         cap, epsilon, near,
@@ -175,6 +177,9 @@ def learn_rows(
                     changed = True
                     if dense:
                         keep_row(X, X_low, q, x_square, rows, low, squares, k)
+                if nu > 0.0:
+                    add_mass(F, sides, K, M, masses, count, nu * given[q, 2, 0])
+                    k, changed = -1, True
                 for m in range(F.shape[1]):
                     if changed or M[GAP, m] > M[TAU, m]:
                         steps = optimise(F, sides, K, M, m, k, count[N], limits[MOST], epsilon)
@@ -184,8 +189,11 @@ def learn_rows(
             if changed or not after:
                 changed |= forget(
                     F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life,
-                    cap, epsilon, near, after > 0,
+                    cap, epsilon, nu, near, after > 0,
                 )  # fmt: skip
+            if nu > 0.0 and not after:
+                fade_mass(F, sides, K, M, masses, count, half_life)
+                changed = True
             if after and count[N] < n:
                 for m in range(F.shape[1]):
                     optimise(F, sides, K, M, m, np.int64(-1), count[N], np.int64(0), epsilon)

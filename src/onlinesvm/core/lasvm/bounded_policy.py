@@ -1,7 +1,8 @@
 """LASVM with a bounded memory: which rows leave.
 
 Before an example is learned, rows that are older than the window leave, and the bounds of two rows
-shrink to what their age (with a half-life) and the budget (PRESSED) leave of them. Afterwards rows that have no coefficient and lie beyond the margin leave.
+shrink to what their age (with a half-life) and the budget (PRESSED) leave of them. Afterwards rows
+that have no coefficient and lie beyond the margin leave.
 Above the budget one row has to make way: one without coefficients if there is one, else the policy
 chooses. The last few rows of a label stay, so that a rare class is not forgotten in favour of
 frequent ones.
@@ -25,6 +26,7 @@ from .bounded_steps import (
     HIGH,
     LABEL,
     LOW,
+    MASS,
     OUTLIER,
     POLICY,
     PROTECTED,
@@ -32,6 +34,7 @@ from .bounded_steps import (
     SEEDS,
     SLACK,
     TURN,
+    UNIT,
     WINDOW,
     YOUNG,
     N,
@@ -86,7 +89,7 @@ def choose(F, T, M, count, labels, limits, epsilon):
     """
     keep_small()
     protected = limits[PROTECTED]
-    outlier = limits[POLICY] == OUTLIER and epsilon == 0.0 and (count[REMOVALS] + 1) % 4 != 0
+    outlier = limits[POLICY] == OUTLIER and (count[REMOVALS] + 1) % 4 != 0
     idle, wrong, oldest, any_oldest = -1, -1, -1, -1
     idle_value, wrong_value = np.inf, 1.0
     for s in range(count[N]):
@@ -101,8 +104,8 @@ def choose(F, T, M, count, labels, limits, epsilon):
             idles = a == 0.0 and M[GAP, m] < np.inf
             largest = max(largest, slack / M[SLACK, m] if idles else np.inf)
             suspect = outlier and free and born <= count[CLOCK] - YOUNG
-            if suspect and a != 0.0 and slack > wrong_value:
-                wrong, wrong_value = s, slack
+            if suspect and a != 0.0 and slack / M[UNIT, m] > wrong_value:
+                wrong, wrong_value = s, slack / M[UNIT, m]
         if free and largest < idle_value:
             idle, idle_value = s, largest
     carries = idle < 0
@@ -139,7 +142,7 @@ def join(F, sides, T, K, count, labels, protected, epsilon, near):
 
 @inner
 def forget(
-    F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life, cap, epsilon, near,
+    F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life, cap, epsilon, nu, near,
     after,
 ):  # fmt: skip
     """Rows leave, or their bounds shrink: ``after`` an example was learned, or before.
@@ -161,17 +164,18 @@ def forget(
             s, leaves = count[TURN] % n, False
             shrunk, count[TURN] = shrunk + 1, s + 1
             part = 2.0 ** (-(count[CLOCK] - T[BORN, s]) / half_life)
-            part *= share_of_bound(count, limits, cap, epsilon, np.float64(K[s, s]))
+            part *= share_of_bound(count, limits, cap, np.float64(K[s, s]))
         if s < 0 and after and limits[BUDGET] > 0 and n > limits[BUDGET]:
             s, carries = choose(F, T, M, count, labels, limits, epsilon)
             count[REMOVALS] += carries
             if near is not None and carries:
                 joined = join(F, sides, T, K, count, labels, limits[PROTECTED], epsilon, near)
                 s = joined if joined >= 0 else s
+            M[MASS, 0] -= F[ALPHA, 0, s] if nu > 0.0 else 0.0
         if s < 0:
             break
         for m in range(F.shape[1]):
-            bring_down(F, sides, K, m, s, F[BOUND, m, s] * part, n, epsilon)
+            bring_down(F, sides, K, m, s, F[BOUND, m, s] * part, n, epsilon, nu == 0.0)
         if leaves:
             release(F, sides, T, K, rows, low, squares, count, labels, s, near)
         changed = True

@@ -1,11 +1,12 @@
 """LASVM with a bounded memory: its arrays, and the steps on pairs of coefficients.
 
     max_a  sum_i p_i a_i - 1/2 sum_ij a_i a_j K_ij - epsilon sum_i |a_i|
-    with   sum_i a_i = 0,   lo_i <= a_i <= hi_i                                       (``tasks``)
+    with   sum_i a_i = s,   lo_i <= a_i <= hi_i                                       (``tasks``)
 
 To push a row out: its bound becomes zero, and pair steps carry its coefficient over to the rows
 whose gradients ask for it most. The sum of the coefficients and all bounds hold throughout, and the
-gradients stay true.
+gradients stay true. Where s is not zero (one class), the coefficient goes with its row, and
+``balance`` gives or takes what is missing (``bounded_mass``).
 
 Symbols: m machine, s slot, n rows held, i goes up, j goes down. What is known of the slots lies in
 three arrays: ``F[ALPHA, m, s]`` and so on (float64), ``T[LABEL, s]`` and so on (int64), and the
@@ -29,9 +30,10 @@ LABEL, BORN, KEY, HANDLE, NEAR = range(5)
 """Places in T, (5, capacity): label, time of arrival, key, where the row itself is, and the slot of
 the nearest row with the same label (kept up to date where rows are joined)."""
 
-BIAS, GAP, TAU, SLACK = range(4)
-"""Places in M, (4, machines): bias, g_max - g_min, tolerance, and how far beyond the margin a row
-at zero must lie to leave."""
+BIAS, GAP, TAU, SLACK, UNIT, MASS, WHOLE_MASS = range(7)
+"""Places in M, (7, machines): bias, g_max - g_min, tolerance, how far beyond the margin a row at
+zero must lie to leave, the unit of the machine, the sum of the coefficients as it should be, and
+what it would be without a budget."""
 
 N, STORED, CLOCK, TURN, REMOVALS, EVALUATIONS = range(6)
 """Places in ``count``: rows held, rows in the store, examples seen, whose bound shrinks next, rows
@@ -70,9 +72,9 @@ def place(F, sides, m, s, a, epsilon):
 
 
 @inlined
-def share_of_bound(count, limits, cap, epsilon, diagonal):
+def share_of_bound(count, limits, cap, diagonal):
     """What is left of the bound of a row with this k(x, x), whatever its age."""
-    pressed = limits[POLICY] == OUTLIER and epsilon == 0.0 and count[REMOVALS] > 0
+    pressed = limits[POLICY] == OUTLIER and count[REMOVALS] > 0
     return min(1.0, cap / max(diagonal, 1e-300)) if pressed else 1.0
 
 
@@ -115,8 +117,9 @@ def optimise(F, sides, K, M, m, k, n, most, epsilon):
     """PROCESS for the newcomer k (-1: none), up to ``most`` REPROCESS steps, then bias and gap.
 
     Steps 3 to 5 of PROCESS are one direction search between the newcomer and its best partner;
-    REPROCESS takes the pair that violates most (lasvm-2005, section 3.1 and eq. 13). A machine that
-    has one sign alone has that sign as bias. Returns the number of steps.
+    REPROCESS takes the pair that violates most (lasvm-2005, section 3.1 and eq. 13). Where all can
+    go one way alone, the bias is the slope of the one at the edge: of a machine that has one sign,
+    that sign. Returns the number of steps.
     """
     keep_small()
     top, bottom, g_max, g_min = extremes(F, sides, K, m, n)
@@ -141,13 +144,16 @@ def optimise(F, sides, K, M, m, k, n, most, epsilon):
     if top >= 0 and bottom >= 0:
         M[BIAS, m], M[GAP, m] = (g_max + g_min) / 2, g_max - g_min
     elif top >= 0 or bottom >= 0:
-        M[BIAS, m], M[GAP, m] = (1.0 if top >= 0 else -1.0), np.inf
+        M[BIAS, m], M[GAP, m] = (g_max if top >= 0 else g_min), np.inf
     return steps
 
 
 @inlined
-def bring_down(F, sides, K, m, s, size, n, epsilon):
-    """Its bound and |alpha_s| down to ``size``: rows whose gradients ask for it take over the rest."""
+def bring_down(F, sides, K, m, s, size, n, epsilon, stays):
+    """Its bound and |alpha_s| down to ``size``: rows whose gradients ask for it take over the rest.
+
+    Unless it does not stay: the sum of the coefficients changes then.
+    """
     a = F[ALPHA, m, s]
     F[HIGH, m, s], F[LOW, m, s] = min(F[HIGH, m, s], size), max(F[LOW, m, s], -size)
     while True:
@@ -158,10 +164,10 @@ def bring_down(F, sides, K, m, s, size, n, epsilon):
         top, bottom, _, _ = extremes(F, sides, K, m, n)
         i, j = (top, s) if a > 0.0 else (s, bottom)
         sign = 1.0 if a > 0.0 else -1.0
-        if i >= 0 and j >= 0:
+        if stays and i >= 0 and j >= 0:
             move(F, sides, K, m, i, j, rest, n, epsilon)
             a = F[ALPHA, m, s]
-        else:  # the sum is zero but for rounding: nobody is left to balance it
+        else:  # or the sum is zero but for rounding: nobody is left to balance it
             for r in range(n):
                 F[GRAD, m, r] += sign * rest * K[s, r]
             a = sign * size

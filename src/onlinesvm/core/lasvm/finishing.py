@@ -31,6 +31,14 @@ CHUNK_ROWS = 256
 _NO_SLOTS = np.empty(0, np.int64)
 
 
+def finish_fit(learner: LASVM) -> bool:
+    """The finishing step of a fit that need not converge: as far as its task asks for."""
+    support = learner.support
+    done = learner.finish(max(learner.tau, support.task.enough(support.unit)))
+    support.buffers.clear()
+    return done
+
+
 def finish_as_listed(learner: LASVM, m: int) -> bool:
     """Step 3 of the listing. Evicted rows are gone from the store at once.
 

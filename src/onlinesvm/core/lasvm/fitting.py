@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..examples import Examples
+from .finishing import finish_fit
 from .learner import LASVM
 from .selection import SelectiveLASVM, Urn
 
@@ -132,14 +133,10 @@ class Fit:
         yield
 
     def _finish(self) -> Iterator[None]:
-        learner: Any = self.learner
-        if isinstance(learner, LASVM):
-            support = learner.support
-            goal = 0.0 if self.plan.converge else support.task.enough(support.unit)
-            self.reached = learner.finish(max(learner.tau, goal))
-            support.buffers.clear()
-        else:  # of bounded memory
-            self.reached = learner.finish()
+        if self.plan.converge or not isinstance(self.learner, LASVM):
+            self.reached = self.learner.finish()
+        else:
+            self.reached = finish_fit(self.learner)
         if self.learner.watch is not None and self.plan.shuffle:
             self.learner.watch.settle()
         yield

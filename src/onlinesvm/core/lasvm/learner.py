@@ -27,13 +27,14 @@ from . import block as lasvm_block
 from . import finishing, second_look, working_set
 from . import listing as lasvm
 from .one import OneAtATime
+from .one_value import OneValueAtATime
 from .support import NEED, PHASE, POSITION, STORED, Support
 from .tasks import Depths, Task
 
 FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
 
-SHALLOW = 32
+SHALLOW = 16
 """The whole support set is optimised after one example per this number of its rows has been learned in
 small batches; for tasks other than classification, where nothing but small working sets precedes it."""
 
@@ -58,7 +59,7 @@ def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
     return np.concatenate([order[seeds], np.delete(order, seeds)])
 
 
-class LASVM(OneAtATime, Compact):
+class LASVM(OneAtATime, OneValueAtATime, Compact):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     watch: Prequential | None = None  # takes note of decision values before examples are learned
@@ -160,6 +161,8 @@ class LASVM(OneAtATime, Compact):
             self.learn_singly(fresh, _NO_SLOTS)
             self._deepen(len(fresh.rows))
             return
+        if few and self.learn_few(fresh):
+            return
         self.support.task.observe(fresh.label, self.support)
         for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
             if number:
@@ -175,7 +178,10 @@ class LASVM(OneAtATime, Compact):
         if self.singly or self._shallow < max(FEW, self.support.n // share):
             return
         self._shallow = 0
-        if self._reduce_stream_delta():
+        if not self.support.task.both_signs:
+            self.support.task.observe(self.support.a.label[:0], self.support)
+            self.support.measure()
+        if self._reduce_stream_delta() or not self.support.task.both_signs:
             lasvm_block.evict(self.support, self.depths.stream_slack)
 
     def _reduce_stream_delta(self) -> bool:

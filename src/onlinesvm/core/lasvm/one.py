@@ -132,6 +132,7 @@ class OneAtATime:
         depth: Any
         store: Any
         watch: Any
+        learn_value: Any
         _deepen: Any
         _go_on: Any
         reserve: Any
@@ -141,6 +142,8 @@ class OneAtATime:
 
         False: it, or a row that is held, needs a second part (``rbf``); nothing was done.
         """
+        if not self.support.task.both_signs:
+            return bool(self.learn_value(x, label, bound, diagonal))
         done = self.process_one(x, label, bound, diagonal)
         if done:
             if self.watch is not None:

@@ -14,21 +14,23 @@ from ..kernel.rows import Rows, RowStore
 from ..kernel.tiles import squared_norms
 from ..state.compact import Compact
 
+_ARRAYS = Examples._fields[1:]
+
 
 class Recent(Compact):
     """Between n and 2n examples, of which the last n count; ``first`` is the time of the first."""
 
-    def __init__(self, like: Rows, size: int):
+    def __init__(self, like: Rows, size: int, labels: np.ndarray):
+        """``labels``: an empty array of labels, which says what they are (``tasks``)."""
         self.size, self.first = size, 0
         self.store = RowStore(like)
-        self.tags = np.empty((64, 2), np.int64)  # label and key
-        self.bound, self.diagonal = np.empty(64), np.empty(64)
+        self.label, self.key = labels[:0], np.empty(0, np.int64)
+        self.bound, self.diagonal = np.empty(0), np.empty(0)
+        self._reserve(64)
 
     def _in_use(self) -> dict[str, Any]:
         n = self.store.n
-        return self.__dict__ | {
-            "tags": self.tags[:n], "bound": self.bound[:n], "diagonal": self.diagonal[:n],
-        }  # fmt: skip
+        return self.__dict__ | {name: getattr(self, name)[:n] for name in _ARRAYS}
 
     def append(self, fresh: Examples) -> None:
         """More examples, in order."""
@@ -36,12 +38,12 @@ class Recent(Compact):
         total = n + len(fresh.rows)
         self.store.append(fresh.rows)
         self._reserve(total)
-        self.tags[n:total, 0], self.tags[n:total, 1] = fresh.label, fresh.key
-        self.bound[n:total], self.diagonal[n:total] = fresh.bound, fresh.diagonal
+        for name in _ARRAYS:
+            getattr(self, name)[n:total] = getattr(fresh, name)
         self._trim()
 
     def append_one(
-        self, x: np.ndarray, low: np.ndarray, label: int, bound: float, diagonal: float
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
     ) -> None:
         """One more dense row, without a key; ``low`` has its second part, or no row."""
         n = self.store.n
@@ -55,18 +57,17 @@ class Recent(Compact):
             self.store.low[n] = low[0] if len(low) else 0.0
         squared_norms(x[None, :], self.store.squares[n : n + 1])  # as for many rows
         self.store.n = n + 1
-        self.tags[n] = label, -1
+        self.label[n], self.key[n] = label, -1
         self.bound[n], self.diagonal[n] = bound, diagonal
         self._trim()
 
     def _reserve(self, needed: int) -> None:
         if needed > len(self.bound):
             more = max(needed, 2 * len(self.bound)) - len(self.bound)
-            self.tags = np.pad(self.tags, ((0, more), (0, 0)))
-            self.bound, self.diagonal = (
-                np.pad(self.bound, (0, more)),
-                np.pad(self.diagonal, (0, more)),
-            )
+            for name in _ARRAYS:
+                array = getattr(self, name)
+                empty = np.zeros((more, *array.shape[1:]), array.dtype)
+                setattr(self, name, np.concatenate([array, empty]))
 
     def resize(self, size: int) -> None:
         """Another number of examples counts from now on."""
@@ -84,7 +85,8 @@ class Recent(Compact):
         old = n - self.size
         left, kept = np.arange(self.size), slice(old, n)
         self.store.move(left + old, left, self.size)
-        for array in (self.tags, self.bound, self.diagonal):
+        for name in _ARRAYS:
+            array = getattr(self, name)
             array[: self.size] = array[kept].copy()
         self.first += old
 
@@ -93,6 +95,5 @@ class Recent(Compact):
         n = self.store.n
         which = slice(max(0, n - self.size), n)
         rows = self.store.rows().take(which)
-        tags = self.tags[which]
-        examples = Examples(rows, tags[:, 0], self.bound[which], self.diagonal[which], tags[:, 1])
+        examples = Examples(rows, *(getattr(self, name)[which] for name in _ARRAYS))
         return examples, self.first + np.arange(which.start, n)

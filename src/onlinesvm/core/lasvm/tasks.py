@@ -135,6 +135,15 @@ class Regression:
         """Slack from the residual g - b: how far the target lies outside the tube."""
         return np.abs(residual) - self.epsilon
 
+    def note(self, target: float) -> None:
+        """Remember one target, without a look at the unit."""
+        self.recent = np.concatenate([self.recent[1 - RECENT :], [[target]]])
+
+    def keep(self, targets: np.ndarray) -> None:
+        """Remember targets, without a look at the unit."""
+        kept = self.recent[max(0, len(self.recent) + len(targets) - RECENT) :]
+        self.recent = np.concatenate([kept, targets])[-RECENT:]
+
     def observe(self, labels: np.ndarray, support: Support) -> None:
         """The unit is about the spread of these targets, and of the last ones before them."""
         known = np.concatenate([self.recent, labels])
@@ -158,7 +167,7 @@ class OneClass:
 
     epsilon = 0.0
     both_signs = False
-    depths: ClassVar = Depths(0.05, 0.02, 0.2, 0.1, 0.05, 0.01, 0.1, 0.0, 0.5)
+    depths: ClassVar = Depths(0.05, 0.02, 0.2, 0.1, 0.05, 0.05, 0.1, 0.0, 0.5)
 
     def __init__(self, nu: float):
         self.nu = nu

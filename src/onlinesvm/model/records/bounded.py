@@ -10,10 +10,11 @@ from ...core.lasvm import bounded_steps as at
 from ...core.lasvm.bounded import BoundedLASVM
 from ...core.lasvm.policies import POLICIES
 from ...core.lasvm.recent import Recent
-from ...core.lasvm.tasks import Classification
+from ...core.lasvm.tasks import Classification, Task
 from ..fields import Fields, narrow
-from .common import Context, keys_of, labels_of, positives, store_fields, store_of
+from .common import Context, keys_of, labels_of, store_fields, store_of
 from .prequential import watch_fields, watch_of
+from .tasks import task_fields, task_of
 
 _BEYOND = 1e-6
 """Share of its bound by which rounding may carry a coefficient beyond it."""
@@ -41,14 +42,28 @@ def bounded_fields(learner: BoundedLASVM) -> dict[str, Any]:
         "bias": learner.M[at.BIAS], "gap": learner.M[at.GAP],
         "count": learner.count[[at.CLOCK, at.TURN, at.REMOVALS, at.EVALUATIONS]],
         "recent": None if learner.recent is None else _recent_fields(learner.recent),
+        **({} if isinstance(learner.task, Classification) else {"task": _task_fields(learner)}),
         **watch_fields(learner.watch),
     }  # fmt: skip
+
+
+def _task_fields(learner: BoundedLASVM) -> dict[str, Any]:
+    """What tasks other than classification need: targets of the rows held, units, mass."""
+    return {
+        "task": task_fields(learner.task),
+        "unit": learner.unit,
+        "linear": learner.F[at.LINEAR, :, : learner.n],
+        "mass": learner.M[[at.MASS, at.WHOLE_MASS]],
+        "masses": learner.masses,
+    }
 
 
 def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
     """The learner again: coefficients within their bounds, labels, keys and slots that exist."""
     store = store_of(fields.record("store"), context)
     n = store.n
+    others = fields.record("task") if fields.has("task") else None
+    task = Classification() if others is None else task_of(others.record("task"), context)
     window = None if fields.absent("window") else fields.whole("window", 2)
     budget = None if fields.absent("budget") else fields.whole("budget", 2)
     learner = BoundedLASVM(
@@ -56,19 +71,22 @@ def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
         tau=fields.number("tau", 0.0), window=window, budget=budget,
         half_life=fields.number("half_life", 1.0, infinite=True),
         policy=fields.word("policy", *POLICIES),
-        cost=fields.number("cost", 0.0) if fields.has("cost") else 0.0,
+        cost=fields.number("cost", 0.0) if fields.has("cost") else 0.0, task=task,
     )  # fmt: skip
     if budget is not None and n > budget:
         raise fields.wrong("store", f"has {n} rows where the budget is {budget}")
     learner.store = store
-    machines = len(positives(context.n_labels))
+    machines = learner.machines
     F = np.zeros((6, machines, n))
     for place, name in ((at.ALPHA, "alpha"), (at.GRAD, "grad"), (at.LOW, "lo"), (at.HIGH, "hi")):
         F[place] = fields.array(name, np.float64, (machines, n))
     F[at.BOUND] = fields.array("bound", np.float64, (n,), low=0.0)
     label = labels_of(fields, n, context)
-    F[at.LINEAR] = Classification().linear(label, learner.positive)
-    _check_bounds(fields, F)
+    if others is None:
+        F[at.LINEAR] = task.linear(label, learner.positive)
+    else:
+        _restore_task(others, learner, F)
+    _check_bounds(fields, F, task)
     born = fields.array("born", np.int64, (n,), 0, _LONGEST)
     near = fields.array("near", np.int64, (n,), -1, max(n - 1, 0))
     key = keys_of(fields, n, context)
@@ -84,18 +102,30 @@ def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
     if fields.absent("recent") != (learner.recent is None):
         raise fields.wrong("recent", "does not fit the window and the budget")
     if learner.recent is not None:
-        learner.recent = _recent_of(fields.record("recent"), context, learner.recent.size)
+        learner.recent = _recent_of(fields.record("recent"), context, learner.recent)
     learner.watch = watch_of(fields, machines, context.n_labels)
     fields.close()
     learner.restore_kernel_values(diagonal)
     return learner
 
 
-def _check_bounds(fields: Fields, F: np.ndarray) -> None:
+def _restore_task(fields: Fields, learner: BoundedLASVM, F: np.ndarray) -> None:
+    """Targets, units and mass of a task other than classification."""
+    machines, n = F.shape[1:]
+    F[at.LINEAR] = fields.array("linear", np.float64, (machines, n))
+    learner.unit = fields.array("unit", np.float64, (machines,), low=2.0**-1000)
+    mass = fields.array("mass", np.float64, (2, machines), low=0.0)
+    learner.M[[at.MASS, at.WHOLE_MASS]] = mass
+    learner.masses = fields.array("masses", np.float64, (len(learner.masses),), low=0.0)
+    learner._settle_limits()
+    fields.close()
+
+
+def _check_bounds(fields: Fields, F: np.ndarray, task: Task) -> None:
     alpha, lo, hi, bound = F[at.ALPHA], F[at.LOW], F[at.HIGH], F[at.BOUND]
     beyond = _BEYOND * bound
-    positive = F[at.LINEAR] > 0
-    good = np.where(positive, (lo == 0) & (hi <= bound), (hi == 0) & (lo >= -bound))
+    least, most = task.bounds(F[at.LINEAR], bound)
+    good = (lo >= least) & (hi <= most)
     if not (good & (lo <= 0) & (hi >= 0)).all():
         raise fields.wrong("hi", "does not fit the labels and the bounds")
     if not ((alpha >= lo - beyond) & (alpha <= hi + beyond)).all():
@@ -104,25 +134,29 @@ def _check_bounds(fields: Fields, F: np.ndarray) -> None:
 
 def _recent_fields(recent: Recent) -> dict[str, Any]:
     state = recent._in_use()
+    label = state["label"]
     return {
         "first": int(recent.first),
         "store": store_fields(recent.store),
-        "label": narrow(state["tags"][:, 0]),
-        "key": narrow(state["tags"][:, 1]),
+        "label": narrow(label) if label.ndim == 1 else label,
+        "key": narrow(state["key"]),
         "bound": state["bound"],
         "diagonal": state["diagonal"],
     }
 
 
-def _recent_of(fields: Fields, context: Context, size: int) -> Recent:
+def _recent_of(fields: Fields, context: Context, empty: Recent) -> Recent:
     store = store_of(fields.record("store"), context)
-    n = store.n
-    recent = Recent(store.rows().take(slice(0, 0)), size)
+    n, size = store.n, empty.size
+    recent = Recent(store.rows().take(slice(0, 0)), size, empty.label)
     if n >= 2 * max(size, 32):
         raise fields.wrong("store", f"has {n} rows where the window is {size}")
     recent.store, recent.first = store, fields.whole("first")
-    tags = [labels_of(fields, n, context), keys_of(fields, n, context)]
-    recent.tags = np.ascontiguousarray(np.stack(tags, axis=1))
+    if empty.label.ndim == 1:
+        recent.label = labels_of(fields, n, context)
+    else:
+        recent.label = fields.array("label", np.float64, (n, empty.label.shape[1]))
+    recent.key = keys_of(fields, n, context)
     recent.bound = fields.array("bound", np.float64, (n,), low=0.0)
     recent.diagonal = fields.array("diagonal", np.float64, (n,))
     fields.close()
