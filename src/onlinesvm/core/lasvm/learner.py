@@ -50,15 +50,6 @@ _FEWEST = 64
 _NO_SLOTS = np.empty(0, np.int64)
 
 
-def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """``order`` with a few examples of each class at its beginning (step 1 of the listing)."""
-    by_label = np.argsort(label[order], kind="stable")
-    count = np.bincount(label[order])
-    rank = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
-    seeds = np.sort(by_label[rank < lasvm.SEEDS])
-    return np.concatenate([order[seeds], np.delete(order, seeds)])
-
-
 class LASVM(OneAtATime, OneValueAtATime, Compact):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
@@ -233,7 +224,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         if self.watch is not None and scores is not None:
             self.watch.note(scores, fresh.label, fresh.bound)
         self._reduce_delta()
-        if deepen and (self.support.started() & ~before).any():
+        if deepen and task.both_signs and (self.support.started() & ~before).any():
             self.finish(self.depths.rough)  # many rows of one class may have waited for the other
         elif deepen:
             self._reduce_stream_delta()
@@ -337,7 +328,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         if self.support.n == 0:
             self.support.task.observe(data.label[order], self.support)
             if self.support.task.both_signs:
-                order = seeds_first(order, data.label)
+                order = lasvm.seeds_first(order, data.label)
         if self.singly:
             yield from self._epoch_singly(data, order, first)
             return

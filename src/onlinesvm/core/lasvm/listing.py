@@ -215,3 +215,12 @@ def finish(m, a, c, tau, slack, max_steps, slot_of):
         if made < 1:
             return made
     return 1
+
+
+def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """``order`` with a few examples of each class at its beginning (step 1 of the listing)."""
+    by_label = np.argsort(label[order], kind="stable")
+    count = np.bincount(label[order])
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
+    seeds = np.sort(by_label[rank < SEEDS])
+    return np.concatenate([order[seeds], np.delete(order, seeds)])
