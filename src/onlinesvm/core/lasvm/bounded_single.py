@@ -34,8 +34,12 @@ class OneRow:
         M: np.ndarray
         count: np.ndarray
         scores: np.ndarray
-        n: int
-        machines: int
+
+        @property
+        def n(self) -> int: ...
+        @property
+        def machines(self) -> int: ...
+
         reserve: Any
         given: Any
         _dense: Any
