@@ -43,7 +43,8 @@ def _chosen(known: dict, wanted: str | None, what: str) -> list[str]:
 @click.option("--again", is_flag=True, help="Forget what was measured before.")
 def main(only: str | None, models: str | None, rows: int | None, quick: bool, again: bool) -> None:
     if only == demand.NAME:
-        sys.exit(2 if measure_demand(rows, again) else 0)
+        with quick_form() if quick else nullcontext():
+            sys.exit(2 if measure_demand(generated_rows() or rows, again or quick) else 0)
     streams = _chosen(STREAMS, only, "stream")
     wanted = _chosen(MODELS, models, "model")
     with quick_form() if quick else nullcontext():
