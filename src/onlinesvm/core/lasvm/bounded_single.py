@@ -95,8 +95,8 @@ class OneRow:
 
     def _given_of(self, label: Any, bound: float) -> np.ndarray:
         """``given`` of one example; those of classes are kept, for they come again."""
-        if isinstance(label, float):
-            return np.asarray(self.given(np.array([[label]]), np.array([bound])))
+        if isinstance(label, float):  # one target
+            return np.array([[[label], [-bound], [bound]]])
         found = self._given.get((label, bound))
         if found is None:
             if len(self._given) >= _KEPT:
