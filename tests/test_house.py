@@ -46,7 +46,7 @@ ALLOWED = {
 }
 
 # Modules beside the rooms, for users of another library, and the rooms they may import from.
-DOORS = {"river": {"estimators"}}
+DOORS = {"river": {"estimators", "river_values"}, "river_values": {"estimators"}}
 
 # Imports that lead upwards, made when a method is called: each module with what it may import.
 LATE = {"onlinesvm.estimators.saving": {"onlinesvm.model.files.write_model"}}

@@ -16,7 +16,7 @@ from benchmarks.clock import warn_of_load
 from benchmarks.datasets import DataFolderError
 from benchmarks.quick import generated_rows, quick_form, results
 from benchmarks.runs import Runs
-from benchmarks.streams import report
+from benchmarks.streams import demand, report
 from benchmarks.streams.models import MODELS
 from benchmarks.streams.prequential import prequential
 from benchmarks.streams.sources import STREAMS, examples
@@ -36,12 +36,15 @@ def _chosen(known: dict, wanted: str | None, what: str) -> list[str]:
 
 
 @click.command(help=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-@click.option("--only", metavar="STREAMS", help="Streams; with semicolons.")
+@click.option("--only", metavar="STREAMS", help="Streams; with semicolons. demand: by itself.")
 @click.option("--models", metavar="MODELS", help="Models; with semicolons.")
 @click.option("--rows", type=click.IntRange(min=1), help="First rows of each stream.")
 @click.option("--quick", is_flag=True, help="Little generated data: shows that it runs.")
 @click.option("--again", is_flag=True, help="Forget what was measured before.")
 def main(only: str | None, models: str | None, rows: int | None, quick: bool, again: bool) -> None:
+    if only == demand.NAME:
+        with quick_form() if quick else nullcontext():
+            sys.exit(2 if measure_demand(generated_rows() or rows, again or quick) else 0)
     streams = _chosen(STREAMS, only, "stream")
     wanted = _chosen(MODELS, models, "model")
     with quick_form() if quick else nullcontext():
@@ -78,6 +81,25 @@ def measure(streams: list[str], models: list[str], rows: int | None) -> int:
                 _key(stream, model, rows), lambda m=model, X=X, y=y: prequential(MODELS[m], X, y)
             )
     return missing
+
+
+def measure_demand(rows: int | None, again: bool) -> bool:
+    """The stream of values, which is measured by itself. Returns whether its data are missing."""
+    if again:
+        RUNS.forget([demand.NAME])
+    try:
+        X, y = demand.examples(rows)
+    except DataFolderError as error:
+        print(f"{demand.NAME}: {error}", flush=True)
+        return True
+    found = {
+        model: RUNS.kept(
+            _key(demand.NAME, model, rows), lambda make=make: demand.prequential(make, X, y)
+        )
+        for model, make in demand.MODELS.items()
+    }
+    print(demand.table(found), flush=True)
+    return False
 
 
 def measured(streams: list[str], models: list[str], rows: int | None) -> report.Measured:

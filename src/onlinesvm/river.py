@@ -1,4 +1,4 @@
-"""Classifiers for River: pipelines, ``evaluate``, dictionaries of features, bounded memory.
+"""Models for River: pipelines, ``evaluate``, dictionaries of features, bounded memory.
 
     from river import datasets, evaluate, metrics, preprocessing
     from onlinesvm.river import LASVMClassifier
@@ -6,8 +6,8 @@
     model = preprocessing.StandardScaler() | LASVMClassifier()
     evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
 
-They are River's own kind of model (``river.base.MiniBatchClassifier``) around the classifiers of the
-same name in ``onlinesvm``: a dictionary becomes a row in a buffer that is used again and again, and
+They are River's own kinds of model (``river.base.MiniBatchClassifier``, ``Regressor`` and
+``AnomalyDetector``) around the estimators of the same name in ``onlinesvm``: a dictionary becomes a row in a buffer that is used again and again, and
 goes the quick way of ``learn_one`` and ``predict_one``. Names of features may appear and disappear:
 a name that an example does not have is zero there, and a name that was never learned is left out of
 a prediction. A name stays known for ever; where there is no end of new names, put
@@ -16,48 +16,29 @@ a prediction. A name stays known for ever; where there is no end of new names, p
 
 from __future__ import annotations
 
-import inspect
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from river import base
 
 from .estimators import lasvm, perceptron
-from .estimators.base import OnlineKernelClassifier
 from .estimators.labels import unique_labels
-from .estimators.named_rows import NamedRows
-from .estimators.widening import widen
+from .estimators.named_models import NamedModel
+from .river_values import LASVMOneClass, LASVMRegressor
 
-__all__ = ["BudgetPerceptronClassifier", "LASVMClassifier"]
+__all__ = ["BudgetPerceptronClassifier", "LASVMClassifier", "LASVMOneClass", "LASVMRegressor"]
 
 
-class _Adapter(base.MiniBatchClassifier):
+class _Adapter(NamedModel, base.MiniBatchClassifier):
     """Dictionaries and data frames in, labels and probabilities out, around one estimator.
 
     Subclasses name its class, and have parameters of the same names.
     """
 
-    _kind: ClassVar[type[OnlineKernelClassifier]]
-    _fixed: ClassVar[dict[str, Any]] = {"n_jobs": None}
-
-    def __init__(self) -> None:
-        self._rows = NamedRows()
-        self._model: Any = None
-
     @property
     def _multiclass(self) -> bool:
         return True
-
-    @property
-    def estimator(self) -> Any:
-        """The estimator within, for its fitted attributes; None before anything was learned."""
-        return self._model
-
-    @property
-    def feature_names(self) -> list[Any]:
-        """Names of the features learned so far, in the order of the estimator's columns."""
-        return list(self._rows.columns)
 
     # -- learning -------------------------------------------------------------------------
 
@@ -73,12 +54,7 @@ class _Adapter(base.MiniBatchClassifier):
         w
             Weight that multiplies the cost of the example.
         """
-        row, before = self._rows.learned(x)
-        model = self._model
-        if before is None and model is not None:
-            self._hand_over(model, row, y, w)
-        else:
-            self._learn_new_names(before, lambda m: self._hand_over(m, row, y, w))
+        self._learn_named(x, lambda model, row: self._hand_over(model, row, y, w))
 
     def _hand_over(self, model: Any, row: np.ndarray, y: Any, w: float) -> None:
         if w == 1.0:
@@ -116,32 +92,6 @@ class _Adapter(base.MiniBatchClassifier):
             book = self._model._book
             book.check(fresh)
             self._model._check_labels(len(book) + len(book.missing(fresh)))
-
-    def _learn_new_names(self, before: dict[Any, int] | None, learn: Any) -> None:
-        """Learn examples that may have names never seen before; an error leaves all as it was."""
-        rows, model = self._rows, self._model
-        if model is None:
-            model = self._make()
-        elif rows.width > model.n_features_in_ and not widen(model, rows.width, dense=True):
-            rows.columns = rows.columns if before is None else before
-            raise ValueError(f"{type(self).__name__} cannot take new names with these settings.")
-        try:
-            learn(model)
-        except Exception:
-            if self._model is None:
-                self._rows = NamedRows()
-            elif before is not None:
-                rows.columns = before
-            raise
-        self._model = model
-
-    def _make(self) -> Any:
-        """The estimator, with the parameters of this object."""
-        names = inspect.signature(type(self)).parameters
-        own = {name: getattr(self, name) for name in names}
-        if own.get("kernel") == "precomputed":
-            raise ValueError("kernel='precomputed' has no features to name; use another kernel.")
-        return self._kind(**own, **self._fixed)
 
     # -- predicting -----------------------------------------------------------------------
 

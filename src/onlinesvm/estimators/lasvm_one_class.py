@@ -116,6 +116,12 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
     ``nu`` times the sum of the weights, as in ``OneClassSVM``. ``fit`` counts copies of an example
     as one whose weight is the sum of theirs, which is the same problem.
 
+    With ``window`` the sum is ``nu`` times the weights of the examples in the window, whether they
+    are support vectors or not; with ``half_life`` weights fade. With ``budget`` a support vector
+    that makes way takes its coefficient along: the coefficients then stand for fewer examples, and
+    more of them lie outside than ``nu`` says if ``budget`` is small; where ``nu`` counts, use
+    ``window``.
+
     References
     ----------
     A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active

@@ -22,10 +22,13 @@ class LateLabels:
         unit: np.ndarray
         F: np.ndarray
         M: np.ndarray
-        machines: int
         watch: Prequential | None
         _make_buffers: Any
         _settle_limits: Any
+        tau: float
+
+        @property
+        def machines(self) -> int: ...
 
     def add_label(self) -> None:
         """One more label; its machine starts with the rows held as counter-examples."""

@@ -34,8 +34,12 @@ class OneRow:
         M: np.ndarray
         count: np.ndarray
         scores: np.ndarray
-        n: int
-        machines: int
+
+        @property
+        def n(self) -> int: ...
+        @property
+        def machines(self) -> int: ...
+
         reserve: Any
         given: Any
         _dense: Any
@@ -91,8 +95,8 @@ class OneRow:
 
     def _given_of(self, label: Any, bound: float) -> np.ndarray:
         """``given`` of one example; those of classes are kept, for they come again."""
-        if isinstance(label, float):
-            return np.asarray(self.given(np.array([[label]]), np.array([bound])))
+        if isinstance(label, float):  # one target
+            return np.array([[[label], [-bound], [bound]]])
         found = self._given.get((label, bound))
         if found is None:
             if len(self._given) >= _KEPT:

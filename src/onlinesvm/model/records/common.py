@@ -225,7 +225,7 @@ def first_rows_of(fields: Fields, n_features: int) -> FirstRows:
     y = fields.take("y")
     weight = fields.array("weight", np.float64, (n,), low=0.0)
     fields.close()
-    if not isinstance(y, np.ndarray) or y.shape != (n,) or not 0 < n < ENOUGH:
+    if not isinstance(y, np.ndarray) or len(y) != n or y.ndim > 2 or not 0 < n < ENOUGH:
         raise fields.wrong("y", f"is not an array of {n} labels, fewer than {ENOUGH}")
     return FirstRows(X, y, weight)
 

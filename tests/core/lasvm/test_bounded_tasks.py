@@ -1,0 +1,270 @@
+"""Regression and novelty detection with a bounded memory: invariants, cuts, beside the peers."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.svm import SVR, OneClassSVM
+
+from onlinesvm import LASVMOneClass, LASVMRegressor
+from onlinesvm.core.lasvm import bounded_steps as at
+
+SETTINGS = {
+    "window": {"window": 60},
+    "outlier": {"budget": 30, "policy": "outlier"},
+    "join": {"budget": 30, "policy": "join"},
+    "half-life": {"half_life": 15.0},
+    "all": {"window": 120, "budget": 25, "half_life": 60.0},
+}
+every_setting = pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
+both = pytest.mark.parametrize("kind", [LASVMRegressor, LASVMOneClass])
+N = 200
+
+
+def stream(n=250, seed=0, targets=None):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.sin(2 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.normal(size=n)
+    return X, y if targets is None else np.stack([y, 1e3 * X[:, 1] ** 2, np.ones(n)], 1)[
+        :, :targets
+    ]
+
+
+def make(kind, **settings):
+    own = {"C": 5.0, "epsilon": 0.05} if kind is LASVMRegressor else {"nu": 0.2}
+    return kind(**{"gamma": 0.4, **own, **settings})
+
+
+def learn(model, X, y, first=0, last=None, step=50, weight=None):
+    last = len(y) if last is None else last
+    for begin in range(first, last, step):
+        part = slice(begin, min(last, begin + step))
+        own = None if weight is None else weight[part]
+        target = y[part] if isinstance(model, LASVMRegressor) else None
+        model.partial_fit(X[part], target, sample_weight=own)
+    return model
+
+
+def outputs(model, X):
+    return model.predict(X) if isinstance(model, LASVMRegressor) else model.decision_function(X)
+
+
+def check(learner):
+    """Bounds, sums, gradients and kernel values are what they should be."""
+    n = learner.n
+    alpha, grad, linear, lo, hi, bound = learner.F[:, :, :n]
+    rows = learner.store.rows()
+    K = learner.kernel.block(rows, rows)
+    np.fill_diagonal(K, learner.kernel.diagonal(rows))
+    np.testing.assert_array_equal(learner.K[:n, :n], K)
+    assert (alpha >= lo).all()
+    assert (alpha <= hi).all()
+    assert (hi <= bound).all()
+    scale = max(1.0, abs(linear).max(), abs(alpha).sum(axis=1).max())
+    np.testing.assert_allclose(grad, linear - alpha @ K.astype(float), atol=1e-10 * scale)
+    mass = learner.M[at.MASS]
+    if learner.task.nu and hi.sum() < mass[0]:
+        np.testing.assert_array_equal(alpha, hi)
+    else:
+        np.testing.assert_allclose(alpha.sum(axis=1), mass, atol=1e-10 * scale)
+    assert learner.labels_held[0] == n
+    assert not learner.budget or n <= learner.budget
+
+
+@every_setting
+@both
+def test_invariants_hold_after_every_example(kind, settings):
+    X, y = stream(targets=2)
+    weight = np.random.default_rng(1).uniform(0.2, 2.0, len(y))
+    model = learn(make(kind, **settings), X, y, last=5, weight=weight)
+    age = np.arange(len(y))
+    for k in range(5, len(y)):
+        learn(model, X, y, k, k + 1, weight=weight)
+        learner = model._learner
+        if k % 3 == 0:
+            check(learner)
+        if kind is LASVMOneClass:
+            counts = (k - age >= 0) & (k - age < (learner.window or np.inf))
+            left = 2.0 ** (-(k - age[counts]) / learner.half_life)
+            assert learner.M[at.WHOLE_MASS, 0] == pytest.approx(0.2 * left @ weight[counts])
+            if learner.budget is None:
+                assert learner.M[at.MASS, 0] == learner.M[at.WHOLE_MASS, 0]
+            assert learner.M[at.MASS, 0] <= learner.M[at.WHOLE_MASS, 0] * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse", "callable", "far"])
+@pytest.mark.parametrize("settings", [SETTINGS["window"], SETTINGS["all"]], ids=["window", "all"])
+@both
+def test_cuts_copies_and_pickles_change_nothing(kind, settings, form):
+    X, y = stream(200, seed=2)
+    more = {"kernel": lambda A, B: A @ B.T + 1.0} if form == "callable" else {}
+    X = sparse.csr_matrix(X) if form == "sparse" else X * (3e4 if form == "far" else 1.0)
+    if form == "far":
+        more = {"gamma": 0.4 / 9e8}
+    whole = learn(make(kind, **settings, **more), X, y, last=20)
+    learn(whole, X, y, first=20, step=200)
+    model = learn(make(kind, n_jobs=1, **settings, **more), X, y, last=20)
+    for first in range(20, 200, 16):
+        learn(model, X, y, first, min(200, first + 16), step=7)
+        if form != "callable":
+            model = pickle.loads(pickle.dumps(model)) if first % 32 else copy.deepcopy(model)
+    np.testing.assert_array_equal(outputs(model, X), outputs(whole, X))
+    if form in ("dense", "far"):
+        model = learn(make(kind, **settings, **more), X, y, last=20)
+        for k in range(20, 200):
+            target = (float(y[k]),) if kind is LASVMRegressor else ()
+            assert model._learn_quickly(X[k], *(target or (None,)), 1.0)
+            one = model.predict_one(X[k]) if target else model.decision_one(X[k])
+            assert one == pytest.approx(outputs(model, X[k : k + 1])[0], abs=1e-9)
+        np.testing.assert_array_equal(outputs(model, X), outputs(whole, X))
+
+
+def dual(model, K, y, epsilon):
+    """Objective of the dual, of the coefficients of all rows."""
+    return y @ model - model @ K @ model / 2 - epsilon * np.abs(model).sum()
+
+
+def coefficients(model, X):
+    """One for each of these rows, which are all different or share theirs."""
+    rows, a = model.support_vectors_, model.dual_coef_[0]
+    place = np.argmin(((np.asarray(rows)[:, None] - X[None]) ** 2).sum(axis=2), axis=1)
+    return np.bincount(place, a, len(X))
+
+
+CASES = {
+    "plain": {},
+    "millions": {"size": 1e6},
+    "millionths": {"size": 1e-6},
+    "sorted": {"sort": True},
+    "drift": {"drift": True},
+    "weights": {"weigh": True},
+    "copies": {"copies": True},
+    "high cost": {"C": 200.0},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_finished_window_is_the_svr_of_the_window(case):
+    options = {"size": 1.0, "C": 5.0, **CASES[case]}
+    size, C = options["size"], options["C"]
+    X, y = stream(500, seed=3)
+    if "copies" in options:
+        X[1::2], y[3::4] = X[::2], y[2::4]
+    if "sort" in options:
+        order = np.argsort(y)
+        X, y = X[order], y[order]
+    if "drift" in options:
+        y = y + np.linspace(0.0, 30.0, 500)
+    rng = np.random.default_rng(0)
+    weight = rng.choice([0.0, 0.3, 1.0, 4.0], 500) if "weigh" in options else np.ones(500)
+    y = y * size
+    model = LASVMRegressor(C=C * size, epsilon=0.05 * size, gamma=0.4, window=N, tol=1e-4)
+    learn(model, X, y, weight=weight).finish()
+    last = np.flatnonzero(weight)[-N:]
+    exact = SVR(C=C * size, epsilon=0.05 * size, gamma=0.4, tol=1e-5 * size)
+    exact.fit(X[last], y[last], sample_weight=weight[last])
+    K = np.exp(-0.4 * ((X[last][:, None] - X[last][None]) ** 2).sum(axis=2))
+    duals = [dual(coefficients(m, X[last]), K, y[last], 0.05 * size) for m in (model, exact)]
+    assert abs(duals[0] - duals[1]) <= 1e-4 * abs(duals[1])
+    spread = y[last].std()
+    np.testing.assert_allclose(model.predict(X), exact.predict(X), atol=0.01 * spread)
+
+
+def test_several_targets_are_learned_each_by_itself():
+    X, y = stream(400, seed=4, targets=3)
+    model = learn(LASVMRegressor(C=100, gamma=0.4, window=N, tol=1e-4), X, y).finish()
+    for m in range(3):
+        alone = SVR(C=100, gamma=0.4, tol=1e-5).fit(X[-N:], y[-N:, m])
+        spread = max(y[:, m].std(), 0.1)
+        np.testing.assert_allclose(model.predict(X)[:, m], alone.predict(X), atol=0.01 * spread)
+
+
+@every_setting
+def test_a_constant_target_is_predicted(settings):
+    X, _ = stream(150)
+    model = learn(make(LASVMRegressor, **settings), X, np.full(150, 7e5))
+    np.testing.assert_allclose(model.predict(X), 7e5, atol=0.1)
+
+
+@pytest.mark.parametrize("nu", [0.02, 0.3, 0.95])
+@pytest.mark.parametrize("case", ["plain", "sorted", "drift", "weights", "copies"])
+def test_a_finished_window_is_the_one_class_svm_of_the_window(nu, case):
+    X, _ = stream(500, seed=5)
+    weight = np.ones(500)
+    if case == "sorted":
+        X = X[np.argsort(X[:, 0])]
+    elif case == "drift":
+        X += np.linspace(0.0, 10.0, 500)[:, None]
+    elif case == "weights":
+        weight = np.random.default_rng(0).choice([0.0, 0.3, 1.0, 4.0], 500)
+    elif case == "copies":
+        X[1::2] = X[::2]
+    model = LASVMOneClass(nu=nu, gamma=0.4, window=N, tol=1e-5)
+    learn(model, X, np.zeros(500), weight=weight).finish()
+    check(model._learner)
+    last = np.flatnonzero(weight)[-N:]
+    exact = OneClassSVM(nu=nu, gamma=0.4, tol=1e-6).fit(X[last], sample_weight=weight[last])
+    K = np.exp(-0.4 * ((X[last][:, None] - X[last][None]) ** 2).sum(axis=2))
+    duals = [dual(coefficients(m, X[last]), K, np.zeros(N), 0.0) for m in (model, exact)]
+    assert abs(duals[0] - duals[1]) <= 1e-4 * abs(duals[1])
+    np.testing.assert_allclose(
+        model.decision_function(X), exact.decision_function(X), atol=0.01 * exact.offset_[0]
+    )
+
+
+def test_all_examples_on_their_bounds():
+    """nu = 1: every coefficient is one, and the edge is that of the outermost example."""
+    X, _ = stream(200)
+    model = learn(LASVMOneClass(nu=1.0, gamma=0.4, window=80), X, np.zeros(200)).finish()
+    np.testing.assert_allclose(np.sort(model.dual_coef_[0]), np.ones(80))
+    assert model.decision_function(X[-80:]).max() == pytest.approx(0.0, abs=1e-4)
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.5])
+def test_nu_means_about_the_same_with_a_budget(nu):
+    X, _ = stream(3000, seed=6)
+    model = LASVMOneClass(nu=nu, gamma=0.4, budget=300).partial_fit(X[:2000])
+    assert model._learner.count[at.REMOVALS] > 50
+    outside = (model.predict(X[2000:]) < 0).mean()
+    assert nu / 2 < outside < 2 * nu
+
+
+@both
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"window": 1}, "window"),
+        ({"window": "auto"}, "window"),
+        ({"budget": 1}, "budget"),
+        ({"half_life": 0.5}, "half_life"),
+        ({"window": 50, "policy": "newest"}, "policy"),
+        ({"window": 50, "epochs": "converge"}, "cannot be combined with window=50"),
+    ],
+)
+def test_bad_settings(kind, settings, words):
+    X, y = stream(50)
+    for verb in ("fit", "partial_fit"):
+        with pytest.raises(ValueError, match=words):
+            getattr(make(kind, **settings), verb)(X, y)
+
+
+@both
+def test_bad_input_changes_nothing(kind):
+    X, y = stream(100)
+    model = learn(make(kind, window=40), X, y)
+    before = outputs(model, X)
+    bad = X[:1].copy()
+    bad[0, 0] = np.nan
+    target = [1.0] if kind is LASVMRegressor else []
+    with pytest.raises(ValueError, match="NaN"):
+        model.learn_one(bad[0], *target)
+    with pytest.raises(ValueError, match="features"):
+        model.learn_one(X[0, :2], *target)
+    if target:
+        for wrong, words in ((np.nan, "NaN"), (np.inf, "infinity"), ("high", "y must be numbers")):
+            with pytest.raises(ValueError, match=words):
+                model.learn_one(X[0], wrong)
+    np.testing.assert_array_equal(outputs(model, X), before)
+    assert model.window_ == 40
