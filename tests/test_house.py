@@ -44,6 +44,7 @@ ALLOWED = {
     "model": {None, "core", "estimators", "model"},
     "stream": {"core", "estimators", "model", "stream"},
     "cli": {None, "core", "estimators", "active", "stream", "model", "cli"},
+    "dask": {"core", "estimators", "stream", "dask"},
 }
 
 # Modules beside the rooms, for users of another library, and the rooms they may import from.
@@ -193,7 +194,9 @@ def test_import_direction_check_sees_every_form_of_import():
     assert found == {"cli", "estimators", "active"}
 
 
-@pytest.mark.parametrize("absent", ["numba", "matplotlib", "click", "safetensors", "onnx", "river"])
+@pytest.mark.parametrize(
+    "absent", ["numba", "matplotlib", "click", "safetensors", "onnx", "river", "dask"]
+)
 def test_import_is_light(absent):
     code = f"import sys, onlinesvm; sys.exit({absent!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -218,7 +221,7 @@ def test_documented_parameters_equal_the_signature(name):
     check_documentation(getattr(onlinesvm, name))
 
 
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize("name", [*DOORS, "dask"])
 def test_documented_parameters_of_doors_equal_the_signature(name):
     door = importlib.import_module(f"onlinesvm.{name}")
     for public in door.__all__:

@@ -76,12 +76,8 @@ class Growth:
         ]  # fmt: skip
         return self.run.task(
             "merge", f"{level}-{number}", tasks.merge,
-            self.shared, nodes, level, tol, self._root_threads(root), given,
+            self.shared, nodes, level, tol, root, given,
         )  # fmt: skip
-
-    def _root_threads(self, root: bool) -> int:
-        """Threads of a task that has a worker to itself."""
-        return -1 if root and self.run.client is None else 1
 
     def grow(self, passes: int | None) -> tuple[Node, list[Count]]:
         """The root after the tree and its looks back, and what each of them found.
@@ -112,8 +108,9 @@ class Growth:
             )
             for i, (part, place) in enumerate(zip(self.parts, self.places))
         ]  # fmt: skip
-        threads = self._root_threads(True)
-        admitted = self.run.task("admit", look, tasks.admit, self.shared, root, found, look, threads)
+        admitted = self.run.task(
+            "admit", look, tasks.admit, self.shared, root, found, look
+        )
         told = self.run.task("count", look, tasks.count, admitted, found)
         admitted, told = self.run.start(admitted, told)
         (count,) = self.run.results([told])

@@ -35,7 +35,9 @@ def outcome(model: Any, X: Any, method: str) -> Any:
     """Labels or decision values of X: a Dask array or delayed ones for a Dask collection."""
     if isinstance(X, str | os.PathLike):
         parts, _ = folder_partitions(Run(), X, None, 1 << 62)
-        return _joined([dask.delayed(on_pair)(part, model, method) for part in parts], model, method)
+        return _joined(
+            [dask.delayed(on_pair)(part, model, method) for part in parts], model, method
+        )
     if is_delayed_list(X):
         sent = dask.delayed(model)
         return [dask.delayed(on_block)(part, sent, method) for part in X]

@@ -30,6 +30,19 @@ def current_client() -> Any:
     return None if client.asynchronous else client
 
 
+def threads_here(alone: bool) -> int:
+    """Threads for a task: one, or all of its worker where no other task can run beside it."""
+    if not alone:
+        return 1
+    distributed = sys.modules.get("distributed")
+    if distributed is not None:
+        try:
+            return int(distributed.get_worker().state.nthreads)
+        except ValueError:  # not on a worker
+            pass
+    return -1
+
+
 class Run:
     """The tasks of one fit or prediction."""
 
@@ -66,7 +79,7 @@ class Run:
         """Run the tasks; their results stay where they are. On a cluster, does not wait."""
         with self._local_bar(), _large_graphs():
             kept = list(dask.persist(*tasks, optimize_graph=False))
-        self._under_way.append(kept)
+        self._under_way = [*self._under_way[-2:], kept]  # older ones are done
         return kept
 
     def results(self, tasks: list[Delayed]) -> list[Any]:

@@ -81,7 +81,9 @@ def _squares(values: np.ndarray, mean: float) -> float:
 
 
 def _bytes(X: Any) -> int:
-    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sparse.issparse(X) else X.nbytes
+    return (
+        int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) if sparse.issparse(X) else X.nbytes
+    )
 
 
 def _check_labels(X: Any, y: np.ndarray) -> None:

@@ -15,6 +15,7 @@ from ..core.lasvm.merging import Judge, Violators
 from ..estimators.lasvm import LASVMClassifier
 from .frame import examples_of, kernel_of
 from .ledger import Entry, Node, content_of, metered
+from .running import threads_here
 
 
 class Place(NamedTuple):
@@ -60,10 +61,10 @@ def gradients(
 
 
 def merge(
-    frame: LASVMClassifier, nodes: list[Node], level: int, tol: float, threads: int, given: Any
+    frame: LASVMClassifier, nodes: list[Node], level: int, tol: float, alone: bool, given: Any
 ) -> Node:
     """Merge support sets; ``given`` are the gradients, where other tasks computed them."""
-    kernel = kernel_of(frame, threads)
+    kernel = kernel_of(frame, threads_here(alone))
     entries = [entry for node in nodes for entry in node.ledger] + [entry for _, entry in given]
     with metered(kernel) as meter:
         grad = np.concatenate([part for part, _ in given], axis=1) if given else None
@@ -90,9 +91,9 @@ def look_back(
     return Found(found, meter.entry("look back", look, n, found, content))
 
 
-def admit(frame: LASVMClassifier, root: Node, found: list[Found], look: int, threads: int) -> Node:
+def admit(frame: LASVMClassifier, root: Node, found: list[Found], look: int) -> Node:
     """The root with the violators of all partitions, optimised again."""
-    kernel = kernel_of(frame, threads)
+    kernel = kernel_of(frame, threads_here(True))
     with metered(kernel) as meter:
         few = [one.violators for one in found]
         support, done = merging.admit(root.support, kernel, float(frame.tol), few)

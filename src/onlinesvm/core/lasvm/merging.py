@@ -124,9 +124,7 @@ def gradients(
     return np.concatenate(found, axis=1) if found else np.empty((parts[0].machines, 0))
 
 
-def _gradients_of(
-    part: Support, inside: slice, parts: list[Support], kernel: Kernel
-) -> np.ndarray:
+def _gradients_of(part: Support, inside: slice, parts: list[Support], kernel: Kernel) -> np.ndarray:
     known = bool(part.a.member[:, : part.n].all())
     a, rows = part.a, part.rows().take(inside)
     grad = a.grad[:, inside].copy() if known else part.linear(a.label[inside])
@@ -167,7 +165,7 @@ def _start(support: Support) -> None:
     """
     linear, n = support.linear(), support.n
     waiting = ~support.started()
-    both = (linear > 0).any(axis=1) & (linear < 0).any(axis=1)
+    both = np.asarray((linear > 0).any(axis=1) & (linear < 0).any(axis=1))
     support.a.member[waiting, :n] = both[waiting, None]
     support.a.grad[waiting, :n] = linear[waiting]
     alone = waiting & ~both
