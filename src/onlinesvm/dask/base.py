@@ -48,6 +48,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
     verbose: bool
     random_state: Any
     _model: Any
+    _schema: dict[str, Any] | None
 
     def _local_estimator(self, **more: Any) -> LASVMClassifier:
         """An ordinary estimator with the same settings."""
@@ -77,8 +78,9 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
         offsets = whole.offsets()
         return [Place(i, offsets[i], seed) for i in range(len(whole.rows))]
 
-    def _note(self, whole: Whole, frame: LASVMClassifier, names: list[str] | None) -> None:
+    def _note(self, whole: Whole, partitions: Partitions) -> None:
         """Fitted attributes that come from the data."""
+        names, self._schema = partitions.names, partitions.schema
         self.classes_ = whole.labels
         self.n_features_in_ = whole.features
         self.__dict__.pop("feature_names_in_", None)
@@ -101,7 +103,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
             Labels; not computed yet where X is a Dask collection.
         """
         check_is_fitted(self, "classes_")
-        return outcome(self._model, X, "predict")
+        return outcome(self._model, X, "predict", self._schema)
 
     def decision_function(self, X: Any) -> Any:
         """Signed distance from the boundary, in units of the margin.
@@ -117,7 +119,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
             Positive for ``classes_[1]`` with two classes, else one column per class.
         """
         check_is_fitted(self, "classes_")
-        return outcome(self._model, X, "decision_function")
+        return outcome(self._model, X, "decision_function", self._schema)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Share of right predictions.
@@ -137,7 +139,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
             Accuracy.
         """
         check_is_fitted(self, "classes_")
-        return accuracy(self._model, X, y, sample_weight)
+        return accuracy(self._model, X, y, sample_weight, self._schema)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

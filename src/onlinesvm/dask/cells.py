@@ -44,7 +44,7 @@ class CellLASVMClassifier(DaskClassifier):
         Tolerance of the optimality conditions, in each cell.
     n_cells : int, default=64
         Number of cells; at most one per row of the sample.
-    overlap : float, default=0.0
+    overlap : float, default=0.1
         Rows also help to learn other cells whose centre is at most ``1 + overlap`` times as far as
         their own. More rows per cell, fewer errors at its edges.
     class_weight : dict, "balanced" or None, default=None
@@ -108,7 +108,7 @@ class CellLASVMClassifier(DaskClassifier):
         coef0: float = 0.0,
         tol: float = 1e-3,
         n_cells: int = 64,
-        overlap: float = 0.0,
+        overlap: float = 0.1,
         class_weight: Any = None,
         partition_size: int | None = None,
         verbose: bool = False,
@@ -149,7 +149,7 @@ class CellLASVMClassifier(DaskClassifier):
             model, fits = cell_model(
                 run, frame, partitions.parts, places, self.n_cells, float(self.overlap)
             )
-        self._note(whole, frame, partitions.names)
+        self._note(whole, partitions)
         self._model = model
         self.n_cells_ = len(fits)
         self.cell_sizes_ = np.array([fit.n_rows for fit in fits])

@@ -108,9 +108,7 @@ class Growth:
             )
             for i, (part, place) in enumerate(zip(self.parts, self.places))
         ]  # fmt: skip
-        admitted = self.run.task(
-            "admit", look, tasks.admit, self.shared, root, found, look
-        )
+        admitted = self.run.task("admit", look, tasks.admit, self.shared, root, found, look)
         told = self.run.task("count", look, tasks.count, admitted, found)
         admitted, told = self.run.start(admitted, told)
         (count,) = self.run.results([told])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -26,6 +26,14 @@ class Entry(NamedTuple):
     rows: int  # in the result
     sent: int  # bytes of what it sends on
     content: int  # bytes of rows and coefficients in that
+    received: int = 0  # bytes of the support sets or violators that came in
+    received_content: int = 0  # bytes of rows and coefficients in those
+
+    def given(self, came: Iterable[Entry]) -> Entry:
+        """The entry of a task that takes the results of these."""
+        came = list(came)
+        received, content = sum(e.sent for e in came), sum(e.content for e in came)
+        return self._replace(received=received, received_content=content)
 
 
 class Node(NamedTuple):

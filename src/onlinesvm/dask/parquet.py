@@ -81,9 +81,9 @@ class GroupReader(TableReader):
 
 
 def folder_partitions(
-    run: Run, folder: Any, label: Any, size: int
-) -> tuple[list[Delayed], list[str] | None]:
-    """Delayed pairs (X, y), and the names of the features."""
+    run: Run, folder: Any, label: Any, size: int, schema: dict[str, Any] | None = None
+) -> tuple[list[Delayed], dict[str, Any]]:
+    """Delayed pairs (X, y), and what becomes of each column: ``schema``, or decided here."""
     import_arrow(f"To read the Parquet files of '{folder}'")
     if label is not None and not isinstance(label, str):
         raise ValueError(
@@ -91,12 +91,12 @@ def folder_partitions(
             f"{type(label).__name__}."
         )
     files = files_of(folder)
-    schema, names = _schema(files, label)
+    schema = schema or _schema(files, label)
     parts = [
         run.task("partition", i, read, str(path), groups, schema, label, i)
         for i, (path, groups) in enumerate(_cuts(files, size))
     ]
-    return parts, names
+    return parts, schema
 
 
 def files_of(folder: Any) -> list[Path]:
@@ -133,12 +133,12 @@ def _described(path: Path, number: int) -> Any:
         return GroupReader(str(path), None).open().metadata
 
 
-def _schema(files: list[Path], label: str | None) -> tuple[dict[str, Any], list[str]]:
+def _schema(files: list[Path], label: str | None) -> dict[str, Any]:
     """What becomes of each column, decided by the first rows."""
     reader = GroupReader(str(files[0]), label)
     with named(0):
         for _ in reader.pieces():
-            return reader.columns.schema(), reader.columns.names()
+            return reader.columns.schema()
         raise StreamError(f"{reader.name} has no rows.")
 
 

@@ -14,12 +14,12 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-import dask
 import numpy as np
 from dask.base import is_dask_collection
 from dask.delayed import Delayed
 from scipy import sparse
 
+from ..stream.columns import Columns
 from .parquet import folder_partitions
 from .running import Run
 
@@ -30,16 +30,18 @@ FEWEST_PARTITIONS = 2
 
 
 class Partitions(NamedTuple):
-    """Delayed pairs (X, y), and the names of the columns, if they have any."""
+    """Delayed pairs (X, y); names of the columns, if they have any; what a table's columns become."""
 
     parts: list[Delayed]
     names: list[str] | None = None
+    schema: dict[str, Any] | None = None
 
 
 def partitions_of(run: Run, X: Any, y: Any, size: int | None) -> Partitions:
     """The partitions of any kind of input, or one clear error."""
     if isinstance(X, str | os.PathLike):
-        return Partitions(*folder_partitions(run, X, y, size or PARTITION_ROWS))
+        parts, schema = folder_partitions(run, X, y, size or PARTITION_ROWS)
+        return Partitions(parts, Columns.of(schema).names(), schema)
     if is_delayed_list(X):
         return Partitions(_delayed_pairs(run, list(X), y))
     if is_frame(X):
@@ -188,8 +190,3 @@ def as_arrays(part: Any, number: int) -> tuple[Any, np.ndarray]:
     if y.dtype.kind not in "biufUSO":  # strings of other libraries
         y = y.astype(str)
     return X, y
-
-
-def delayed_rows(X: Any) -> list[Delayed]:
-    """Rows to predict, as a list of delayed partitions."""
-    return [dask.delayed(x) for x in X]

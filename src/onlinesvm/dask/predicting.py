@@ -15,7 +15,7 @@ import dask.array as da
 import numpy as np
 
 from .parquet import folder_partitions
-from .partitions import is_array, is_delayed_list, is_frame, whole_rows
+from .partitions import PARTITION_ROWS, is_array, is_delayed_list, is_frame, whole_rows
 from .running import Run
 
 
@@ -31,13 +31,15 @@ def on_pair(part: Any, model: Any, method: str) -> np.ndarray:
     return on_block(part[0], model, method)
 
 
-def outcome(model: Any, X: Any, method: str) -> Any:
-    """Labels or decision values of X: a Dask array or delayed ones for a Dask collection."""
+def outcome(model: Any, X: Any, method: str, schema: Any = None) -> Any:
+    """Labels or decision values of X: a Dask array or delayed ones for a Dask collection.
+
+    ``schema``: the columns of the folder of Parquet that the model was fitted on.
+    """
     if isinstance(X, str | os.PathLike):
-        parts, _ = folder_partitions(Run(), X, None, 1 << 62)
-        return _joined(
-            [dask.delayed(on_pair)(part, model, method) for part in parts], model, method
-        )
+        parts, _ = folder_partitions(Run(), X, None, PARTITION_ROWS, schema)
+        sent = dask.delayed(model)
+        return _joined([dask.delayed(on_pair)(part, sent, method) for part in parts], model, method)
     if is_delayed_list(X):
         sent = dask.delayed(model)
         return [dask.delayed(on_block)(part, sent, method) for part in X]
@@ -74,12 +76,12 @@ def _joined(parts: list[Any], model: Any, method: str) -> Any:
     )
 
 
-def accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
+def accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None, schema: Any = None) -> Any:
     """Share of right predictions; a Dask scalar for a Dask collection."""
     if isinstance(X, str | os.PathLike):
         if sample_weight is not None:
             raise ValueError("A folder of Parquet is scored without sample_weight.")
-        parts, _ = folder_partitions(Run(), X, y, 1 << 62)
+        parts, _ = folder_partitions(Run(), X, y, PARTITION_ROWS, schema)
         sent = dask.delayed(model)
         right = [dask.delayed(_right)(part, sent) for part in parts]
         return dask.delayed(_share)(right)

@@ -70,7 +70,7 @@ def merge(
         grad = np.concatenate([part for part, _ in given], axis=1) if given else None
         support, done = merging.merge([node.support for node in nodes], kernel, tol, grad)
     entry = meter.entry("merge", level, support.n, support, content_of(*_content(support)))
-    return Node(support, done, (*entries, entry))
+    return Node(support, done, (*entries, entry.given(node.ledger[-1] for node in nodes)))
 
 
 def judge(frame: LASVMClassifier, root: Node) -> Judge:
@@ -98,7 +98,8 @@ def admit(frame: LASVMClassifier, root: Node, found: list[Found], look: int) -> 
         few = [one.violators for one in found]
         support, done = merging.admit(root.support, kernel, float(frame.tol), few)
     entry = Entry("admit", look, meter.seconds, meter.kernel_values, support.n, 0, 0)
-    return Node(support, done, (*root.ledger, *(one.entry for one in found), entry))
+    came = [one.entry for one in found]
+    return Node(support, done, (*root.ledger, *came, entry.given(came)))
 
 
 class Count(NamedTuple):

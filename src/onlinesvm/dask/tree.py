@@ -167,7 +167,7 @@ class TreeLASVMClassifier(DaskClassifier):
             places = self._places(whole)
             growth = Growth(run, frame, partitions.parts, places, self.max_violators)
             root, counts = growth.grow(self.passes)
-        self._note(whole, frame, partitions.names)
+        self._note(whole, partitions)
         self._note_growth(root, counts)
         evaluations = sum(entry.kernel_values for entry in root.ledger)
         self._model = fitted(frame, root.support, evaluations, root.done)
@@ -189,12 +189,10 @@ class TreeLASVMClassifier(DaskClassifier):
         self.costs_: dict[str, list[Entry]] = {}
         for entry in root.ledger:
             self.costs_.setdefault(entry.phase, []).append(entry)
-        top = max((entry.level for entry in self.costs_.get("merge", [])), default=0)
-        below = "leaf" if top <= 1 else "merge"
-        sent = [e for e in self.costs_[below] if e.level == top - 1]
-        sent += self.costs_.get("look back", [])
-        self.bytes_to_root_ = sum(entry.sent for entry in sent)
-        self.root_content_bytes_ = sum(entry.content for entry in sent)
+        last = max(self.costs_["merge"], key=lambda entry: entry.level)
+        at_root = [last, *self.costs_.get("admit", [])]
+        self.bytes_to_root_ = sum(entry.received for entry in at_root)
+        self.root_content_bytes_ = sum(entry.received_content for entry in at_root)
 
     def to_local(self) -> LASVMClassifier:
         """The model as an ordinary ``LASVMClassifier`` in memory.

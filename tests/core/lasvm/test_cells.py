@@ -28,7 +28,9 @@ def test_cells_are_those_of_the_nearest_centre_dense_or_sparse():
     X, y, centres = data()
     apart = ((X[:, None] - centres) ** 2).sum(axis=2)
     for form in (np.asarray, sparse.csr_matrix):
-        assert np.array_equal(cells.nearest(Rows.of(form(X)), Rows.of(form(centres))), apart.argmin(1))
+        assert np.array_equal(
+            cells.nearest(Rows.of(form(X)), Rows.of(form(centres))), apart.argmin(1)
+        )
     pieces = cells.split(examples(X, y), Rows.of(centres), 0.0)
     assert sorted(np.concatenate([p.key for p in pieces])) == list(range(500))
     wide = cells.split(examples(X, y), Rows.of(centres), 0.2)
@@ -40,7 +42,10 @@ def test_each_row_is_judged_by_its_own_cell():
     X, y, centres = data()
     kernel, middle = Kernel("rbf", 10.0, n_jobs=1), Rows.of(centres)
     pieces = cells.split(examples(X, y), middle, 0.0)
-    halves = [p.take(slice(0, None, 2)) for p in pieces], [p.take(slice(1, None, 2)) for p in pieces]
+    halves = (
+        [p.take(slice(0, None, 2)) for p in pieces],
+        [p.take(slice(1, None, 2)) for p in pieces],
+    )
     fits = [cells.learn(list(both), kernel, 2, 1e-3, SEED) for both in zip(*halves)]
     models = [fit.model for fit in fits]
     values = cells.decide(models, middle, kernel, Rows.of(X), 1)
@@ -51,7 +56,7 @@ def test_each_row_is_judged_by_its_own_cell():
 
 
 def test_a_cell_of_one_class_or_of_no_rows_has_an_answer():
-    X, y, centres = data()
+    X, y, _ = data()
     kernel = Kernel("rbf", 10.0, n_jobs=1)
     one = examples(X[y == 1], y[y == 1])
     fit = cells.learn([one], kernel, 2, 1e-3, SEED)

@@ -55,7 +55,8 @@ def assert_sound(support, tolerance=1e-4):
     X, alpha, linear, n = whole(support)
     lo, hi = support.bounds()
     np.testing.assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-8)
-    assert (alpha >= lo).all() and (alpha <= hi).all()
+    assert (alpha >= lo).all()
+    assert (alpha <= hi).all()
     true = linear - alpha @ rbf_kernel(X, gamma=GAMMA)
     member = support.a.member[:, :n]
     np.testing.assert_allclose(support.a.grad[:, :n][member], true[member], atol=tolerance)
@@ -87,7 +88,8 @@ def test_a_merge_never_lowers_the_dual_and_is_sound():
     sets, _ = leaves(X, y, np.array_split(np.arange(600), 2))
     before = dual(merging.union(sets))
     merged, done = merging.merge(sets, kernel(), TOL)
-    assert done and dual(merged) > before
+    assert done
+    assert dual(merged) > before
     assert_sound(merged)
     assert merged.alpha().any(axis=0).all()  # rows at zero have left
 
@@ -144,13 +146,14 @@ def test_parts_of_one_class_send_a_bounded_number_of_rows():
 
 def test_members_are_never_sent_again_and_too_many_violators_are_a_mixture():
     X, y = noisy(n=2000)
-    sets, parts = leaves(X, y, [np.arange(100), np.arange(100, 200)])
+    sets, _ = leaves(X, y, [np.arange(100), np.arange(100, 200)])
     root, _ = merging.merge(sets, kernel(), TOL)
     judge = merging.judge_of(root, TOL)
     data = examples(X, y, np.arange(2000))
     found = merging.violators(judge, kernel(), data, 40)
     assert not np.isin(found.examples.key, root.a.key[: root.n]).any()
-    assert len(found.examples.rows) == 40 and found.withheld > 40
+    assert len(found.examples.rows) == 40
+    assert found.withheld > 40
     model = root.linear(found.examples.label) - found.grad + root.a.bias[:, None]
     slack = 1.0 - (root.linear(found.examples.label) * model)[0]
     assert (slack > 0).all()
@@ -165,4 +168,6 @@ def test_sparse_support_sets_travel_small_and_whole():
     support = merging.leaf(data, kernel(), 2, TOL, SEED)
     sent = pickle.dumps(support)
     assert len(sent) < 600 * 3 * 8
-    assert np.array_equal(pickle.loads(sent).rows().to_array().toarray(), X[support.a.key[: support.n]])
+    assert np.array_equal(
+        pickle.loads(sent).rows().to_array().toarray(), X[support.a.key[: support.n]]
+    )

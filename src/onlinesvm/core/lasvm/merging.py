@@ -23,8 +23,9 @@ import numpy as np
 
 from ..examples import Examples
 from ..kernel.kernel import Kernel
-from ..kernel.rows import Rows
+from ..kernel.rows import Rows, RowStore
 from ..model import owned_rows
+from ..state.compact import Compact
 from . import block, working_set
 from .duplicates import merge_duplicates
 from .fitting import Fit, Plan
@@ -57,14 +58,24 @@ class Judge(NamedTuple):
     member: np.ndarray  # (machines, keys)
 
 
-class Violators(NamedTuple):
-    """Rows of one part that join the root's support set."""
+class Violators(Compact):
+    """Rows of one part that join the root's support set; pickles hold them in few bytes."""
 
-    examples: Examples
-    joins: np.ndarray  # (machines, n): as members of which machines
-    grad: np.ndarray  # (machines, n)
-    wrong: int  # how many of them the model gets plainly wrong
-    withheld: int  # how many more there were
+    def __init__(
+        self, few: Examples, joins: np.ndarray, grad: np.ndarray, wrong: int, withheld: int
+    ):
+        self._store = RowStore(few.rows, max(1, len(few.rows)))
+        self._store.append(few.rows)
+        self._more = few[1:]
+        self.joins = joins  # (machines, n): as members of which machines
+        self.grad = grad  # (machines, n)
+        self.wrong = wrong  # how many of them the model gets plainly wrong
+        self.withheld = withheld  # how many more there were
+
+    @property
+    def examples(self) -> Examples:
+        """The rows, with labels, bounds and keys."""
+        return Examples(self._store.rows(), *self._more)
 
 
 def leaf(data: Examples, kernel: Kernel, n_labels: int, tol: float, seed: np.ndarray) -> Support:
@@ -211,9 +222,7 @@ def violators(judge: Judge, kernel: Kernel, data: Examples, most: int) -> Violat
         withheld += len(found) - len(chosen)
     which = np.flatnonzero(joins.any(axis=0))
     wrong = int((slack[:, which] > task.depths.wrong)[joins[:, which]].sum())
-    few = data.take(which)
-    few = few._replace(rows=owned_rows(few.rows))
-    return Violators(few, joins[:, which], grad[:, which], wrong, withheld)
+    return Violators(data.take(which), joins[:, which], grad[:, which], wrong, withheld)
 
 
 def _members(judge: Judge, key: np.ndarray) -> np.ndarray:
