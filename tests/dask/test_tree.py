@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+import weakref
 
 import dask
 import dask.array as da
@@ -279,6 +280,27 @@ def test_large_files_are_cut_at_row_groups(tmp_path):
     model = tree(partition_size=250).fit(tmp_path, "target")
     assert model.n_partitions_ == 5  # two groups of 100 each, the last one alone
     assert model.partition_bytes_ == 200 * 3 * 4
+
+
+def test_partitions_are_read_when_needed_and_let_go():
+    held = weakref.WeakSet()
+    most, reads = [], []
+
+    class Held(np.ndarray):
+        def __hash__(self):
+            return id(self)
+
+    def load(i):
+        rows = X[100 * i : 100 * i + 100].copy().view(Held)
+        held.add(rows)
+        most.append(len(held))
+        reads.append(i)
+        return rows, Y[100 * i : 100 * i + 100]
+
+    with dask.config.set(scheduler="synchronous"):
+        tree().fit([dask.delayed(load)(i) for i in range(9)])
+    assert max(most) <= 2  # of nine
+    assert sorted(reads) == sorted(3 * list(range(9)))  # summary, leaf, look back
 
 
 def test_ctrl_c_ends_a_fit_on_threads():
