@@ -35,7 +35,7 @@ def client():
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -202,6 +202,13 @@ def test_it_is_an_estimator():
         tree().predict(X)
 
 
+def test_progress_is_shown_where_asked_for(capsys):
+    tree(passes=0).fit(X[:400], Y[:400])
+    assert capsys.readouterr().out == ""
+    tree(passes=0, verbose=True).fit(X[:400], Y[:400])
+    assert "100% Completed" in capsys.readouterr().out
+
+
 def test_a_failed_fit_changes_nothing(of_numpy):
     model = clone(of_numpy).fit(X, Y)
     with pytest.raises(ValueError, match="Partition 1"):
