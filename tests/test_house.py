@@ -43,6 +43,7 @@ ALLOWED = {
     "model": {None, "core", "estimators", "model"},
     "stream": {"core", "estimators", "model", "stream"},
     "cli": {None, "core", "estimators", "active", "stream", "model", "cli"},
+    "dask": {"core", "estimators", "stream", "dask"},
 }
 
 # Modules beside the rooms, for users of another library, and the rooms they may import from.
@@ -194,7 +195,7 @@ def test_import_direction_check_sees_every_form_of_import():
 
 def test_import_is_light():
     """Of the package, of the modules that check input, and the making of an estimator."""
-    heavy = {"numba", "llvmlite", "matplotlib", "click", "safetensors", "onnx", "river"}
+    heavy = {"numba", "llvmlite", "matplotlib", "click", "safetensors", "onnx", "river", "dask"}
     steps = (
         "import onlinesvm",
         "import onlinesvm.core.kernel.csr, onlinesvm.core.state.published, "
@@ -258,7 +259,7 @@ def test_documented_parameters_equal_the_signature(name):
     check_documentation(getattr(onlinesvm, name))
 
 
-@pytest.mark.parametrize("name", DOORS)
+@pytest.mark.parametrize("name", [*DOORS, "dask"])
 def test_documented_parameters_of_doors_equal_the_signature(name):
     door = importlib.import_module(f"onlinesvm.{name}")
     for public in door.__all__:

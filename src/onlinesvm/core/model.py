@@ -86,10 +86,10 @@ def model_of(learner: Learner) -> Model:
     rows, coef, bias, slots = learner.expansion()
     key, label = learner.keys(slots), learner.labels(slots)
     unit_length = getattr(learner, "normalize", False)
-    return Model(_owned(rows), coef.copy(), bias.copy(), key.copy(), label.copy(), unit_length)
+    return Model(owned_rows(rows), coef.copy(), bias.copy(), key.copy(), label.copy(), unit_length)
 
 
-def _owned(rows: Rows) -> Rows:
+def owned_rows(rows: Rows) -> Rows:
     """The rows in arrays of their own, without what others have in theirs."""
     if isinstance(rows.values, SparseRows):
         values: Any = SparseRows(*(array.copy() for array in pack(rows.values)))

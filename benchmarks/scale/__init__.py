@@ -1,0 +1,1 @@
+"""More than one machine, more than memory: the classifiers of ``onlinesvm.dask``."""

@@ -1,0 +1,23 @@
+"""Kernel SVMs on Dask: data on several machines, or larger than memory.
+
+``TreeLASVMClassifier`` learns every partition where it lies and merges support sets in a tree; run
+to the end it is the exact SVM. ``CellLASVMClassifier`` cuts the space into cells with a small SVM
+each, for data with very many support vectors. Both run on the default ``distributed.Client``, or
+without one on Dask's local threads. See ``docs/scale.md``.
+"""
+
+from __future__ import annotations
+
+try:
+    import dask as _dask
+except ImportError:  # pragma: no cover - tests have it
+    raise ImportError(
+        "onlinesvm.dask needs Dask, which is not installed: pip install 'onlinesvm[dask]'."
+    ) from None
+
+from .cells import CellLASVMClassifier
+from .tree import TreeLASVMClassifier
+
+__all__ = ["CellLASVMClassifier", "TreeLASVMClassifier"]
+
+del _dask

@@ -1,0 +1,108 @@
+"""The tasks of cells: a sample of each partition, centres, pieces of partitions, one SVM per cell."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed
+from scipy import sparse
+from sklearn.cluster import MiniBatchKMeans
+from threadpoolctl import threadpool_limits
+
+from ..core.examples import Examples
+from ..core.kernel.rows import Rows
+from ..core.lasvm import cells
+from ..core.lasvm.cells import CellFit
+from ..estimators.checks import check_rows
+from ..estimators.first_rows import stack
+from ..estimators.lasvm import LASVMClassifier
+from ..estimators.view import labels_of, shaped
+from .frame import examples_of, kernel_of
+from .partitions import as_arrays
+from .running import Run
+from .tasks import Place
+
+ROWS_PER_CELL = 256
+"""Rows of the sample in which clusters are sought, per cell."""
+
+
+class CellModel:
+    """Cells and their machines, in memory: predicts, and can be pickled."""
+
+    def __init__(self, frame: LASVMClassifier, centres: Rows, fits: list[CellFit]):
+        self.frame, self.centres = frame, centres
+        self.models = [fit.model for fit in fits]
+        self.classes_ = frame._book.classes
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values, each row by the machine of its own cell."""
+        rows = self.frame._rows(check_rows(self.frame, X))
+        kernel = kernel_of(self.frame, -1)
+        machines = len(self.models[0].bias)
+        values = cells.decide(self.models, self.centres, kernel, rows, machines)
+        return shaped(values, self.frame._book)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The label of each example."""
+        return labels_of(self.decision_function(X), self.classes_)
+
+
+def sample(frame: LASVMClassifier, part: Any, place: Place, count: int) -> Any:
+    """Some rows of a partition, evenly spaced, as the kernel sees them: shifted by the centre."""
+    X, _ = as_arrays(part, place.number)
+    few = np.linspace(0, X.shape[0] - 1, min(X.shape[0], count)).astype(np.int64)
+    return frame._rows(X[few]).to_array()
+
+
+def cluster(samples: list[Any], n_cells: int, seed: int) -> Rows:
+    """Centres of mini-batch k-means, that of the largest cluster first."""
+    X = samples[0]
+    for more in samples[1:]:
+        X = stack(X, more)
+    n_cells = min(n_cells, X.shape[0])
+    with threadpool_limits(1):  # sums of several threads depend on how they are cut
+        means = MiniBatchKMeans(n_cells, random_state=seed, n_init=1, batch_size=4096).fit(X)
+    sizes = np.bincount(means.labels_, minlength=n_cells)
+    order = np.argsort(-sizes, kind="stable")
+    found = means.cluster_centers_[order[sizes[order] > 0]]
+    return Rows.of(sparse.csr_matrix(found) if sparse.issparse(X) else found)
+
+
+def split(
+    frame: LASVMClassifier, centres: Rows, part: Any, place: Place, overlap: float
+) -> list[Examples]:
+    """The pieces of a partition, one per cell."""
+    return cells.split(examples_of(frame, part, place.number, place.offset), centres, overlap)
+
+
+def learn(frame: LASVMClassifier, pieces: list[Examples], cell: int, seed: int) -> CellFit:
+    """One cell."""
+    seeds = np.array([seed, cell], np.uint32)
+    return cells.learn(pieces, kernel_of(frame), len(frame._book), float(frame.tol), seeds)
+
+
+def cell_model(
+    run: Run, frame: LASVMClassifier, parts: list[Delayed], places: list[Place], n_cells: int,
+    overlap: float,
+) -> tuple[CellModel, list[CellFit]]:  # fmt: skip
+    """All tasks of a fit, and the model they leave."""
+    shared = run.value("frame", frame)
+    count = -(-n_cells * ROWS_PER_CELL // len(parts))
+    both = list(zip(parts, places))
+    samples = [run.task("sample", p.number, sample, shared, part, p, count) for part, p in both]
+    (found,) = run.results([run.task("cluster", 0, cluster, samples, n_cells, places[0].seed)])
+    centres = run.value("centres", found)
+    pieces = [
+        run.task("split", p.number, split, shared, centres, part, p, overlap) for part, p in both
+    ]
+    learned = []
+    for j in range(len(found)):
+        own = [
+            run.task("piece", f"{j}-{i}", operator.getitem, piece, j)
+            for i, piece in enumerate(pieces)
+        ]
+        learned.append(run.task("cell", j, learn, shared, own, j, places[0].seed))
+    fits = run.results(learned)
+    return CellModel(frame, found, fits), fits

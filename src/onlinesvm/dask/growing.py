@@ -1,0 +1,115 @@
+"""The tree of merges and the looks back, as tasks.
+
+    partition ─ leaf ─┐
+    partition ─ leaf ─┴ merge ─┐
+    partition ─ leaf ─┐        ├ merge = root ─ look back (every partition) ─ admit ─ ...
+    partition ─ leaf ─┴ merge ─┘
+
+Partition i first meets partition i + n/2: neighbours are often alike (rows sorted by class). The
+order of merges depends on the number of partitions alone, the products of the upper merges are
+shared out over the workers, and neither changes a result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dask.delayed import Delayed
+
+from ..core.lasvm import block
+from ..core.lasvm.merging import DEPTH
+from ..core.lasvm.second_look import MOST_FAILURES
+from ..estimators.lasvm import LASVMClassifier
+from . import tasks
+from .ledger import Node
+from .running import Run
+from .tasks import Count, Place
+
+MOST_PIECES = 16
+"""Maximum number of tasks that share the product of one merge."""
+
+
+@dataclass
+class Growth:
+    """One fit: its partitions and what was decided for all of them."""
+
+    run: Run
+    frame: LASVMClassifier
+    parts: list[Delayed]
+    places: list[Place]
+    most: int  # violators per machine, partition and look back
+
+    def __post_init__(self) -> None:
+        self.shared = self.run.value("frame", self.frame)
+        self.threads = self.run.threads
+
+    def tree(self) -> Delayed:
+        """The root of all merges."""
+        n = len(self.parts)
+        leaves = [
+            self.run.task("leaf", i, tasks.leaf, self.shared, self.parts[i], self.places[i])
+            for i in range(n)
+        ]
+        half = -(-n // 2)
+        order = [i for pair in zip(range(half), range(half, 2 * half)) for i in pair if i < n]
+        nodes, level = [leaves[i] for i in order], 0
+        while len(nodes) > 1:
+            level += 1
+            pairs = [nodes[i : i + 2] for i in range(0, len(nodes), 2)]
+            nodes = [self._merge(pair, level, i, len(pairs)) for i, pair in enumerate(pairs)]
+        return nodes[0] if n > 1 else self._merge(nodes, 1, 0, 1)
+
+    def _merge(self, nodes: list[Delayed], level: int, number: int, beside: int) -> Delayed:
+        """One merge; where workers would stand idle, they compute its product together."""
+        root = beside == 1
+        if len(nodes) == 1 and not root:
+            return nodes[0]
+        tol = float(self.frame.tol) if root else max(float(self.frame.tol), DEPTH)
+        pieces = min(self.threads // beside, MOST_PIECES)
+        given = [
+            self.run.task(
+                "merge-gradients", f"{level}-{number}-{i}", tasks.gradients,
+                self.shared, nodes, i, pieces,
+            )
+            for i in range(pieces if pieces > 1 else 0)
+        ]  # fmt: skip
+        return self.run.task(
+            "merge", f"{level}-{number}", tasks.merge,
+            self.shared, nodes, level, tol, root, given,
+        )  # fmt: skip
+
+    def grow(self, passes: int | None) -> tuple[Node, list[Count]]:
+        """The root after the tree and its looks back, and what each of them found.
+
+        ``passes`` None: until no partition has a violator. Where rows misled the tree (sorted by
+        class), there are more looks than asked for, until the model has stopped changing.
+        """
+        (root,) = self.run.start(self.tree())
+        counts: list[Count] = []
+        while passes is None or len(counts) < passes or (passes and self._misled(counts)):
+            root, found = self._look_back(root, len(counts) + 1)
+            counts.append(found)
+            if not found.entered or sum(not c.done for c in counts) > MOST_FAILURES:
+                break
+        (node,) = self.run.results([root])
+        return node, counts
+
+    def _misled(self, counts: list[Count]) -> bool:
+        last = counts[-1]
+        return len(counts) < block.LOOKS and last.wrong > block.MISLED * last.size
+
+    def _look_back(self, root: Delayed, look: int) -> tuple[Delayed, Count]:
+        opinion = self.run.task("judge", look, tasks.judge, self.shared, root)
+        found: list[Any] = [
+            self.run.task(
+                "look-back", f"{look}-{i}", tasks.look_back,
+                self.shared, opinion, part, place, look, self.most,
+            )
+            for i, (part, place) in enumerate(zip(self.parts, self.places))
+        ]  # fmt: skip
+        admitted = self.run.task("admit", look, tasks.admit, self.shared, root, found, look)
+        told = self.run.task("count", look, tasks.count, admitted, found)
+        admitted, told = self.run.start(admitted, told)
+        (count,) = self.run.results([told])
+        return admitted, count

@@ -1,0 +1,192 @@
+"""Data as users have it becomes a list of partitions: pairs of rows and labels, to be read later.
+
+    Dask arrays           one partition per block of rows
+    Dask data frames      one per partition; y is a series, or the name of a column
+    delayed partitions    a list of delayed X with a list of delayed y, or a list of delayed pairs
+    a folder of Parquet   one per file, or per some row groups of a large one; y is a column's name
+    NumPy, CSR, lists     cut into equal pieces
+
+A partition is read where it is used, and again for every look back, unless it was in memory before.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+from dask.base import is_dask_collection
+from dask.delayed import Delayed
+from scipy import sparse
+
+from ..stream.columns import Columns
+from .parquet import folder_partitions
+from .running import Run
+
+PARTITION_ROWS = 50_000
+"""Rows of a partition, where nobody has said how many."""
+
+FEWEST_PARTITIONS = 2
+
+
+class Partitions(NamedTuple):
+    """Delayed pairs (X, y); names of the columns, if they have any; what a table's columns become."""
+
+    parts: list[Delayed]
+    names: list[str] | None = None
+    schema: dict[str, Any] | None = None
+
+
+def partitions_of(run: Run, X: Any, y: Any, size: int | None) -> Partitions:
+    """The partitions of any kind of input, or one clear error."""
+    if isinstance(X, str | os.PathLike):
+        parts, schema = folder_partitions(run, X, y, size or PARTITION_ROWS)
+        return Partitions(parts, Columns.of(schema).names(), schema)
+    if is_delayed_list(X):
+        return Partitions(_delayed_pairs(run, list(X), y))
+    if is_frame(X):
+        return _frame_partitions(run, X, y)
+    if is_array(X):
+        return Partitions(_array_partitions(run, X, y))
+    if is_dask_collection(X):
+        raise TypeError(
+            f"X is a {type(X).__name__}; use a Dask array, a Dask data frame, or a list of delayed "
+            "partitions."
+        )
+    return Partitions(_cut(run, X, y, size or PARTITION_ROWS))
+
+
+def is_delayed_list(X: Any) -> bool:
+    """Whether X is a list of delayed partitions."""
+    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(x, Delayed) for x in X)
+
+
+def is_array(X: Any) -> bool:
+    """Whether X is a Dask array."""
+    return is_dask_collection(X) and hasattr(X, "chunks") and hasattr(X, "map_blocks")
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a Dask data frame."""
+    return is_dask_collection(X) and hasattr(X, "columns") and hasattr(X, "npartitions")
+
+
+def whole_rows(X: Any) -> Any:
+    """A Dask array whose blocks hold whole rows."""
+    if X.ndim != 2:
+        raise ValueError(f"X has {X.ndim} dimensions; it must have two, rows and features.")
+    return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+
+
+def _pair(X: Any, y: Any) -> tuple[Any, Any]:
+    return X, y
+
+
+def _joined(run: Run, X: list[Any], y: list[Any]) -> list[Delayed]:
+    return [run.task("partition", i, _pair, *both) for i, both in enumerate(zip(X, y))]
+
+
+def _array_partitions(run: Run, X: Any, y: Any) -> list[Delayed]:
+    X = whole_rows(X)
+    if not is_dask_collection(y):
+        y = _cut_like(X, y)
+    y = y.to_dask_array() if is_frame(y) or hasattr(y, "to_dask_array") else y
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    unknown = any(np.isnan(size) for size in (*X.chunks[0], *y.chunks[0]))
+    if not unknown and X.shape[0] != y.shape[0]:
+        raise ValueError(
+            f"X has {X.shape[0]} rows and y {y.shape[0]} labels; there must be one label per row."
+        )
+    if unknown and X.numblocks[0] != y.numblocks[0]:
+        raise ValueError(
+            f"X has {X.numblocks[0]} partitions and y {y.numblocks[0]}, of unknown sizes, so "
+            f"partition {min(X.numblocks[0], y.numblocks[0])} has no counterpart; call "
+            "compute_chunk_sizes() on both."
+        )
+    if not unknown and X.chunks[0] != y.chunks[0]:
+        y = y.rechunk((X.chunks[0],))
+    return _joined(run, X.to_delayed().ravel().tolist(), y.to_delayed().ravel().tolist())
+
+
+def _cut_like(X: Any, y: Any) -> Any:
+    """Labels in memory, cut as the blocks of X."""
+    import dask.array as da
+
+    y = np.asarray(y)
+    if np.isnan(X.shape[0]):
+        raise ValueError(
+            "X has partitions of unknown sizes, so y cannot be cut to fit; call "
+            "X.compute_chunk_sizes(), or give y as a Dask array."
+        )
+    if len(y) != X.shape[0]:
+        raise ValueError(
+            f"X has {X.shape[0]} rows and y {len(y)} labels; there must be one label per row."
+        )
+    return da.from_array(y, chunks=(X.chunks[0],))
+
+
+def _frame_partitions(run: Run, X: Any, y: Any) -> Partitions:
+    if isinstance(y, str):
+        if y not in X.columns:
+            raise ValueError(f"The data frame has no column {y!r} for the label.")
+        X, y = X.drop(columns=[y]), X[y]
+    names = [str(name) for name in X.columns]
+    if y is None or not is_dask_collection(y):
+        raise ValueError(
+            "With a Dask data frame y must be one of its columns: the series, or the column's name."
+        )
+    given = y.to_delayed()
+    labels = list(np.ravel(np.asarray(given, object)))
+    rows = X.to_delayed()
+    if len(rows) != len(labels):
+        raise ValueError(
+            f"X has {len(rows)} partitions and y {len(labels)}, so partition "
+            f"{min(len(rows), len(labels))} has no counterpart; repartition one of them."
+        )
+    return Partitions(_joined(run, list(rows), labels), names)
+
+
+def _delayed_pairs(run: Run, X: list[Any], y: Any) -> list[Delayed]:
+    if y is None:
+        return list(X)
+    y = list(y)
+    if len(X) != len(y):
+        raise ValueError(
+            f"There are {len(X)} partitions of rows and {len(y)} of labels, so partition "
+            f"{min(len(X), len(y))} has no counterpart."
+        )
+    return _joined(run, X, y)
+
+
+def _cut(run: Run, X: Any, y: Any, size: int) -> list[Delayed]:
+    """Arrays in memory, in pieces of at most ``size`` rows."""
+    from sklearn.utils.validation import check_X_y
+
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+    n = X.shape[0]
+    count = min(max(-(-n // size), FEWEST_PARTITIONS), n)
+    edges = [n * i // count for i in range(count + 1)]
+    return [
+        run.value(f"partition-{i}", (X[a:b], y[a:b]))
+        for i, (a, b) in enumerate(zip(edges, edges[1:]))
+    ]
+
+
+def as_arrays(part: Any, number: int) -> tuple[Any, np.ndarray]:
+    """Rows and labels of a partition as arrays, without a look at their values."""
+    if not isinstance(part, tuple | list) or len(part) != 2:
+        raise ValueError(
+            f"Partition {number} is a {type(part).__name__}; it must be a pair of rows and labels."
+        )
+    X, y = part
+    if not sparse.issparse(X):
+        X = np.asarray(X)
+        if X.dtype.kind in "iub" or X.dtype == np.float16:
+            X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.dtype.kind not in "biufUSO":  # strings of other libraries
+        y = y.astype(str)
+    return X, y

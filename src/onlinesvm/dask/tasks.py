@@ -1,0 +1,121 @@
+"""The tasks of the tree, as workers run them: a frame and a partition, or some nodes, in; a node out.
+
+What a task returns depends on what it is given alone, never on who runs it or on how many threads,
+and what it is given it leaves as it was: a task may run twice, on any worker.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.lasvm import merging
+from ..core.lasvm.merging import Judge, Violators
+from ..estimators.lasvm import LASVMClassifier
+from .frame import examples_of, kernel_of
+from .ledger import Entry, Node, content_of, metered
+from .running import threads_here
+
+
+class Place(NamedTuple):
+    """Which partition: its number, the number of its first row, and its seed."""
+
+    number: int
+    offset: int
+    seed: int
+
+
+class Found(NamedTuple):
+    """What a look back at one partition gives."""
+
+    violators: Violators
+    entry: Entry
+
+
+def leaf(frame: LASVMClassifier, part: Any, place: Place) -> Node:
+    """Learn a partition in one pass."""
+    kernel = kernel_of(frame)
+    with metered(kernel) as meter:
+        data = examples_of(frame, part, place.number, place.offset)
+        seed = np.array([place.seed, place.number], np.uint32)
+        support = merging.leaf(data, kernel, len(frame._book), frame.tol, seed)
+    entry = meter.entry("leaf", 0, support.n, support, content_of(*_content(support)))
+    return Node(support, True, (entry,))
+
+
+def _content(support: Any) -> tuple[Any, np.ndarray]:
+    return support.rows(), support.alpha()
+
+
+def gradients(
+    frame: LASVMClassifier, nodes: list[Node], piece: int, pieces: int
+) -> tuple[np.ndarray, Entry]:
+    """Gradients of some rows of a union: the product of a merge, shared out."""
+    kernel, parts = kernel_of(frame), [node.support for node in nodes]
+    total = sum(part.n for part in parts)
+    first, last = total * piece // pieces, total * (piece + 1) // pieces
+    with metered(kernel) as meter:
+        grad = merging.gradients(parts, kernel, first, last)
+    return grad, Entry("gradients", 0, meter.seconds, meter.kernel_values, 0, grad.nbytes, 0)
+
+
+def merge(
+    frame: LASVMClassifier, nodes: list[Node], level: int, tol: float, alone: bool, given: Any
+) -> Node:
+    """Merge support sets; ``given`` are the gradients, where other tasks computed them."""
+    kernel = kernel_of(frame, threads_here(alone))
+    entries = [entry for node in nodes for entry in node.ledger] + [entry for _, entry in given]
+    with metered(kernel) as meter:
+        grad = np.concatenate([part for part, _ in given], axis=1) if given else None
+        support, done = merging.merge([node.support for node in nodes], kernel, tol, grad)
+    entry = meter.entry("merge", level, support.n, support, content_of(*_content(support)))
+    return Node(support, done, (*entries, entry.given(node.ledger[-1] for node in nodes)))
+
+
+def judge(frame: LASVMClassifier, root: Node) -> Judge:
+    """The root's model as partitions need it."""
+    return merging.judge_of(root.support, float(frame.tol))
+
+
+def look_back(
+    frame: LASVMClassifier, opinion: Judge, part: Any, place: Place, look: int, most: int
+) -> Found:
+    """Judge the rows of a partition by the root's model."""
+    kernel = kernel_of(frame)
+    with metered(kernel) as meter:
+        data = examples_of(frame, part, place.number, place.offset)
+        found = merging.violators(opinion, kernel, data, most)
+    n = len(found.examples.rows)
+    content = content_of(found.examples.rows, found.grad)
+    return Found(found, meter.entry("look back", look, n, found, content))
+
+
+def admit(frame: LASVMClassifier, root: Node, found: list[Found], look: int) -> Node:
+    """The root with the violators of all partitions, optimised again."""
+    kernel = kernel_of(frame, threads_here(True))
+    with metered(kernel) as meter:
+        few = [one.violators for one in found]
+        support, done = merging.admit(root.support, kernel, float(frame.tol), few)
+    entry = Entry("admit", look, meter.seconds, meter.kernel_values, support.n, 0, 0)
+    came = [one.entry for one in found]
+    return Node(support, done, (*root.ledger, *came, entry.given(came)))
+
+
+class Count(NamedTuple):
+    """What the driver must know after a look back."""
+
+    entered: int
+    wrong: int
+    withheld: int
+    size: int
+    done: bool
+
+
+def count(root: Node, found: list[Found]) -> Count:
+    """Violators found, those plainly wrong, those not sent; rows of the root, and its state."""
+    few = [one.violators for one in found]
+    return Count(
+        sum(len(v.examples.rows) for v in few), sum(v.wrong for v in few),
+        sum(v.withheld for v in few), root.support.n, root.done,
+    )  # fmt: skip

@@ -1,0 +1,33 @@
+"""Compiled code on every worker before work arrives, also on workers that come later."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import numpy as np
+from distributed.diagnostics.plugin import WorkerPlugin
+from scipy import sparse
+
+
+def warm_up() -> None:
+    """Learn and predict a few rows, dense and sparse: loops are compiled or read from disk."""
+    from ..estimators.lasvm import LASVMClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 4)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    for rows in (X, sparse.csr_matrix(X)):
+        model = LASVMClassifier(gamma=0.5, epochs="converge", n_jobs=1, random_state=0)
+        model.fit(rows, y).predict(rows)
+
+
+class WarmUp(WorkerPlugin):  # type: ignore[misc,unused-ignore]
+    """Worker plugin of ``distributed``."""
+
+    name = "onlinesvm-warm-up"
+    idempotent = True
+
+    async def setup(self, worker: Any) -> None:
+        """In a thread, so that the worker goes on to answer its scheduler."""
+        await asyncio.get_running_loop().run_in_executor(None, warm_up)
