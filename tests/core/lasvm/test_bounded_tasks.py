@@ -92,7 +92,7 @@ def step_by_step(learner, data, twin, steps):
         np.testing.assert_allclose(found, expected, atol=1e-8, err_msg=str(k))
 
 
-@pytest.mark.parametrize("settings", [{"window": 50}, {"budget": 30, "policy": "oldest"}])
+@pytest.mark.parametrize("settings", [{"window": 50}, {"budget": 20, "policy": "oldest"}])
 @both
 def test_every_example_leaves_what_the_twin_leaves(kind, settings):
     X, y = stream(200, seed=9)
