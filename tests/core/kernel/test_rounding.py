@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from onlinesvm.core.kernel import differences
+from onlinesvm.core.kernel.jobs import TileJob
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rbf import TOLERANCE
 from onlinesvm.core.kernel.rows import Rows
@@ -36,20 +36,17 @@ def test_one_feature_dominates(width, share, factor):
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_whole_numbers_need_no_differences(whole, monkeypatch):
-    """They are exact, so they must not pay for tiles that stop; the values are the same."""
+def test_whole_numbers_need_no_differences(whole):
+    """They are exact, so they must not pay for a look at pairs; the values are the same."""
     rng = np.random.default_rng(0)
     X = sparse.random(200, 300, 0.3, format="csr", random_state=0)
     X.data = rng.integers(-3, 4, X.nnz).astype(float) + (0.0 if whole else 0.1)
     kernel, rows = Kernel("rbf", gamma=0.3), Rows.of(X)
-    mended = []
-    mend = differences.mend_sparse
-    monkeypatch.setattr(differences, "mend_sparse", lambda *given: (mended.append(1), mend(*given)))
     values = kernel.block(rows, rows)
-    assert bool(mended) != whole
+    assert np.isinf(TileJob(kernel, rows, rows).limit) == whole
     rows.whole = False
     np.testing.assert_array_equal(kernel.block(rows, rows), values)
-    assert mended
+    assert np.isfinite(TileJob(kernel, rows, rows).limit)
     assert abs(values - exact(rows, rows, 0.3)).max() < 1e-5
 
 

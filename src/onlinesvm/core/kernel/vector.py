@@ -38,7 +38,7 @@ if JIT_DISABLED:
         return values[start : start + LANES].min()
 
     def gather_dot(indices, data, begin, end, column_of, tile, out, offset):
-        total = out[offset : offset + LANES]
+        total = out.reshape(-1)[offset : offset + LANES]
         for p in range(begin, end):
             total += data[p] * tile[column_of[indices[p]]]
 

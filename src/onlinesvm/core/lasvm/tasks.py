@@ -167,7 +167,7 @@ class OneClass:
 
     epsilon = 0.0
     both_signs = False
-    depths: ClassVar = Depths(0.05, 0.02, 0.2, 0.1, 0.05, 0.05, 0.1, 0.0, 0.5)
+    depths: ClassVar = Depths(0.05, 0.02, 0.2, 0.1, 0.05, 0.01, 0.1, 0.0, 0.5)
 
     def __init__(self, nu: float):
         self.nu = nu

@@ -1,0 +1,51 @@
+"""One example of a stream for regression or novelty detection: ``core.lasvm.one_value``, slowly."""
+
+import numpy as np
+
+
+class NaiveValues:
+    """max p'a - a'Ka / 2 - epsilon |a|, low bound <= a <= bound, one example at a time."""
+
+    def __init__(self, k, epsilon, low, rows, p, alpha, bound, bias):
+        self.k, self.epsilon, self.low = k, epsilon, low
+        self.rows, self.p = [*rows], [*p]
+        self.alpha, self.bound, self.bias = np.array(alpha), np.array(bound), bias
+
+    def values(self, x):
+        return np.array([self.k(x, row) for row in self.rows])
+
+    def slopes(self):
+        grad = self.p - np.array([self.values(row) @ self.alpha for row in self.rows])
+        up = grad - np.where(self.alpha >= 0, self.epsilon, -self.epsilon)
+        down = grad - np.where(self.alpha > 0, self.epsilon, -self.epsilon)
+        return (
+            np.where(self.alpha < self.bound, up, -np.inf),
+            np.where(self.alpha > self.low * self.bound, down, np.inf),
+        )
+
+    def learn(self, x, p, bound, mass, goal, most):
+        if mass == 0 and abs(p - self.values(x) @ self.alpha - self.bias) <= self.epsilon:
+            return
+        self.rows.append(x)
+        self.p.append(p)
+        self.alpha, self.bound = np.append(self.alpha, mass), np.append(self.bound, bound)
+        for _ in range(most):
+            up, down = self.slopes()
+            if not up.max() - down.min() > goal:
+                break
+            self.move(int(up.argmax()), up, down)
+        up, down = self.slopes()
+        ends = [g for g in (up.max(), down.min()) if np.isfinite(g)]
+        self.bias = np.mean(ends)
+
+    def move(self, i, up, down):
+        row = self.values(self.rows[i])
+        own = np.array([self.k(r, r) for r in self.rows])
+        curvature = np.maximum(own[i] + own - 2 * row, 1e-12)
+        rise = np.maximum(up[i] - down, 0)
+        j = int(np.argmax(rise**2 / curvature))
+        end_i = self.bound[i] if self.alpha[i] >= 0 else 0.0
+        end_j = self.low * self.bound[j] if self.alpha[j] <= 0 else 0.0
+        step = min(rise[j] / curvature[j], end_i - self.alpha[i], self.alpha[j] - end_j)
+        self.alpha[i] += step
+        self.alpha[j] -= step
