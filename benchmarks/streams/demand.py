@@ -58,13 +58,17 @@ MODELS: dict[str, Callable[[], Any]] = {
 def examples(rows: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Features and the demand, both standardised on the fly."""
     X = datasets.arrays("elec2")["X"][:rows]
-    y = X[:, DEMAND].astype(np.float64)
+    features = standardised(np.delete(X, (DATE, DEMAND), axis=1))
+    return features, targets(X[:, DEMAND].astype(np.float64))
+
+
+def targets(y: np.ndarray) -> np.ndarray:
+    """Each target by the mean and deviation of those before it."""
     count = np.arange(1, len(y) + 1)
     mean = np.cumsum(y) / count
     spread = np.sqrt(np.maximum(np.cumsum(y**2) / count - mean**2, 0.0))
     before = np.r_[y[0], mean[:-1]], np.r_[0.0, spread[:-1]]
-    target = (y - before[0]) / np.where(before[1] > 1e-9, before[1], 1.0)
-    return standardised(np.delete(X, (DATE, DEMAND), axis=1)), target
+    return np.asarray((y - before[0]) / np.where(before[1] > 1e-9, before[1], 1.0))
 
 
 def prequential(make: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:

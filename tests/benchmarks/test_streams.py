@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 
 from benchmarks import quick
 from benchmarks.streams import __main__ as streams
-from benchmarks.streams import endless, overhead, picture, report
+from benchmarks.streams import demand, endless, overhead, picture, report
 from benchmarks.streams.models import MODELS, OURS, RIVER
 from benchmarks.streams.prequential import kappa, prequential
 from benchmarks.streams.sources import STREAMS, examples, standardised
@@ -143,3 +143,17 @@ def test_the_overhead_is_measured_for_both_verbs():
     found = overhead.overhead(rows=30)
     assert set(found) == {"learn", "predict"}
     assert min(min(pair) for pair in found.values()) > 0
+
+
+def test_the_stream_of_values_is_measured_by_itself(call):
+    result = call("--only", "demand", "--quick")
+    assert result.exit_code == 0
+    for model in demand.MODELS:
+        assert f"| {model} |" in result.output
+
+
+def test_the_target_is_standardised_by_what_came_before():
+    y = np.array([5.0, 7.0, 6.0, 9.0])
+    values = demand.targets(y)
+    expected = [0.0, 2.0, 0.0, 3.0 / y[:3].std()]
+    np.testing.assert_allclose(values, expected)

@@ -21,6 +21,7 @@ class NaiveBounded:
         self.S, self.alpha, self.bound, self.grad = [], {}, {}, {}
         self.bias, self.clock, self.turn, self.removals = 0.0, 0, 0, 0
         self.born = {}
+        self.beyond = SLACK
 
     # -- what follows from the coefficients -----------------------------------------------
 
@@ -60,8 +61,19 @@ class NaiveBounded:
         for s in self.S:
             self.grad[s] -= step * (self.K[i, s] - self.K[j, s])
 
+    def middle(self, i, j):
+        return (self.gradient(i) + self.gradient(j)) / 2
+
+    def rise(self, i, j):
+        return self.gradient(i) - self.gradient(j)
+
+    def process(self, k):
+        i, j = self.extremes()
+        if i is not None and j is not None:
+            self.search(*((k, j) if self.y[k] > 0 else (i, k)))
+
     def search(self, i, j):
-        rise = self.gradient(i) - self.gradient(j)
+        rise = self.rise(i, j)
         if i == j or rise <= self.tau:
             return
         curvature = max(self.K[i, i] + self.K[j, j] - 2 * self.K[i, j], 1e-12)
@@ -78,12 +90,12 @@ class NaiveBounded:
     def reprocess(self, most):
         for _ in range(most):
             i, j = self.extremes()
-            if i is None or j is None or self.gradient(i) - self.gradient(j) <= self.tau:
+            if i is None or j is None or self.rise(i, j) <= self.tau:
                 break
             self.search(i, j)
         i, j = self.extremes()
         if i is not None and j is not None:
-            self.bias = (self.gradient(i) + self.gradient(j)) / 2
+            self.bias = self.middle(i, j)
         elif i is not None or j is not None:
             self.bias = 1.0 if i is not None else -1.0
 
@@ -151,7 +163,7 @@ class NaiveBounded:
 
     def gap(self):
         i, j = self.extremes()
-        return np.inf if i is None or j is None else self.gradient(i) - self.gradient(j)
+        return np.inf if i is None or j is None else self.rise(i, j)
 
     def share(self):
         """What is left of all bounds once rows that carry had to make way; k(x, x) is 1."""
@@ -178,14 +190,12 @@ class NaiveBounded:
             self.grad[k] = self.gradient(k)
             self.S.append(k)
             self.alpha[k], self.bound[k], self.born[k] = 0.0, self.C * self.share(), self.clock
-            i, j = self.extremes()
-            if i is not None and j is not None:
-                self.search(*((k, j) if self.y[k] > 0 else (i, k)))
+            self.process(k)
         self.reprocess(MOST)
         self.clock += 1
         for s in reversed(list(self.S)):
             idle = self.alpha[s] == 0.0 and len(self.of_label(s)) > SEEDS
-            if idle and np.isfinite(self.gap()) and self.slack(s) < -SLACK:
+            if idle and np.isfinite(self.gap()) and self.slack(s) < -self.beyond:
                 self.release(s)
         if self.budget and len(self.S) > self.budget:
             while len(self.S) > self.budget:

@@ -135,6 +135,14 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
     >>> model = LASVMOneClass(nu=0.1, random_state=0).fit(X)
     >>> model.predict([[0.0, 0.0], [5.0, 5.0]])
     array([ 1, -1])
+
+    What is usual moves; the last 100 examples count:
+
+    >>> stream = LASVMOneClass(nu=0.1, gamma=0.5, window=100)
+    >>> for x in X + np.linspace(0, 9, 500)[:, None]:
+    ...     stream = stream.learn_one(x)
+    >>> stream.predict([[0.0, 0.0], [8.0, 8.0]])
+    array([-1,  1])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

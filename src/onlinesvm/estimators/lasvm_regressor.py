@@ -150,6 +150,14 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     ...     stream = stream.partial_fit(X[start:start + 100], y[start:start + 100])
     >>> bool(stream.finish().score(X[1000:], y[1000:]) > 0.95)
     True
+
+    The last 500 examples alone count:
+
+    >>> recent = LASVMRegressor(C=100, gamma=0.5, window=500).partial_fit(X[:100], y[:100])
+    >>> for x, target in zip(X[100:1000], y[100:1000]):
+    ...     recent = recent.learn_one(x, target)
+    >>> bool(recent.score(X[1000:], y[1000:]) > 0.9)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -5,11 +5,17 @@ import pickle
 
 import numpy as np
 import pytest
+from naive.bounded_tasks import NaiveNovelty, NaiveValues
 from scipy import sparse
 from sklearn.svm import SVR, OneClassSVM
 
 from onlinesvm import LASVMOneClass, LASVMRegressor
+from onlinesvm.core.examples import Examples
+from onlinesvm.core.kernel.kernel import Kernel
+from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm import bounded_steps as at
+from onlinesvm.core.lasvm.bounded import BoundedLASVM
+from onlinesvm.core.lasvm.tasks import OneClass, Regression
 
 SETTINGS = {
     "window": {"window": 60},
@@ -71,6 +77,43 @@ def check(learner):
         np.testing.assert_allclose(alpha.sum(axis=1), mass, atol=1e-10 * scale)
     assert learner.labels_held[0] == n
     assert not learner.budget or n <= learner.budget
+
+
+def step_by_step(learner, data, twin, steps):
+    """Learner and twin, after every example; the twin is told the unit of the machine."""
+    for k in range(steps):
+        twin.tau = 1e-3 * learner.unit[0]
+        twin.beyond = learner.M[at.SLACK, 0]
+        learner.learn(data.take(slice(k, k + 1)))
+        score, n = twin.learn(k), learner.n
+        assert learner.T[at.BORN, :n].tolist() == twin.S, k
+        found = [*learner.F[at.ALPHA, 0, :n], learner.scores[0, 0], learner.M[at.BIAS, 0]]
+        expected = [*(twin.alpha[s] for s in twin.S), score, twin.bias]
+        np.testing.assert_allclose(found, expected, atol=1e-8, err_msg=str(k))
+
+
+@pytest.mark.parametrize("settings", [{"window": 50}, {"budget": 20, "policy": "oldest"}])
+@both
+def test_every_example_leaves_what_the_twin_leaves(kind, settings):
+    X, y = stream(200, seed=9)
+    weight = np.random.default_rng(1).choice([0.5, 1.0, 2.0], 200)
+    kernel, rows, values = Kernel("rbf", gamma=0.4), Rows.of(X), kind is LASVMRegressor
+    bound = np.full(200, 2.0) if values else weight
+    label = y[:, None] if values else np.zeros(200, np.int64)
+    task = Regression(0.1, 1) if values else OneClass(0.25)
+    learner = BoundedLASVM(kernel, rows, 1, task=task, **settings)
+    data = Examples(rows, label, bound, kernel.diagonal(rows), np.full(200, -1))
+    K = kernel.block(rows, rows).astype(float)
+    np.fill_diagonal(K, data.diagonal)
+    if values:
+        twin = NaiveValues(K, y, 2.0, 1e-3, **settings)
+        twin.epsilon = 0.1
+    else:
+        twin = NaiveNovelty(K, weight, 1e-3, **settings)
+        twin.nu = 0.25
+    # Later on, the last digit of the mass decides between equal gradients.
+    step_by_step(learner, data, twin, 200 if values else 120)
+    assert twin.removals > 10 or "budget" not in settings
 
 
 @every_setting
@@ -209,6 +252,24 @@ def test_a_finished_window_is_the_one_class_svm_of_the_window(nu, case):
     K = np.exp(-0.4 * ((X[last][:, None] - X[last][None]) ** 2).sum(axis=2))
     duals = [dual(coefficients(m, X[last]), K, np.zeros(N), 0.0) for m in (model, exact)]
     assert abs(duals[0] - duals[1]) <= 1e-4 * abs(duals[1])
+    np.testing.assert_allclose(
+        model.decision_function(X), exact.decision_function(X), atol=0.01 * exact.offset_[0]
+    )
+
+
+def test_finishing_finds_room_for_the_mass_of_those_inside():
+    """They were let go; those that carried it for them have left the window since."""
+    rng = np.random.default_rng(7)
+    X = np.r_[
+        rng.normal(size=(60, 3)) * 2, rng.normal(size=(60, 3)) * 0.3, rng.normal(size=(60, 3))
+    ]
+    weight = np.repeat([1.0, 1.0, 1e-3], 60)
+    model = learn(LASVMOneClass(nu=0.3, gamma=0.4, window=120, tol=1e-5), X, weight, weight=weight)
+    learner = model._learner
+    assert learner.F[at.ALPHA, 0, : learner.n].sum() < 0.9 * learner.M[at.MASS, 0]
+    model.finish()
+    check(learner)
+    exact = OneClassSVM(nu=0.3, gamma=0.4, tol=1e-6).fit(X[-120:], sample_weight=weight[-120:])
     np.testing.assert_allclose(
         model.decision_function(X), exact.decision_function(X), atol=0.01 * exact.offset_[0]
     )

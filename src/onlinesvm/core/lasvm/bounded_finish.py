@@ -9,8 +9,6 @@ import numpy as np
 from ..examples import Examples
 from ..interrupts import checkpoint
 from . import bounded_steps as at
-from .bounded_mass import balance
-from .bounded_steps import open_sides
 from .smo import solve
 from .tasks import one_sided
 
@@ -128,8 +126,11 @@ def _restore_sum(learner: BoundedLASVM) -> None:
         for k in order[:enough]:
             _append(learner, examples.take(slice(k, k + 1)), int(born[k]), given[k], grad[k])
     n = learner.n
-    open_sides(learner.F, learner._sides, n, 0.0)
-    balance(learner.F, learner._sides, learner.K, learner.M, n)
+    alpha, grad, linear, _, high, _ = learner.F[:, 0, :n]
+    order = np.argsort(-grad, kind="stable")
+    before = np.cumsum((high - alpha)[order]) - (high - alpha)[order]
+    alpha[order] += np.clip(missing - before, 0.0, (high - alpha)[order])
+    grad[:] = linear - learner.K[:n, :n].astype(np.float64) @ alpha
 
 
 def _append(

@@ -20,6 +20,9 @@ from ..kernel.never_inline import keep_small, never_inline
 from ..numerics import inlined, inner
 from .bounded_steps import ALPHA, CLOCK, GRAD, HIGH, MASS, WHOLE_MASS, N, extremes, place
 
+ROUNDING = 1e-12
+"""Share of the mass that may be missing: otherwise rounding would give rows at zero coefficients."""
+
 
 @inner
 def balance(F, sides, K, M, n):
@@ -28,6 +31,8 @@ def balance(F, sides, K, M, n):
     rest = M[MASS, 0]
     for s in range(n):
         rest -= F[ALPHA, 0, s]
+    if abs(rest) <= ROUNDING * M[MASS, 0]:
+        rest = 0.0
     while rest != 0.0:
         top, bottom, _, _ = extremes(F, sides, K, 0, n)
         s = top if rest > 0.0 else bottom
