@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from benchmarks.clock import best_in_turn
 from benchmarks.datasets import load
 
 
@@ -47,17 +47,6 @@ def svc_of(model: Any, X: Any, y: np.ndarray) -> Any:
     return svc
 
 
-def best(*calls: Any, repeats: int) -> list[float]:
-    """Seconds of each call, the best of several, in turns."""
-    found = np.full((repeats, len(calls)), np.inf)
-    for turn in range(repeats):
-        for k, call in enumerate(calls):
-            begin = time.perf_counter()
-            call()
-            found[turn, k] = time.perf_counter() - begin
-    return [float(seconds) for seconds in found.min(axis=0)]
-
-
 def compare(n_train: int | None, n_test: int | None, repeats: int) -> dict[str, Any]:
     """Both on CSR and on dense rows."""
     from onlinesvm import LASVMClassifier
@@ -75,7 +64,7 @@ def compare(n_train: int | None, n_test: int | None, repeats: int) -> dict[str, 
         difference = float(np.abs(ours - theirs).max())
         different = int(np.count_nonzero(model.predict(test) != svc.predict(test)))
         calls = (lambda m=model, t=test: m.predict(t), lambda m=svc, t=test: m.predict(t))
-        mine, other = best(*calls, repeats=repeats)
+        mine, other = best_in_turn(calls, repeats)
         result[form] = {
             "support_vectors": len(model.support_),
             "largest_difference": difference,

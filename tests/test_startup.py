@@ -155,7 +155,7 @@ def test_what_a_stream_of_single_rows_compiles(tmp_path):
     assert line.split() == [
         "_begin", "_commit_rows", "_eight_dots", "dense_row", "dense_square", "dense_tiles", "direction_search",
         "dot_rounding", "exp2", "extremes", "far_limit", "far_row", "leave",
-        "needs_differences", "online",
+        "needs_differences", "online", "panel_square",
         "reprocess", "scale_of", "squared_norm", "squared_norms",
     ]  # fmt: skip
 
