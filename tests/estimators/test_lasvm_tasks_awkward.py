@@ -161,25 +161,30 @@ def value(model, X):
 
 @both
 def test_the_compiled_steps_are_those_of_the_naive_twin(make, monkeypatch):
-    X, y = sine(60, seed=2)  # no equal slopes, between which the last digit decides
+    X, y = sine(100)
     model = learned(make(), X[:20], y[:20])
     learner = model._learner
     monkeypatch.setattr(type(learner), "_deepen", lambda self, count: None)
     support, task = learner.support, learner.support.task
-    naive = NaiveValues(
-        lambda a, b: np.exp(-0.3 * ((a - b) ** 2).sum()), task.epsilon,
-        -1.0 if make is regressor else 0.0, support.rows().to_array(model._centre),
-        support.linear()[0], support.alpha()[0], support.a.bound[: support.n], support.a.bias[0],
-    )  # fmt: skip
+    compared = 0
     for x, target in zip(X[20:], y[20:], strict=True):
+        naive = NaiveValues(
+            lambda a, b: np.exp(-0.3 * ((a - b) ** 2).sum()), task.epsilon,
+            -1.0 if make is regressor else 0.0, support.rows().to_array(model._centre),
+            support.linear()[0], support.alpha()[0], support.a.bound[: support.n],
+            support.a.bias[0],
+        )  # fmt: skip
         bound = 2.0 if make is regressor else 1.0
         goal = task.depths.stream_delta * support.unit[0]
         p = target if make is regressor else 0.0
         naive.learn(x, p, bound, task.nu * bound, goal, MOST_STEPS)
         learned_one(model, x, target)
-        np.testing.assert_allclose(support.alpha()[0], naive.alpha, atol=1e-4)
-        assert support.a.bias[0] == pytest.approx(naive.bias, abs=1e-4)
-    assert len(naive.alpha) > 25  # some have joined
+        if naive.doubt > 1e-5:
+            compared += 1
+            np.testing.assert_allclose(support.alpha()[0], naive.alpha, atol=1e-4)
+            assert support.a.bias[0] == pytest.approx(naive.bias, abs=1e-4)
+    assert compared > 60
+    assert support.n > 35  # some have joined
 
 
 @both
