@@ -102,6 +102,14 @@ def test_blocks_are_cut_by_row_numbers_from_any_row_on(rows, files, name, option
             np.testing.assert_array_equal(y, rows[1][skip:])
 
 
+@pytest.mark.parametrize("digits", [19, 30, 400, 5000])
+def test_labels_with_more_digits_than_a_number_keeps_are_names(tmp_path, digits):
+    first, second = "1" + "0" * (digits - 1), "1" + "0" * (digits - 2) + "1"
+    (tmp_path / "t.csv").write_text(f"a,target\n1,{first}\n2,{second}\n3,7\n")
+    _, y = whole(open_reader(tmp_path / "t.csv", label="target").blocks(64))
+    assert y.tolist() == [first, second, "7"]
+
+
 @pytest.mark.parametrize("name", ["plain.svm", "packed.svm.gz", "table.csv", "table.tsv"])
 def test_text_from_an_open_file_and_its_format_by_content(rows, files, name):
     for given in (None, "libsvm" if "svm" in name else name[-3:]):

@@ -8,6 +8,7 @@ that later ones need no special care. The decision is kept in the schema, as JSO
 
 from __future__ import annotations
 
+import math
 import re
 import zlib
 from dataclasses import asdict, dataclass, field
@@ -26,8 +27,8 @@ DENSE_UP_TO = 256
 
 NUMBER, TRUTH, ONE_HOT, HASHED = "number", "truth", "one-hot", "hashed"
 
-_PADDED = re.compile(r"[+-]?0\d")
-"""Digits after a leading zero, as in 007: a name, which a number would shorten."""
+_NAME = re.compile(r"[+-]?(0\d|\d{19,}$)")
+"""Digits after a leading zero, as in 007, or more of them than a number keeps: a name."""
 
 
 @dataclass
@@ -180,7 +181,7 @@ def label_kind(values: Any) -> str:
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return "text"
     known = [value for value in values.unique().to_pylist() if value is not None]
-    if any(_PADDED.match(value) for value in known):
+    if any(_NAME.match(value) for value in known):
         return "text"
     for name, convert in (("integer", int), ("number", float)):
         if known and all(_converts(value, convert) for value in known):
@@ -219,5 +220,5 @@ def _converts(value: str, convert: Any) -> bool:
         number = convert(value)
     except (ValueError, OverflowError):
         return False
-    fits = convert is float or abs(number) < 2**63
-    return bool(np.isfinite(number)) and fits and "_" not in value
+    fits = abs(number) < 2**63 if convert is int else math.isfinite(number)
+    return fits and "_" not in value
