@@ -110,7 +110,7 @@ class NaiveBounded:
                 best = min([r for r in self.can_fall() if r != s], key=self.gradient)
                 room = self.alpha[best] - self.lo(best)
                 self.move(s, best, min(rest, room))
-            if abs(abs(self.alpha[s]) - size) <= 1e-14 * rest:
+            if abs(abs(self.alpha[s]) - size) <= 1e-15 * rest:
                 self.alpha[s] = np.copysign(size, self.alpha[s]) if size else 0.0
 
     def release(self, s):
@@ -174,6 +174,7 @@ class NaiveBounded:
 
     def learn(self, k):
         """Returns the decision value before the example was learned."""
+        score = self.y[k] - self.gradient(k) + self.bias
         if self.window:
             for s in reversed(list(self.S)):
                 if self.born[s] <= self.clock - self.window:
@@ -185,7 +186,6 @@ class NaiveBounded:
                 age = (self.clock - self.born[s]) / (self.half_life or np.inf)
                 self.bound[s] = self.C * (2.0**-age * self.share())
                 self.bring_down(s, self.bound[s])
-        score = self.y[k] - self.gradient(k) + self.bias
         if len(self.of_label(k)) < SEEDS or self.slack(k) > 0:
             self.grad[k] = self.gradient(k)
             self.S.append(k)

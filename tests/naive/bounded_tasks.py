@@ -49,7 +49,7 @@ class NaiveValues(NaiveBounded):
                 self.move(max([r for r in self.can_rise() if r != s], key=self.right), s, rest)
             else:
                 self.move(s, min([r for r in self.can_fall() if r != s], key=self.left), rest)
-            if abs(abs(self.alpha[s]) - size) <= 1e-14 * rest:
+            if abs(abs(self.alpha[s]) - size) <= 1e-15 * rest:
                 self.alpha[s] = np.copysign(size, self.alpha[s]) if size else 0.0
 
     def move(self, i, j, step):
@@ -118,6 +118,7 @@ class NaiveNovelty(NaiveBounded):
         self.release(s)
 
     def learn(self, k):
+        score = self.bias - self.gradient(k)
         self.clock += 1  # what it brings counts from now on
         brings = self.nu * self.weight[k]
         for s in reversed(list(self.S)):
@@ -125,7 +126,6 @@ class NaiveNovelty(NaiveBounded):
                 self.push_out(s)
         self.gone += brings
         self.balance()
-        score = self.bias - self.gradient(k)
         room = sum(self.bound[s] for s in self.S) - self.mass() - brings
         if len(self.S) < SEEDS or self.slack(k) > 0 or room < 0:
             self.grad[k] = self.gradient(k)

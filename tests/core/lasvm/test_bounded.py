@@ -43,10 +43,19 @@ def make(X, label, C=2.0, kernel=None, **settings):
     return learner, data
 
 
+def check_gradients(learner, within=1e-10):
+    """They are those of the coefficients, to the digits that a sum of such numbers has."""
+    n = learner.n
+    alpha, grad, linear, *_ = learner.F[:, :, :n]
+    K = learner.K[:n, :n].astype(np.float64)
+    limit = within * (1.0 + abs(alpha) @ abs(K))
+    assert (abs(grad - (linear - alpha @ K)) <= limit).all()
+
+
 def check(learner):
     """Bounds, sums, gradients, kernel values and counts are what they should be."""
     n = learner.n
-    alpha, grad, linear, lo, hi, _ = learner.F[:, :, :n]
+    alpha, _, _, lo, hi, _ = learner.F[:, :, :n]
     rows = learner.store.rows()
     K = learner.kernel.block(rows, rows)
     np.fill_diagonal(K, learner.kernel.diagonal(rows))
@@ -54,8 +63,7 @@ def check(learner):
     assert (alpha >= lo).all()
     assert (alpha <= hi).all()
     np.testing.assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-10)
-    true = linear - alpha @ K.astype(np.float64)
-    np.testing.assert_allclose(grad, true, atol=1e-9 * max(1.0, abs(true).max(initial=0.0)))
+    check_gradients(learner)
     held = np.bincount(learner.T[at.LABEL, :n], minlength=len(learner.labels_held))
     np.testing.assert_array_equal(held, learner.labels_held)
     if learner.budget:
@@ -95,6 +103,29 @@ def test_invariants_hold_after_every_example(settings, classes):
     for first in range(0, 250, 7):
         learner.learn(data.take(slice(first, first + 7)))
         check(learner)
+
+
+@every_setting
+def test_rounding_errors_leave_with_the_rows_that_caused_them(settings):
+    """Contradictory rows of a missing-value code have large coefficients; then they have gone."""
+    X, _ = noisy(300, seed=5)
+    X[::40] = 1e6
+    label = np.random.default_rng(1).integers(2, size=300)
+    learner, data = make(X, label, C=100.0, kernel=Kernel("linear"), **settings)
+    for k in range(300):
+        learner.learn(data.take(slice(k, k + 1)))
+        check_gradients(learner, 1e-12)
+
+
+@every_setting
+def test_scores_are_the_decisions_of_the_model_before_the_example(settings):
+    X, label = noisy(250, seed=6)
+    learner, data = make(X, label, **settings)
+    for k in range(250):
+        one = data.take(slice(k, k + 1))
+        before = learner.decide_one(one.rows.values[0]) if k else np.zeros(1)
+        learner.learn(one)
+        np.testing.assert_allclose(learner.scores[0], before, atol=1e-9)
 
 
 @every_setting

@@ -77,7 +77,7 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
         self.limits = np.array([window or 0, budget or 0, MOST, POLICIES.index(policy), 0])
         self.count = np.zeros(6, np.int64)
         self.labels_held = np.zeros(max(n_labels, 1), np.int64)
-        self.M = np.zeros((7, len(self.positive)))
+        self.M = np.zeros((9, len(self.positive)))
         self.M[at.GAP] = np.inf
         self.F = np.zeros((6, len(self.positive), 0))
         self.T = np.zeros((5, 0), np.int64)
@@ -260,7 +260,7 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
         store, before = self.store, int(self.count[at.EVALUATIONS])
         gamma, other = compiled_params(self.kernel)
         done = loop.learn_rows(
-            X, X_low, _NO_VALUES, tags, given, diagonal, scores, first, loop.WHOLE, gamma, other,
+            X, X_low, _NO_VALUES, tags, given, diagonal, scores, first, gamma, other,
             self.half_life, self.cap, self.task.epsilon, self.task.nu, self.limits, store.dense,
             store.low, store.squares, *self._slots(),
         )  # fmt: skip
@@ -279,16 +279,13 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
         scores: np.ndarray,
     ) -> None:  # fmt: skip
         """One example of any kind: its kernel values are computed here."""
-        row = _NO_VALUES
-        for part in (loop.TIME, loop.ROW):
-            loop.learn_rows(
-                _NO_ROWS, _NO_ROWS, row, tags, given, diagonal, scores, 0, part, np.float32(0.0),
-                None, self.half_life, self.cap, self.task.epsilon, self.task.nu, self.limits,
-                _NO_ROWS, _NO_ROWS, _NO_VALUES, *self._slots(),
-            )  # fmt: skip
-            self._commit_rows(one)
-            if part == loop.TIME:
-                row = self.kernel.block(one, self.store.rows())[0]
+        row = self.kernel.block(one, self.store.rows())[0]
+        loop.learn_rows(
+            _NO_ROWS, _NO_ROWS, row, tags, given, diagonal, scores, 0, np.float32(0.0), None,
+            self.half_life, self.cap, self.task.epsilon, self.task.nu, self.limits, _NO_ROWS,
+            _NO_ROWS, _NO_VALUES, *self._slots(),
+        )  # fmt: skip
+        self._commit_rows(one)
 
     def _commit_rows(self, fresh: Rows) -> None:
         """Bring the store in line with the slots."""

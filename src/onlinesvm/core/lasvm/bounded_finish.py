@@ -142,6 +142,7 @@ def _append(
     row = learner.kernel.block(one.rows, learner.store.rows())[0]
     learner.K[k, :k] = learner.K[:k, k] = row
     learner.K[k, k] = one.diagonal[0]
+    learner.M[at.LENGTH] = np.maximum(learner.M[at.LENGTH], np.sqrt(abs(one.diagonal[0])))
     learner.F[at.ALPHA, :, k], learner.F[at.GRAD, :, k] = 0.0, grad
     learner.F[at.LINEAR, :, k], learner.F[at.LOW, :, k], learner.F[at.HIGH, :, k] = given
     learner.F[at.BOUND, :, k] = one.bound[0]

@@ -57,6 +57,6 @@ class LateLabels:
         F[at.LOW, 0] = -np.maximum(self.F[at.HIGH, 0], -self.F[at.LOW, 0])  # as age has left it
         self.F = np.concatenate([self.F, F], axis=1)
         M = np.zeros((len(self.M), 1))
-        M[at.BIAS], M[at.GAP] = -1.0, np.inf
+        M[at.BIAS], M[at.GAP], M[at.LENGTH] = -1.0, np.inf, self.M[at.LENGTH, 0]
         self.M = np.concatenate([self.M, M], axis=1)
         self.positive = np.append(self.positive, self.n_labels - 1)

@@ -5,12 +5,13 @@
 
 over the rows that are held. For each example in turn:
 
-    1. rows that have left the window are pushed out;
-    2. the bounds of two rows, in turn, shrink to what their age and the budget leave of them;
-    3. the example is scored by the present model: out of sample, for nobody has learned it yet;
+    1. the example is scored by the present model: out of sample, for nobody has learned it yet;
+    2. rows that have left the window are pushed out;
+    3. the bounds of two rows, in turn, shrink to what their age and the budget leave of them;
     4. if it violates the optimality conditions it joins (PROCESS), then up to ``most``
        REPROCESS steps follow (lasvm-2005, section 3.1);
-    5. rows at zero beyond the margin leave; above the budget, one row is pushed out.
+    5. rows at zero beyond the margin leave; above the budget, one row is pushed out;
+    6. gradients that rounding errors might spoil are computed anew.
 
 Kernel values among the rows held are all kept, in one square array. So the result depends on the
 examples and their order alone: not on a cache, on threads, or on how a stream is cut.
@@ -32,6 +33,7 @@ from ..kernel.tiles import squared_norm
 from ..numerics import inlined, inner, jit
 from .bounded_mass import add_mass, fade_mass, lacks_room
 from .bounded_policy import forget
+from .bounded_rounding import mend_gradients
 from .bounded_steps import (
     ALPHA,
     BIAS,
@@ -45,6 +47,7 @@ from .bounded_steps import (
     HIGH,
     KEY,
     LABEL,
+    LENGTH,
     LINEAR,
     LOW,
     MOST,
@@ -60,19 +63,24 @@ from .bounded_steps import (
 )  # fmt: skip
 from .dense_row import EIGHT, kernel_row_of
 
-WHOLE, TIME, ROW = range(3)
-"""What ``learn_rows`` does: all of it; steps 1 and 2 alone; what comes after them, for one row."""
+
+@inner
+def gradients_of(row, F, n, given, q, g):
+    """g = p - sum_s alpha_s k(x, x_s) of an example with these kernel values."""
+    never_inline()
+    for m in range(F.shape[1]):
+        g[m] = given[q, 0, m]
+        for s in range(n):
+            g[m] -= F[ALPHA, m, s] * row[s]
 
 
 @inner
-def score(row, F, M, n, given, q, g, scores):
-    """g = p - sum_s alpha_s k(x, x_s) of an example with these kernel values, and its decisions."""
-    never_inline()
+def end_example(F, sides, K, M, n, fewer, epsilon):
+    """Gradients are mended; where that or rows that left changed something, bias and gap follow."""
+    keep_small()
     for m in range(F.shape[1]):
-        total = given[q, 0, m]
-        for s in range(n):
-            total -= F[ALPHA, m, s] * row[s]
-        g[m], scores[q, m] = total, given[q, 0, m] - total + M[BIAS, m]
+        if mend_gradients(F, K, M, m, n) or fewer:
+            optimise(F, sides, K, M, m, np.int64(-1), n, np.int64(0), epsilon)
 
 
 @inlined
@@ -88,7 +96,7 @@ def _violates(g, given, q, M, epsilon):
 
 @inner
 def insert(
-    row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, limits, cap, epsilon, near,
+    row, diagonal, g, given, tags, q, F, sides, T, K, M, count, labels, limits, cap, epsilon, near,
 ):  # fmt: skip
     """Steps 1 and 2 of PROCESS: the example gets the next slot."""
     keep_small()
@@ -99,6 +107,7 @@ def insert(
         F[LOW, m, k], F[HIGH, m, k] = part * given[q, 1, m], part * given[q, 2, m]
         F[BOUND, m, k] = max(given[q, 2, m], -given[q, 1, m])
         place(F, sides, m, k, 0.0, epsilon)
+        M[LENGTH, m] = max(M[LENGTH, m], np.sqrt(abs(diagonal[q])))
     for s in range(k):
         K[k, s] = row[s]
         K[s, k] = row[s]
@@ -135,7 +144,7 @@ def keep_row(X, X_low, q, x_square, rows, low, squares, k):
 
 @jit
 def learn_rows(
-    X, X_low, values, tags, given, diagonal, scores, first, part, gamma, other, half_life, cap,
+    X, X_low, values, tags, given, diagonal, scores, first, gamma, other, half_life, cap,
     epsilon, nu, limits, rows, low, squares, F, sides, T, K, M, count, labels, masses, g, row, near,
 ):  # fmt: skip
     """Learn the dense rows of X from ``first`` on; returns how many are done.
@@ -156,46 +165,50 @@ def learn_rows(
         is_far = other is None and x_square > far_row(gamma)
         if count[N] + EIGHT >= K.shape[0] or (is_far and not X_low.shape[0]):
             return q
-        changed = False
-        for after in range(1 if part == ROW else 0, 1 if part == TIME else 2):
-            if after:
-                n = count[N]
-                if dense:
-                    kernel_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, row)
-                else:
-                    for s in range(n):
-                        row[s] = values[s]
-                count[EVALUATIONS] += n + 1
-                score(row, F, M, n, given, q, g, scores)
-                k = -1
-                joins = labels[tags[q, 0]] < SEEDS or _violates(g, given, q, M, epsilon)
-                if joins or (nu > 0.0 and lacks_room(F, M, n, nu * given[q, 2, 0])):
-                    k = insert(
-                        row, diagonal, g, given, tags, q, F, sides, T, K, count, labels, limits,
-                        cap, epsilon, near,
-                    )  # fmt: skip
-                    changed = True
-                    if dense:
-                        keep_row(X, X_low, q, x_square, rows, low, squares, k)
-                if nu > 0.0:
-                    add_mass(F, sides, K, M, masses, count, nu * given[q, 2, 0])
-                    k, changed = -1, True
-                for m in range(F.shape[1]):
-                    if changed or M[GAP, m] > M[TAU, m]:
-                        steps = optimise(F, sides, K, M, m, k, count[N], limits[MOST], epsilon)
-                        changed |= steps > 0
-                count[CLOCK] += 1
-            n = count[N]
-            if changed or not after:
-                changed |= forget(
-                    F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life,
-                    cap, epsilon, nu, near, after > 0,
-                )  # fmt: skip
-            if nu > 0.0 and not after:
-                fade_mass(F, sides, K, M, masses, count, half_life)
-                changed = True
-            if after and count[N] < n:
-                for m in range(F.shape[1]):
-                    optimise(F, sides, K, M, m, np.int64(-1), count[N], np.int64(0), epsilon)
+        n = count[N]
+        if dense:
+            kernel_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, row)
+        else:
+            for s in range(n):
+                row[s] = values[s]
+        count[EVALUATIONS] += n + 1
+        gradients_of(row, F, n, given, q, g)
+        for m in range(F.shape[1]):
+            scores[q, m] = given[q, 0, m] - g[m] + M[BIAS, m]
+        changed = forget(
+            F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life, cap, epsilon,
+            nu, row, near, False,
+        )  # fmt: skip
+        if nu > 0.0:
+            fade_mass(F, sides, K, M, masses, count, half_life)
+            changed = True
+        n, k = count[N], -1
+        if changed:
+            gradients_of(row, F, n, given, q, g)
+        joins = labels[tags[q, 0]] < SEEDS or _violates(g, given, q, M, epsilon)
+        if joins or (nu > 0.0 and lacks_room(F, M, n, nu * given[q, 2, 0])):
+            k = insert(
+                row, diagonal, g, given, tags, q, F, sides, T, K, M, count, labels, limits, cap,
+                epsilon, near,
+            )  # fmt: skip
+            changed = True
+            if dense:
+                keep_row(X, X_low, q, x_square, rows, low, squares, k)
+                T[HANDLE, k] = k
+        if nu > 0.0:
+            add_mass(F, sides, K, M, masses, count, nu * given[q, 2, 0])
+            k, changed = -1, True
+        for m in range(F.shape[1]):
+            if changed or M[GAP, m] > M[TAU, m]:
+                steps = optimise(F, sides, K, M, m, k, count[N], limits[MOST], epsilon)
+                changed |= steps > 0
+        count[CLOCK] += 1
+        n = count[N]
+        if changed:
+            forget(
+                F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life, cap,
+                epsilon, nu, row, near, True,
+            )  # fmt: skip
+            end_example(F, sides, K, M, count[N], count[N] < n, epsilon)
         count[STORED] = count[N] if dense else count[STORED]
     return X.shape[0]

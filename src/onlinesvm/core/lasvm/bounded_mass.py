@@ -18,7 +18,18 @@ from __future__ import annotations
 
 from ..kernel.never_inline import keep_small, never_inline
 from ..numerics import inlined, inner
-from .bounded_steps import ALPHA, CLOCK, GRAD, HIGH, MASS, WHOLE_MASS, N, extremes, place
+from .bounded_steps import (
+    ALPHA,
+    CLOCK,
+    GRAD,
+    HIGH,
+    MASS,
+    WHOLE_MASS,
+    N,
+    extremes,
+    note_rounding,
+    place,
+)
 
 ROUNDING = 1e-12
 """Share of the mass that may be missing: otherwise rounding would give rows at zero coefficients."""
@@ -43,6 +54,7 @@ def balance(F, sides, K, M, n):
         reached = abs(rest) >= abs(end - a)
         place(F, sides, 0, s, end if reached else a + rest, 0.0)
         step = F[ALPHA, 0, s] - a
+        note_rounding(F, K, M, 0, s)
         for r in range(n):
             F[GRAD, 0, r] -= step * K[s, r]
         rest = rest - step if reached else 0.0

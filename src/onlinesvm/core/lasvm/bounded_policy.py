@@ -115,7 +115,7 @@ def choose(F, T, M, count, labels, limits, epsilon):
 
 
 @inner
-def join(F, sides, T, K, count, labels, protected, epsilon, near):
+def join(F, sides, T, K, M, count, labels, protected, epsilon, near):
     """A row whose coefficients change the decision function least if moved to its neighbour.
 
     The neighbour takes what it has space for. -1: there is no such row.
@@ -136,14 +136,14 @@ def join(F, sides, T, K, count, labels, protected, epsilon, near):
         a, r = F[ALPHA, m, best], near[best]
         if a != 0.0:
             i, j = (r, best) if a > 0.0 else (best, r)
-            move(F, sides, K, m, i, j, abs(a), count[N], epsilon)
+            move(F, sides, K, M, m, i, j, abs(a), count[N], epsilon)
     return best
 
 
 @inner
 def forget(
-    F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life, cap, epsilon, nu, near,
-    after,
+    F, sides, T, K, M, rows, low, squares, count, labels, limits, half_life, cap, epsilon, nu, row,
+    near, after,
 ):  # fmt: skip
     """Rows leave, or their bounds shrink: ``after`` an example was learned, or before.
 
@@ -169,14 +169,16 @@ def forget(
             s, carries = choose(F, T, M, count, labels, limits, epsilon)
             count[REMOVALS] += carries
             if near is not None and carries:
-                joined = join(F, sides, T, K, count, labels, limits[PROTECTED], epsilon, near)
+                joined = join(
+                    F, sides, T, K, M, count, labels, limits[PROTECTED], epsilon, near
+                )  # fmt: skip
                 s = joined if joined >= 0 else s
             M[MASS, 0] -= F[ALPHA, 0, s] if nu > 0.0 else 0.0
         if s < 0:
             break
         for m in range(F.shape[1]):
-            bring_down(F, sides, K, m, s, F[BOUND, m, s] * part, n, epsilon, nu == 0.0)
+            bring_down(F, sides, K, M, m, s, F[BOUND, m, s] * part, n, epsilon, nu == 0.0)
         if leaves:
-            release(F, sides, T, K, rows, low, squares, count, labels, s, near)
+            release(F, sides, T, K, rows, low, squares, count, labels, s, row, near)
         changed = True
     return changed

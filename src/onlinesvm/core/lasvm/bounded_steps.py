@@ -30,10 +30,11 @@ LABEL, BORN, KEY, HANDLE, NEAR = range(5)
 """Places in T, (5, capacity): label, time of arrival, key, where the row itself is, and the slot of
 the nearest row with the same label (kept up to date where rows are joined)."""
 
-BIAS, GAP, TAU, SLACK, UNIT, MASS, WHOLE_MASS = range(7)
-"""Places in M, (7, machines): bias, g_max - g_min, tolerance, how far beyond the margin a row at
-zero must lie to leave, the unit of the machine, the sum of the coefficients as it should be, and
-what it would be without a budget."""
+BIAS, GAP, TAU, SLACK, UNIT, MASS, WHOLE_MASS, PATH, LENGTH = range(9)
+"""Places in M, (9, machines): bias, g_max - g_min, tolerance, how far beyond the margin a row at
+zero must lie to leave, the unit of the machine, the sum of the coefficients as it should be, what it
+would be without a budget, and two factors of what the gradients may be off by: PATH, and the largest
+sqrt(k(x, x)) of the rows (``bounded_rounding``)."""
 
 N, STORED, CLOCK, TURN, REMOVALS, EVALUATIONS = range(6)
 """Places in ``count``: rows held, rows in the store, examples seen, whose bound shrinks next, rows
@@ -56,6 +57,9 @@ YOUNG = 50
 PRESSED = 3.0
 """Largest bound, in units of 1 / k(x, x), of an example of weight 1 once rows that carry had to make
 way (OUTLIER). Few rows with large bounds would fit themselves instead of what they stand for."""
+
+ROUNDING = 1e-15
+"""Share of a change of a coefficient by which rounding may miss its end."""
 
 SEEDS = 5
 """Rows of each label that are kept although they lie beyond the margin."""
@@ -96,8 +100,14 @@ def extremes(F, sides, K, m, n):
     return shift_slopes(F[GRAD, m], sides[ABOVE, m], sides[BELOW, m], K[0], K[0], 0.0, n)
 
 
+@inlined
+def note_rounding(F, K, M, m, s):
+    """Coefficient s has changed, and the gradients with it (``bounded_rounding``)."""
+    M[PATH, m] += abs(F[ALPHA, m, s]) * np.sqrt(abs(np.float64(K[s, s])))
+
+
 @inner
-def move(F, sides, K, m, i, j, most, n, epsilon):
+def move(F, sides, K, M, m, i, j, most, n, epsilon):
     """alpha_i up and alpha_j down by ``most``, or exactly onto the end that one of them reaches.
 
     A coefficient ends at its bound, or at the kink at zero. Returns the new ``extremes``.
@@ -109,6 +119,8 @@ def move(F, sides, K, m, i, j, most, n, epsilon):
     step = min(most, end_i - a_i, a_j - end_j)
     place(F, sides, m, i, end_i if step >= end_i - a_i else a_i + step, epsilon)
     place(F, sides, m, j, end_j if step >= a_j - end_j else a_j - step, epsilon)
+    note_rounding(F, K, M, m, i)
+    note_rounding(F, K, M, m, j)
     return shift_slopes(F[GRAD, m], sides[ABOVE, m], sides[BELOW, m], K[i], K[j], step, n)
 
 
@@ -136,7 +148,7 @@ def optimise(F, sides, K, M, m, k, n, most, epsilon):
         if i != j and rise > M[TAU, m]:
             curvature = np.float64(K[i, i]) + K[j, j] - 2.0 * K[i, j]
             rise /= max(curvature, CURVATURE_FLOOR)
-            top, bottom, g_max, g_min = move(F, sides, K, m, i, j, rise, n, epsilon)
+            top, bottom, g_max, g_min = move(F, sides, K, M, m, i, j, rise, n, epsilon)
             steps += 1
         elif k < 0:
             left = 0
@@ -149,7 +161,7 @@ def optimise(F, sides, K, M, m, k, n, most, epsilon):
 
 
 @inlined
-def bring_down(F, sides, K, m, s, size, n, epsilon, stays):
+def bring_down(F, sides, K, M, m, s, size, n, epsilon, stays):
     """Its bound and |alpha_s| down to ``size``: rows whose gradients ask for it take over the rest.
 
     Unless it does not stay: the sum of the coefficients changes then.
@@ -165,13 +177,13 @@ def bring_down(F, sides, K, m, s, size, n, epsilon, stays):
         i, j = (top, s) if a > 0.0 else (s, bottom)
         sign = 1.0 if a > 0.0 else -1.0
         if stays and i >= 0 and j >= 0:
-            move(F, sides, K, m, i, j, rest, n, epsilon)
+            move(F, sides, K, M, m, i, j, rest, n, epsilon)
             a = F[ALPHA, m, s]
         else:  # or the sum is zero but for rounding: nobody is left to balance it
             for r in range(n):
                 F[GRAD, m, r] += sign * rest * K[s, r]
             a = sign * size
-        if abs(abs(a) - size) <= 1e-14 * rest:
+        if abs(abs(a) - size) <= ROUNDING * rest:
             a = sign * size
 
 
@@ -189,12 +201,16 @@ def nearest(K, T, s, n):
 
 
 @inlined
-def release(F, sides, T, K, rows, low, squares, count, labels, s, near):
-    """Slot s is given up; the last slot moves into its place, and its row with it if rows are here."""
+def release(F, sides, T, K, rows, low, squares, count, labels, s, row, near):
+    """Slot s is given up; the last slot moves into its place, and its row with it if rows are here.
+
+    ``row``: kernel values of an example with the rows held, which move likewise.
+    """
     last = count[N] - 1
     labels[T[LABEL, s]] -= 1
     count[N] = last
     if s != last:
+        row[s] = row[last]
         for m in range(F.shape[1]):
             for q in range(F.shape[0]):
                 F[q, m, s] = F[q, m, last]

@@ -40,6 +40,7 @@ def bounded_fields(learner: BoundedLASVM) -> dict[str, Any]:
         "label": narrow(T[at.LABEL]), "born": narrow(T[at.BORN]), "key": narrow(T[at.KEY]),
         "near": narrow(T[at.NEAR]),
         "bias": learner.M[at.BIAS], "gap": learner.M[at.GAP],
+        "rounding": learner.M[[at.PATH, at.LENGTH]],
         "count": learner.count[[at.CLOCK, at.TURN, at.REMOVALS, at.EVALUATIONS]],
         "recent": None if learner.recent is None else _recent_fields(learner.recent),
         **({} if isinstance(learner.task, Classification) else {"task": _task_fields(learner)}),
@@ -99,6 +100,10 @@ def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
     learner.M[at.BIAS] = fields.array("bias", np.float64, (machines,))
     learner.M[at.GAP] = fields.array("gap", np.float64, (machines,), infinite=True)
     diagonal = fields.array("diagonal", np.float32, (n,))
+    if fields.has("rounding"):  # files of 0.1 have it not
+        learner.M[[at.PATH, at.LENGTH]] = fields.array("rounding", np.float64, (2, machines), 0.0)
+    else:
+        learner.M[at.PATH], learner.M[at.LENGTH] = np.inf, np.sqrt(abs(diagonal).max(initial=1.0))
     if fields.absent("recent") != (learner.recent is None):
         raise fields.wrong("recent", "does not fit the window and the budget")
     if learner.recent is not None:
