@@ -329,3 +329,10 @@ def test_bad_input_changes_nothing(kind):
                 model.learn_one(X[0], wrong)
     np.testing.assert_array_equal(outputs(model, X), before)
     assert model.window_ == 40
+
+
+def test_a_window_takes_memory_as_examples_come():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    small, large = (LASVMOneClass(nu=0.2, gamma=0.5, window=w).fit(X) for w in (40, 2**40))
+    np.testing.assert_array_equal(small.decision_function(X), large.decision_function(X))
+    assert len(large._learner.masses) < 1000

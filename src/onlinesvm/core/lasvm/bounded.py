@@ -73,7 +73,7 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
         self.recent = None
         if window and not budget:
             self.recent = Recent(like, window, self.task.no_labels(0))
-        self.masses = np.zeros(window if window and self.task.nu else 0)
+        self.masses = np.zeros(0)
         self.limits = np.array([window or 0, budget or 0, MOST, POLICIES.index(policy), 0])
         self.count = np.zeros(6, np.int64)
         self.labels_held = np.zeros(max(n_labels, 1), np.int64)
@@ -140,6 +140,13 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
         self.K = K
         if not self.store.is_sparse:
             self.store.reserve(larger)
+
+    def _reserve_masses(self, more: int) -> None:
+        """Space for the mass of ``more`` examples, if it is to leave with them."""
+        needed = min(self.window or 0, int(self.count[at.CLOCK]) + more) if self.task.nu else 0
+        if needed > len(self.masses):
+            space = min(self.window or 0, max(needed, 2 * len(self.masses)))
+            self.masses = np.pad(self.masses, (0, space - len(self.masses)))
 
     def _in_use(self) -> dict[str, Any]:
         n = self.n
@@ -228,6 +235,7 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
         dense = self._is_dense and not fresh.rows.is_sparse
         if dense and (len(fresh.rows.low) or self.store.has_second_parts()):
             self.store.reserve_second_parts()
+        self._reserve_masses(len(fresh.rows))
         examples, done = (tags, given, fresh.diagonal, scores), 0
         while done < len(fresh.rows):
             self.reserve(self.n + 1)

@@ -54,6 +54,7 @@ from .bounded_steps import (
     SEEDS,
     STORED,
     TAU,
+    WINDOW,
     N,
     nearest,
     open_sides,
@@ -180,7 +181,7 @@ def learn_rows(
             nu, row, near, False,
         )  # fmt: skip
         if nu > 0.0:
-            fade_mass(F, sides, K, M, masses, count, half_life)
+            fade_mass(F, sides, K, M, masses, limits[WINDOW], count, half_life)
             changed = True
         n, k = count[N], -1
         if changed:
@@ -196,7 +197,7 @@ def learn_rows(
                 keep_row(X, X_low, q, x_square, rows, low, squares, k)
                 T[HANDLE, k] = k
         if nu > 0.0:
-            add_mass(F, sides, K, M, masses, count, nu * given[q, 2, 0])
+            add_mass(F, sides, K, M, masses, limits[WINDOW], count, nu * given[q, 2, 0])
             k, changed = -1, True
         for m in range(F.shape[1]):
             if changed or M[GAP, m] > M[TAU, m]:

@@ -70,37 +70,37 @@ def lacks_room(F, M, n, mass):
 
 
 @inner
-def add_mass(F, sides, K, M, masses, count, mass):
+def add_mass(F, sides, K, M, masses, window, count, mass):
     """The example at hand brings mass."""
     keep_small()
     M[MASS, 0] += mass
     M[WHOLE_MASS, 0] += mass
-    if masses.shape[0]:
-        masses[count[CLOCK] % masses.shape[0]] = mass
+    if window:
+        masses[count[CLOCK] % window] = mass
     balance(F, sides, K, M, count[N])
 
 
 @inner
-def _whole_mass(masses, clock, half_life):
+def _whole_mass(masses, window, clock, half_life):
     """The mass of all examples in the window but the one that leaves it, now."""
     never_inline()
     total = 0.0
-    for age in range(1, masses.shape[0]):
-        total += masses[(clock - age) % masses.shape[0]] * 2.0 ** (-age / half_life)
+    for age in range(1, window):
+        total += masses[(clock - age) % window] * 2.0 ** (-age / half_life)
     return total
 
 
 @inner
-def fade_mass(F, sides, K, M, masses, count, half_life):
+def fade_mass(F, sides, K, M, masses, window, count, half_life):
     """Mass fades by the age of one example; that of the one that leaves the window goes."""
     keep_small()
-    whole, window = M[WHOLE_MASS, 0], masses.shape[0]
+    whole = M[WHOLE_MASS, 0]
     if whole > 0.0:
         left = whole * 2.0 ** (-1.0 / half_life)
         if window and count[CLOCK] >= window:
             gone = masses[count[CLOCK] % window] * 2.0 ** (-window / half_life)
             left -= gone
             if gone > left or count[CLOCK] % window == 0:  # differences lose digits
-                left = _whole_mass(masses, count[CLOCK], half_life)
+                left = _whole_mass(masses, window, count[CLOCK], half_life)
         M[MASS, 0], M[WHOLE_MASS, 0] = M[MASS, 0] / whole * left, left
     balance(F, sides, K, M, count[N])

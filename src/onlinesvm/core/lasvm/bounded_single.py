@@ -41,6 +41,7 @@ class OneRow:
         def machines(self) -> int: ...
 
         reserve: Any
+        _reserve_masses: Any
         given: Any
         _dense: Any
         _follow: Any
@@ -68,6 +69,7 @@ class OneRow:
         self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
     ) -> bool:
         self.reserve(self.n + 1)
+        self._reserve_masses(1)
         self._diagonal[0] = diagonal
         if not isinstance(label, float):
             self._tags[0, 0] = label

@@ -55,7 +55,7 @@ def _task_fields(learner: BoundedLASVM) -> dict[str, Any]:
         "unit": learner.unit,
         "linear": learner.F[at.LINEAR, :, : learner.n],
         "mass": learner.M[[at.MASS, at.WHOLE_MASS]],
-        "masses": learner.masses,
+        "masses": learner.masses[: learner.count[at.CLOCK]],
     }
 
 
@@ -83,6 +83,8 @@ def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
         F[place] = fields.array(name, np.float64, (machines, n))
     F[at.BOUND] = fields.array("bound", np.float64, (n,), low=0.0)
     label = labels_of(fields, n, context)
+    clock, turn, removals, evaluations = fields.array("count", np.int64, (4,), 0, _LONGEST).tolist()
+    learner.count[:] = n, n, clock, turn, removals, evaluations
     if others is None:
         F[at.LINEAR] = task.linear(label, learner.positive)
     else:
@@ -91,11 +93,9 @@ def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
     born = fields.array("born", np.int64, (n,), 0, _LONGEST)
     near = fields.array("near", np.int64, (n,), -1, max(n - 1, 0))
     key = keys_of(fields, n, context)
-    clock, turn, removals, evaluations = fields.array("count", np.int64, (4,), 0, _LONGEST).tolist()
     if (born >= max(clock, 1)).any():
         raise fields.wrong("born", "has examples of the future")
     learner.F, learner.T = F, np.stack([label, born, key, np.arange(n), near])
-    learner.count[:] = n, n, clock, turn, removals, evaluations
     learner.labels_held = np.bincount(label, minlength=max(context.n_labels, 1))
     learner.M[at.BIAS] = fields.array("bias", np.float64, (machines,))
     learner.M[at.GAP] = fields.array("gap", np.float64, (machines,), infinite=True)
@@ -121,7 +121,10 @@ def _restore_task(fields: Fields, learner: BoundedLASVM, F: np.ndarray) -> None:
     learner.unit = fields.array("unit", np.float64, (machines,), low=2.0**-1000)
     mass = fields.array("mass", np.float64, (2, machines), low=0.0)
     learner.M[[at.MASS, at.WHOLE_MASS]] = mass
-    learner.masses = fields.array("masses", np.float64, (len(learner.masses),), low=0.0)
+    learner.masses = fields.array("masses", np.float64, (None,), low=0.0)
+    window = learner.window or 0 if learner.task.nu else 0
+    if not min(int(learner.count[at.CLOCK]), window) <= len(learner.masses) <= window:
+        raise fields.wrong("masses", f"has {len(learner.masses)} values for a window of {window}")
     learner._settle_limits()
     fields.close()
 
