@@ -4,7 +4,8 @@
     second look   examples that were turned away near the margin are judged again
     finish        the support set is optimised until delta <= tau
     converge      examples that violate are admitted until none is left: the exact SVM; also where
-                  there are so few examples that it costs next to nothing (not in the listing)
+                  it costs next to nothing and each example matters: there are few of them, or few
+                  of some class and few support vectors (not in the listing)
 
 ``Fit.stages`` gives these one after another, each as an iterator of steps; between two steps the
 model is consistent, so the caller may stop there.
@@ -26,6 +27,12 @@ _NOBODY = np.empty(0, np.int64)
 
 FEW = 1000
 """Number of examples up to which every fit converges: so few can mislead a single pass."""
+
+RARE = 100
+"""Number of examples of a class up to which every fit converges ..."""
+
+FEW_VECTORS = 0.05
+"""... where support vectors are no more than this share of the examples."""
 
 
 class Stage(NamedTuple):
@@ -78,17 +85,27 @@ class Fit:
         if not self._selective:
             yield Stage(None, self._look_again(), 1)
         yield Stage(None, self._finish(), 1)
-        if self.plan.converge or self._is_small():
+        if self.plan.converge or self._is_cheap():
             steps = self.learner.converge(self.data, self.slacks)
             yield Stage("converge" if self.plan.converge else None, steps, None)
             self.reached = self.learner.converged
 
-    def _is_small(self) -> bool:
-        """Whether there are few examples, all of which were learned in blocks."""
+    def _is_cheap(self) -> bool:
+        """Whether each example matters, all were learned in blocks, and to converge costs little."""
         in_blocks = isinstance(self.learner, LASVM) and not self.learner.singly
-        if self._selective or self.stopped or not in_blocks:
+        n = len(self.data.rows)
+        if self._selective or self.stopped or not in_blocks or len(self.plan.held):
             return False
-        return not len(self.plan.held) and len(self.data.rows) <= min(FEW, self.n_iter)
+        return n <= self.n_iter and (n <= FEW or self._has_rare_class())
+
+    def _has_rare_class(self) -> bool:
+        """Whether some class has few examples, and there are few support vectors."""
+        label, n = self.data.label, len(self.data.rows)
+        if label.ndim > 1:  # targets
+            return False
+        counts = np.bincount(label[self.data.bound > 0])
+        vectors = np.count_nonzero(self.learner.support.alpha().any(axis=0))
+        return bool(counts[counts > 0].min(initial=n) <= RARE and vectors <= FEW_VECTORS * n)
 
     def _epoch(self, name: str) -> Stage:
         """One pass over what may be learned."""
