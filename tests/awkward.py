@@ -7,6 +7,7 @@ in order. ``awkward_checks.run`` carries it out and looks at the model after eve
 a seeded generator by hand, which goes on after a failure and sorts what it finds:
 
     python tests/awkward.py --draws 20000 --seed 0
+    python tests/awkward.py --draws 20000 --seed 0 --tasks
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ CLASSIFIERS = (
 OTHERS = ("SimpleSVMRegressor", "SimpleSVMOneClass")
 # LASVM has the most ways to go wrong, and as many draws as all others together.
 ESTIMATORS = ("LASVMClassifier",) * len(CLASSIFIERS + OTHERS) + CLASSIFIERS + OTHERS
+
+TASKS = ("LASVMRegressor", "LASVMOneClass")
+"""Drawn by themselves (``--tasks``): classifiers are then the same draws with or without them."""
 
 _POLICIES = ("outlier", "oldest", "join")
 KERNELS = ("rbf", "rbf", "rbf", "linear", "poly", "sigmoid", "callable", "precomputed")
@@ -89,9 +93,9 @@ class Chooser:
 # -- data ---------------------------------------------------------------------------------
 
 
-def build(choose: Any) -> Case:
+def build(choose: Any, estimators: tuple[str, ...] = ESTIMATORS) -> Case:
     """A case."""
-    name, kernel = choose.of(ESTIMATORS), choose.of(KERNELS)
+    name, kernel = choose.of(estimators), choose.of(KERNELS)
     rng = np.random.default_rng(choose.whole(0, 2**32 - 1))
     n = choose.whole(4, 60)
     y = _labels(choose, rng, n)
@@ -242,9 +246,11 @@ def _settings(choose: Any, name: str, kernel: str, dense: np.ndarray, scale: flo
         "shuffle": choose.flag(),
     }
     known = getattr(onlinesvm, name)().get_params()
-    if wanted["epochs"] == "converge" and name not in ("LASVMClassifier", "HullerClassifier"):
+    if wanted["epochs"] == "converge" and not name.startswith(("LASVM", "Huller")):
         wanted["epochs"] = 1
-    if name == "LASVMClassifier":
+    if name in TASKS:
+        wanted |= {"epsilon": choose.of([0.0, 0.1]), "nu": choose.of([0.05, 0.5, 1.0])}
+    if name.startswith("LASVM"):
         wanted["block_size"] = choose.of([2048, 2048, 1, 2, 16])
         if wanted["epochs"] != "converge" and choose.of([0, 0, 0, 1]):
             wanted |= {"budget": choose.whole(5, 20), "policy": choose.of(_POLICIES)}
@@ -291,11 +297,11 @@ def _step(choose: Any, what: str, n: int) -> tuple[str, Any]:
 # -- by hand ------------------------------------------------------------------------------
 
 
-def attempt(seed: int) -> tuple[str, int, str] | None:
+def attempt(seed: int, estimators: tuple[str, ...]) -> tuple[str, int, str] | None:
     """The failure of one draw, if there is one: its kind, its size, and how it came about."""
     import awkward_checks
 
-    case = build(Chooser(seed))
+    case = build(Chooser(seed), estimators)
     try:
         awkward_checks.run(case)
     except Exception as error:
@@ -308,18 +314,21 @@ def attempt(seed: int) -> tuple[str, int, str] | None:
     return None
 
 
-def work(first: int, last: int) -> None:
+def work(first: int, last: int, estimators: tuple[str, ...]) -> None:
     """Seeds one after the other; a line before each and after each."""
     warnings.simplefilter("ignore")
     for seed in range(first, last):
         print(json.dumps(seed), flush=True)
-        print(json.dumps(attempt(seed)), flush=True)
+        print(json.dumps(attempt(seed, estimators)), flush=True)
 
 
-def watch(first: int, last: int, slow: float) -> Iterator[tuple[int, tuple[str, int, str] | None]]:
+def watch(
+    first: int, last: int, slow: float, tasks: bool
+) -> Iterator[tuple[int, tuple[str, int, str] | None]]:
     """Results of seeds from a process of their own, which may end or hang; another goes on."""
     while first < last:
         command = [sys.executable, __file__, "--work", str(first), str(last)]
+        command += ["--tasks"] * tasks
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as worker:
             assert worker.stdout is not None
             patience = 300.0  # the first one compiles
@@ -332,7 +341,7 @@ def watch(first: int, last: int, slow: float) -> Iterator[tuple[int, tuple[str, 
                 seed, first = first, first + 1
                 if not lines[1]:
                     how = "hangs" if worker.wait() == -signal.SIGKILL else "ends the process"
-                    case = build(Chooser(seed))
+                    case = build(Chooser(seed), TASKS if tasks else ESTIMATORS)
                     yield seed, (f"{case.estimator} {how}", case.dense.size, repr(case))
                     break
                 yield seed, json.loads(lines[1])
@@ -344,14 +353,16 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="seed of the first draw")
     parser.add_argument("--slow", type=float, default=20.0, help="seconds after which a draw hangs")
+    parser.add_argument("--tasks", action="store_true", help="regression and novelty alone")
     parser.add_argument("--work", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        work(*options.work)
+        work(*options.work, TASKS if options.tasks else ESTIMATORS)
         return
     found: dict[str, list[tuple[int, int, str]]] = {}
     try:
-        for seed, failure in watch(options.seed, options.seed + options.draws, options.slow):
+        last = options.seed + options.draws
+        for seed, failure in watch(options.seed, last, options.slow, options.tasks):
             if failure is not None:
                 kind, size, text = failure
                 found.setdefault(kind, []).append((size, seed, text))

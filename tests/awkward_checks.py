@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from awkward_peers import BesidePeers
+from awkward_values import Given, expect, kernel_values
 from held import held
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import SVC
 
 import onlinesvm
 
@@ -24,14 +24,6 @@ SINGLE = 1e-5
 
 DOUBLE = 1e-8
 """The same for SimpleSVM, which computes in double precision."""
-
-NEAR = {True: 0.06, False: 0.25}
-"""Examples that SVC itself has so near to its boundary may be on either side of ours: after a
-converged fit, and after one pass or two.
-
-Both stop where the KKT conditions hold within a tolerance, so the decision values differ. Over
-2,000 clean clouds (4 to 60 examples, C of 0.01 to 100) they differed by 0.053 at most after
-``epochs="converge"`` and by 0.21 after one pass, and the training accuracy by nothing."""
 
 ALIKE = 1e-6, 1e-2
 """Copies of a SimpleSVM learn alike within this, with kernel values up to 1 and with larger ones:
@@ -45,16 +37,6 @@ REFUSALS = re.compile(
 """What a model may refuse to learn, in words; nothing may have changed then."""
 
 
-class FailedCheckError(AssertionError):
-    """A check that failed."""
-
-
-def expect(condition: Any, *words: Any) -> None:
-    """Fail with words unless the condition holds."""
-    if not condition:
-        raise FailedCheckError(" ".join(str(word) for word in words))
-
-
 def run(case: Any) -> None:
     """The whole history, with all checks after every step."""
     with warnings.catch_warnings():
@@ -62,7 +44,7 @@ def run(case: Any) -> None:
         History(case).run()
 
 
-class History:
+class History(BesidePeers):
     """One model on its way."""
 
     def __init__(self, case: Any):
@@ -71,10 +53,19 @@ class History:
         self.rng = np.random.default_rng(0)
         self.precomputed = case.settings.get("kernel") == "precomputed"
         self.given = Given(case)
+        self.targets = self._targets()
         self.probe = self._probe()
         self.largest_bound = self.largest_weight = 0.0
         self.merged = False  # bounds of copies are summed up
         self.warned = False
+
+    def _targets(self) -> np.ndarray:
+        """What is learned of each example: its label, or a value for regression."""
+        if "Regressor" not in self.case.estimator:
+            return self.case.y
+        values = np.unique(self.case.y, return_inverse=True)[1].astype(float)
+        noise = self.case.estimator == "LASVMRegressor"
+        return values + 0.3 * noise * np.random.default_rng(1).normal(size=len(values))
 
     def _probe(self) -> np.ndarray:
         """Examples to decide about: some of the data, and some between them."""
@@ -103,11 +94,12 @@ class History:
         X = self.kernel_matrix() if self.precomputed else case.X
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            self.teach("fit", X, case.y, weight)
+            self.teach("fit", X, self.targets, weight)
         self.warned = any(issubclass(w.category, ConvergenceWarning) for w in caught)
         self.note_bounds(weight)
         self.merged = True
         self.compare_with_svc(case.y, weight)
+        self.compare_with_exact_task(X, weight)
 
     def do_stream(self, cuts: list[int]) -> None:
         X = self.rows(slice(None))
@@ -116,18 +108,19 @@ class History:
             if weight is not None and not weight.any():
                 weight = None
             self.note_bounds(weight)
-            self.teach("partial_fit", X[part], self.case.y[part], weight)
+            self.teach("partial_fit", X[part], self.targets[part], weight)
 
     def do_one(self, i: int) -> None:
         self.note_bounds(None)
         if not hasattr(self.model, "learn_one"):
-            self.teach("partial_fit", self.rows(slice(i, i + 1)), self.case.y[i : i + 1], None)
+            self.teach("partial_fit", self.rows(slice(i, i + 1)), self.targets[i : i + 1], None)
             return
         for k in range(i, min(i + 3, len(self.case.y))):
-            self.model.learn_one(self.case.dense[k], self.case.y[k].item())
+            target = () if self.is_one_class() else (self.targets[k].item(),)
+            self.model.learn_one(self.case.dense[k], *target)
 
     def do_new_label(self, i: int) -> None:
-        new = "z" if self.case.y.dtype.kind == "U" else 55
+        new = "z" if self.targets.dtype.kind == "U" else 55
         self.note_bounds(None)
         self.teach("partial_fit", self.rows(slice(i, i + 1)), np.array([new]), None)
 
@@ -173,9 +166,7 @@ class History:
     def teach(self, verb: str, X: Any, y: np.ndarray, weight: np.ndarray | None) -> None:
         options = {} if weight is None else {"sample_weight": weight}
         self.before = self.values() if self.is_fitted() else None
-        if self.case.estimator == "SimpleSVMRegressor":
-            y = np.unique(self.case.y, return_inverse=True)[1][: len(y)].astype(float)
-        if self.case.estimator == "SimpleSVMOneClass":
+        if self.is_one_class():
             getattr(self.model, verb)(X, **options)
         else:
             getattr(self.model, verb)(X, y, **options)
@@ -187,6 +178,9 @@ class History:
 
     def is_exact(self) -> bool:
         return self.case.estimator.startswith("SimpleSVM")
+
+    def is_one_class(self) -> bool:
+        return self.case.estimator.endswith("OneClass")
 
     def rows(self, which: slice) -> Any:
         X = self.case.X
@@ -235,7 +229,7 @@ class History:
     def check(self) -> None:
         """All that holds of any model at any time."""
         self.expansion()
-        if self.case.estimator == "LASVMClassifier":
+        if self.case.estimator.startswith("LASVM"):
             self.sums_and_bounds()
             self.gradients()
 
@@ -296,14 +290,15 @@ class History:
         return np.ravel(parts)
 
     def sums_and_bounds(self) -> None:
-        """sum(alpha) = 0; 0 <= y alpha <= bound."""
-        coef = self.model.dual_coef_
+        """sum(alpha) = 0, unless there is one class; 0 <= y alpha <= bound."""
+        coef = np.atleast_2d(self.model.dual_coef_)
         limit = 1e-9 * (1.0 + abs(coef).sum(axis=1))
-        expect((abs(coef.sum(axis=1)) <= limit).all(), "sum of alpha: ", coef.sum(axis=1))
+        if not self.is_one_class():
+            expect((abs(coef.sum(axis=1)) <= limit).all(), "sum of alpha: ", coef.sum(axis=1))
         own = held(self.model._learner)
         inside = (own.alpha >= own.low) & (own.alpha <= own.high)
         expect(inside.all(), "alpha is out of its bounds")
-        if not self.merged:
+        if not self.merged and not self.is_one_class():
             largest = abs(coef).max(initial=0.0)
             expect(largest <= self.largest_bound * (1 + 1e-12), "alpha exceeds C:", largest)
 
@@ -328,86 +323,3 @@ class History:
         wrong = member & (abs(support.grad - true) > limit)
         error = abs(support.grad - true)[member].max(initial=0.0)
         expect(not wrong.any(), "maintained gradient is not the true one: off by", error)
-
-    # -- beside SVC -----------------------------------------------------------------------
-
-    def compare_with_svc(self, y: np.ndarray, weight: np.ndarray | None) -> None:
-        """Training accuracy is that of SVC with the same C and gamma."""
-        case, model = self.case, self.model
-        exact = model.get_params().get("epochs") == "converge" or self.is_exact()
-        if not self.comparable() or weight is not None:
-            return
-        # SVC's own RBF cancels far from the origin, in double precision too: it gets exact values.
-        X = (
-            self.kernel_matrix()
-            if self.precomputed
-            else kernel_values("rbf", case.dense, case.dense, self.gamma(), 0, 0.0)[0]
-        )
-        ref = SVC(C=model.C, kernel="precomputed", max_iter=200_000)
-        try:
-            ref = (ref if len(np.unique(y)) == 2 else OneVsRestClassifier(ref)).fit(X, y)
-        except ValueError:  # SVC itself cannot
-            return
-        theirs = float(np.mean(ref.predict(X) == y))
-        ours = float(np.mean(model.predict(X if self.precomputed else case.X) == y))
-        values = ref.decision_function(X)
-        if values.ndim == 2:
-            two = np.sort(values, axis=1)[:, -2:]
-            values = two[:, 1] - two[:, 0]
-        margin = float(np.mean(abs(values) <= NEAR[exact]))
-        expect(
-            ours >= theirs - margin - 1e-9,
-            "worse than SVC on the training set:", ours, "instead of", theirs, "margin", margin,
-        )  # fmt: skip
-
-    def comparable(self) -> bool:
-        """Whether it is SVC's problem, and was solved: LASVM and SimpleSVM, with a bounded kernel.
-
-        The paper's listing (``block_size=1``) judges each example once, by the model of that
-        moment: the first of few, or of sorted ones, may mislead it, unless it is to converge.
-
-        Unbounded kernels of large values are left out: SVC itself does not get to the end of them.
-        """
-        case, model = self.case, self.model
-        if case.estimator not in ("LASVMClassifier", "SimpleSVMClassifier") or self.warned:
-            return False
-        bounded = any(model.get_params().get(name) for name in ("budget", "window", "half_life"))
-        if bounded or model.get_params().get("margin") == "quadratic":
-            return False
-        listing = getattr(model, "block_size", 0) == 1 and model.epochs != "converge"
-        return not listing and (self.precomputed or model.kernel == "rbf")
-
-
-class Given:
-    """The user's arrays, to see that they stay as they are."""
-
-    def __init__(self, case: Any):
-        self.case = case
-        self.before = [part.copy() for part in self.parts()]
-
-    def parts(self) -> list[np.ndarray]:
-        X = self.case.X
-        names = ("data", "indices", "indptr", "row", "col")
-        arrays = [X] if not sparse.issparse(X) else [getattr(X, n) for n in names if hasattr(X, n)]
-        return [*arrays, self.case.y, *([] if self.case.weight is None else [self.case.weight])]
-
-    def unchanged(self) -> None:
-        for now, before in zip(self.parts(), self.before):
-            same = now.shape == before.shape and now.dtype == before.dtype
-            expect(same and np.array_equal(now, before), "the input was changed")
-
-
-def kernel_values(
-    name: str, A: np.ndarray, B: np.ndarray, gamma: float, degree: int, coef0: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """k of all pairs in float64, and the size of what is summed up in it."""
-    if name == "rbf":
-        K = np.exp(-gamma * ((A[:, None] - B[None]) ** 2).sum(axis=2))
-        return K, np.ones_like(K)
-    dot, size = A @ B.T, abs(A) @ abs(B).T
-    if name == "linear":
-        return dot, size
-    inner, outer = gamma * dot + coef0, gamma * size + abs(coef0)
-    if name == "poly":
-        return inner**degree, degree * outer**degree
-    return np.tanh(inner), np.minimum(1.0 + outer, 1e5)

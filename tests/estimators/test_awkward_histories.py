@@ -9,7 +9,7 @@ import warnings
 
 import awkward_checks
 import pytest
-from awkward import Chooser, build
+from awkward import ESTIMATORS, TASKS, Chooser, build
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
@@ -34,13 +34,20 @@ class Chosen:
 
 
 @st.composite
-def cases(draw):
-    return build(Chosen(draw))
+def cases(draw, estimators=ESTIMATORS):
+    return build(Chosen(draw), estimators)
 
 
 @given(cases())
 @settings(max_examples=DRAWS, deadline=None, derandomize=True, database=None)
 def test_whatever_is_done_to_a_model_it_stays_consistent(case):
+    note(repr(case))
+    awkward_checks.run(case)
+
+
+@given(cases(TASKS))
+@settings(max_examples=max(DRAWS // 4, 1), deadline=None, derandomize=True, database=None)
+def test_so_do_models_of_values_and_of_novelty(case):
     note(repr(case))
     awkward_checks.run(case)
 

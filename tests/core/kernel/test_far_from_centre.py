@@ -144,6 +144,23 @@ def test_the_second_part_stays_with_its_row(form):
 
 
 @forms
+@pytest.mark.parametrize("d", [1, 3, 70])
+@pytest.mark.parametrize("share", [0.02, 1.0], ids=["few pairs", "many pairs"])
+def test_rows_with_second_parts_meet_rows_that_have_none(form, d, share):
+    rng = np.random.default_rng(d)
+    kernel = Kernel("rbf", gamma=1.0)
+    X = 0.3 * rng.normal(size=(100, d)) + 20.0 / np.sqrt(d) * (rng.random((100, 1)) < share)
+    Z = X + 1e-4 * rng.normal(size=X.shape)
+    far = np.concatenate([X, [[1e6] * d]])
+    some, others = FORMS[form](far, far=kernel.far), FORMS[form](Z, far=kernel.far)
+    assert some.has_second_parts()
+    assert not others.has_second_parts()
+    K = kernel.block(some, others)
+    np.testing.assert_allclose(K, true_values(far, Z, 1.0), atol=1e-5)
+    np.testing.assert_array_equal(kernel.block(others, some), K.T)
+
+
+@forms
 def test_rows_that_differ_in_the_second_part_are_no_duplicates(form):
     X = 1e6 + np.array([[0.001, 1.0], [0.002, 1.0], [0.001, 1.0], [0.002, 1.0]])
     rows = FORMS[form](X, far=1.0)

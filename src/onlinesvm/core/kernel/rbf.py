@@ -152,17 +152,17 @@ def panel_square(X, i, panel, lane):
 
 @inner(fastmath=ORDERED_MATH)
 def sparse_square(indices, data, low, p, p_end, z_indices, z_data, z_low, q, q_end):
-    """|x - z|^2 of sparse rows, entries p .. p_end and q .. q_end; ``low`` may be empty.
+    """|x - z|^2 of sparse rows, entries p .. p_end and q .. q_end.
 
-    Features that neither has would add zero.
+    Features that neither has would add zero. Second parts of either may be empty.
     """
-    total = _ZERO
+    total, x_far, z_far = _ZERO, low.shape[0] > 0, z_low.shape[0] > 0
     while p < p_end or q < q_end:
         in_x = q >= q_end or (p < p_end and indices[p] <= z_indices[q])
         in_z = p >= p_end or (q < q_end and z_indices[q] <= indices[p])
         d = (data[p] if in_x else _ZERO) - (z_data[q] if in_z else _ZERO)
-        if low.shape[0] > 0:
-            d += (low[p] if in_x else _ZERO) - (z_low[q] if in_z else _ZERO)
+        if x_far or z_far:
+            d += (low[p] if in_x and x_far else _ZERO) - (z_low[q] if in_z and z_far else _ZERO)
         total += d * d
         p += in_x
         q += in_z

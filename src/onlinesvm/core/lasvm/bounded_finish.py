@@ -9,7 +9,7 @@ import numpy as np
 from ..examples import Examples
 from ..interrupts import checkpoint
 from . import bounded_steps as at
-from .smo import solve
+from .smo import PROGRESS, solve
 from .tasks import one_sided
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _optimise(learner: BoundedLASVM, m: int, tol: float) -> bool:
         gap = _measure(learner, m) / unit
         if not (tol < gap < np.inf):
             return True
-        if gap >= before:  # single precision allows no more
+        if gap > (1.0 - PROGRESS) * before:  # single precision allows no more
             return False
         before = gap
         alpha = F[at.ALPHA, m, :n] / unit

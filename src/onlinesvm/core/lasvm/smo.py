@@ -19,6 +19,9 @@ import numpy as np
 from ..kernel.vector import LANES, chunk_max, chunk_min
 from ..numerics import CURVATURE_FLOOR, ORDERED_MATH, REORDERED_MATH, inner, jit
 
+PROGRESS = 1e-4
+"""Share of the gap that a call should close; where it closes less, rounding allows no more."""
+
 _FAR = np.float32(1e30)
 _FLOOR = np.float32(CURVATURE_FLOOR)
 

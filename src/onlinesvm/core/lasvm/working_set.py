@@ -62,8 +62,7 @@ STAGE = 0.2
 """Share of the gap at which it is worth looking again which rows can be set aside."""
 
 _ROUNDS = 10_000
-_STALLED = 5  # rounds that close no more than a share of the gap: rounding allows no more
-_PROGRESS = 1e-4
+_STALLED = 5
 _LAST = -1  # level of buffers_of that no one below uses
 _INLINE = 100_000
 _SPAN = 2048
@@ -272,7 +271,7 @@ def _descend(
         gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
         if not gap > tol:
             return True
-        tries = tries + 1 if gap > (1.0 - _PROGRESS) * before else 0
+        tries = tries + 1 if gap > (1.0 - smo.PROGRESS) * before else 0
         if tries > _STALLED:
             return False
         before = min(gap, before)

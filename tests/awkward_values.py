@@ -1,0 +1,53 @@
+"""For awkward histories: what they are given, what is expected, kernel values in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+class FailedCheckError(AssertionError):
+    """A check that failed."""
+
+
+def expect(condition: Any, *words: Any) -> None:
+    """Fail with words unless the condition holds."""
+    if not condition:
+        raise FailedCheckError(" ".join(str(word) for word in words))
+
+
+class Given:
+    """The user's arrays, to see that they stay as they are."""
+
+    def __init__(self, case: Any):
+        self.case = case
+        self.before = [part.copy() for part in self.parts()]
+
+    def parts(self) -> list[np.ndarray]:
+        X = self.case.X
+        names = ("data", "indices", "indptr", "row", "col")
+        arrays = [X] if not sparse.issparse(X) else [getattr(X, n) for n in names if hasattr(X, n)]
+        return [*arrays, self.case.y, *([] if self.case.weight is None else [self.case.weight])]
+
+    def unchanged(self) -> None:
+        for now, before in zip(self.parts(), self.before):
+            same = now.shape == before.shape and now.dtype == before.dtype
+            expect(same and np.array_equal(now, before), "the input was changed")
+
+
+def kernel_values(
+    name: str, A: np.ndarray, B: np.ndarray, gamma: float, degree: int, coef0: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """k of all pairs in float64, and the size of what is summed up in it."""
+    if name == "rbf":
+        K = np.exp(-gamma * ((A[:, None] - B[None]) ** 2).sum(axis=2))
+        return K, np.ones_like(K)
+    dot, size = A @ B.T, abs(A) @ abs(B).T
+    if name == "linear":
+        return dot, size
+    inner, outer = gamma * dot + coef0, gamma * size + abs(coef0)
+    if name == "poly":
+        return inner**degree, degree * outer**degree
+    return np.tanh(inner), np.minimum(1.0 + outer, 1e5)
