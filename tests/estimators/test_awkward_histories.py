@@ -54,13 +54,21 @@ def test_so_do_models_of_values_and_of_novelty(case):
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
-    "seed",
+    ("estimators", "seed"),
     [
-        223239,  # finishing went on for ever: each round closed the gap by 1e-12 of it
-        224887, 221815, 223343,  # rounding errors outlived the rows that caused them
+        (
+            ESTIMATORS,
+            223239,
+        ),  # finishing went on for ever: each round closed the gap by 1e-12 of it
+        (TASKS, 89),  # the same with a budget
+        (ESTIMATORS, 224887),  # rounding errors outlived the rows that caused them
+        (ESTIMATORS, 221815),
+        (TASKS, 1328),  # ... and large coefficients
+        (TASKS, 2470),
+        (ESTIMATORS, 302440),  # rows with second parts met rows without
     ],
-)  # fmt: skip
-def test_draws_that_failed_once(seed):
+)
+def test_draws_that_failed_once(estimators, seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        awkward_checks.run(build(Chooser(seed)))
+        awkward_checks.run(build(Chooser(seed), estimators))

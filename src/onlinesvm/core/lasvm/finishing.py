@@ -28,6 +28,9 @@ STEPS_AT_ONCE = 50_000_000
 CHUNK_ROWS = 256
 """Rows whose gradients are computed at a time."""
 
+NOTICED = 1e-9
+"""Error of a gradient, in units of the machine, that is worth computing it anew."""
+
 _NO_SLOTS = np.empty(0, np.int64)
 
 
@@ -56,6 +59,7 @@ def finish_as_listed(learner: LASVM, m: int) -> bool:
         support.commit_rows(support.rows())
         checkpoint()
         if state == 0:
+            mend(learner)
             return True
         if state < 0:
             learner.fetch_row(int(support.a.count[NEED]))
@@ -73,6 +77,19 @@ def _finish_by_sets(learner: LASVM, m: int) -> bool:
     block.evict(support, max(0.0, float(support.a.delta[m]) / 2))
     learner.drop_cache()
     return done
+
+
+def mend(learner: LASVM) -> None:
+    """Gradients anew where kernel values and bounds are so large that rounding errors matter.
+
+    A change of coefficient r leaves errors of about eps B_r |K_rs| in the gradients, which stay when
+    the coefficient becomes small again. See ``bounded_rounding`` for streams with a bounded memory.
+    """
+    support, n = learner.support, learner.support.n
+    length = np.sqrt(np.abs(support.a.diagonal[:n]))
+    largest = (support.a.bound[:n] * length).max(initial=0.0) * length.max(initial=0.0)
+    if np.finfo(np.float64).eps * largest > NOTICED * support.unit.min():
+        refresh(learner)
 
 
 def refresh(learner: LASVM) -> None:

@@ -169,6 +169,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         if self.singly or self._shallow < max(FEW, self.support.n // share):
             return
         self._shallow = 0
+        finishing.mend(self)
         if not self.support.task.both_signs:
             self.support.task.observe(self.support.a.label[:0], self.support)
             self.support.measure()
@@ -228,6 +229,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
             self.finish(self.depths.rough)  # many rows of one class may have waited for the other
         elif deepen:
             self._reduce_stream_delta()
+        finishing.mend(self)
         return slacks, *lasvm_block.evict(self.support, slack)
 
     def _reduce_delta(self) -> None:
@@ -375,6 +377,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.drop_cache()
         done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
+        finishing.mend(self)
         self.support.measure()
         if tol <= self.tau:
             self.support.buffers.clear()
