@@ -65,6 +65,7 @@ def test_so_do_models_of_values_and_of_novelty(case):
         (ESTIMATORS, 221815),
         (TASKS, 1328),  # ... and large coefficients
         (TASKS, 2470),
+        (ESTIMATORS, 412146),  # a coefficient next to its bound by rounding decided on the bias
         (ESTIMATORS, 302440),  # rows with second parts met rows without
     ],
 )

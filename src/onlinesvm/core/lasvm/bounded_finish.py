@@ -10,7 +10,7 @@ from ..examples import Examples
 from ..interrupts import checkpoint
 from . import bounded_steps as at
 from .smo import PROGRESS, solve
-from .tasks import one_sided
+from .tasks import ON_BOUND, one_sided
 
 if TYPE_CHECKING:
     from .bounded import BoundedLASVM
@@ -71,7 +71,8 @@ def _measure(learner: BoundedLASVM, m: int) -> float:
     """Bias and gap of machine m from its gradients; returns the gap."""
     alpha, grad, _, lo, hi, _ = learner.F[:, m, : learner.n]
     right, left = one_sided(alpha, grad, learner.task.epsilon)
-    up, down = right[alpha < hi], left[alpha > lo]
+    up = right[alpha < hi * (1.0 - ON_BOUND)]
+    down = left[alpha > lo * (1.0 - ON_BOUND)]
     if len(up) and len(down):
         learner.M[at.BIAS, m] = (up.max() + down.min()) / 2
         learner.M[at.GAP, m] = up.max() - down.min()

@@ -22,7 +22,7 @@ from ..kernel.never_inline import never_inline
 from ..kernel.rows import Rows, RowStore
 from ..numerics import inner
 from ..state.compact import Compact
-from .tasks import Classification, Task, one_sided
+from .tasks import ON_BOUND, Classification, Task, one_sided
 
 # Places in SupportArrays.count
 N, STORED, POSITION, PHASE, MACHINE, SLOT, NEED, ROUND = range(8)
@@ -216,8 +216,13 @@ class Support(Compact):
         self.a.count[N] = self.a.count[STORED] = left
 
     def measure(self) -> None:
-        """b and delta of every machine from the gradients (eq. 10), step 5 of REPROCESS."""
+        """b and delta of every machine from the gradients (eq. 10), step 5 of REPROCESS.
+
+        A coefficient that rounding has left next to its bound is on it: where all are, the bias is
+        in the middle of what they allow.
+        """
         lo, hi = self.bounds()
+        lo, hi = lo * (1.0 - ON_BOUND), hi * (1.0 - ON_BOUND)
         alpha, grad, member = self.alpha(), self.a.grad[:, : self.n], self.a.member[:, : self.n]
         right, left = one_sided(alpha, grad, self.task.epsilon)
         g_max = np.where(member & (alpha < hi), right, -np.inf).max(axis=1, initial=-np.inf)

@@ -204,6 +204,10 @@ class OneClass:
 Task = Classification | Regression | OneClass
 
 
+ON_BOUND = 1e-12
+"""Share of a bound within which a coefficient is on it: rounding may leave it there."""
+
+
 def one_sided(alpha: np.ndarray, grad: np.ndarray, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """Slopes of the objective to the right and to the left of alpha.
 
