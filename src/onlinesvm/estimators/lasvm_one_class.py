@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.interrupts import Interruptible
 from .checks import check_rows
 from .lasvm_model import LASVM_CONSTRAINTS, LASVMModel
+from .objects import learned_rows
 from .progress import with_callbacks
 from .single_rows import one_row
 from .targets import NoTargets
@@ -33,7 +34,8 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
+        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
         1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
@@ -195,7 +197,8 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         return OneClass(float(self.nu))
 
     def _check(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        X = check_rows(self, X, reset)
+        objects = self._note_objects(X) if reset else None
+        X = check_rows(self, X, reset) if objects is None else learned_rows(len(objects))
         if reset:
             self._book = NoTargets()
         return X, np.zeros(X.shape[0])
@@ -208,7 +211,8 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
+            callable kernel it may be a list of objects of any type, such as strings.
         y : Ignored
             There for scikit-learn's sake.
         sample_weight : array-like of shape (n_samples,), default=None

@@ -31,7 +31,7 @@ from ..core.state.published import published
 from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedExpansion
 from .kernel_estimator import KernelEstimator
-from .objects import ObjectKernel
+from .objects import ObjectKernel, as_objects
 from .progress import FitProgress
 from .stopping import warn_of_time_limit
 from .weights import finite_cost
@@ -199,6 +199,26 @@ class OnlineKernelModel(FittedExpansion, KernelEstimator):
             yield
 
     # -- checks and conversion ------------------------------------------------------------
+
+    def _note_objects(self, X: Any) -> np.ndarray | None:
+        """The X of ``fit`` as objects, where the kernel is a function that may compare such."""
+        self._objects = as_objects(X) if callable(self.kernel) else None
+        if self._objects is not None:
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+        return self._objects
+
+    def _shape_of(self, X: Any) -> tuple[int, ...]:
+        """The shape of the X given to ``fit``, checked."""
+        return X.shape if self._objects is None else self._objects.shape
+
+    def _check_stream(self, X: Any) -> None:
+        """Refuse a stream where kernel values or objects are given instead of rows."""
+        self._check_stream_kernel()
+        if callable(self.kernel) and (self._objects is not None or as_objects(X) is not None):
+            raise ValueError(
+                "Examples that are not rows of numbers are learned all at once: use fit."
+            )
 
     def _prepare_kernel(self, X: Any, book: Any) -> None:
         """Fix on the first examples what stays: gamma, the shift, dense or sparse."""

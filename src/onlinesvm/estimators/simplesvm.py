@@ -214,7 +214,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             labels = unique_labels(data.y)
             check_several(labels)
             book = LabelBook(labels)
-            weight = check_sample_weight(sample_weight, data.X)
+            weight = check_sample_weight(sample_weight, data.X, data.y)
             weight = class_weighted(weight, self.class_weight, data.y, labels)
             target = book.encode(data.y)
             check_two_classes(target, weight)
