@@ -94,7 +94,8 @@ class FittedExpansion:
             return np.empty((0, 0))
         if view.settings._objects is not None:
             return view.settings._objects[view.support[view.ascending]]
-        return view.model.rows.to_array(view.settings._centre)[view.ascending]
+        vectors = view.model.rows.to_array(view.settings._centre)[view.ascending]
+        return vectors.toarray() if view.settings._packs else vectors  # as they were given
 
     @property
     def support_(self) -> np.ndarray:
