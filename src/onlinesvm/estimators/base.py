@@ -20,13 +20,15 @@ from .online import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
 from .online import OnlineKernelModel, with_cost
 from .progress import with_callbacks
 from .singles import Singles
-from .weights import check_sample_weight, check_two_classes, class_table, scaled_by_class
+from .view import to_classes
+from .weights import check_two_classes, example_weights
 
 
 class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernelModel):
     """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
 
     _book: LabelBook
+    _class_table: dict[Any, float]
     _weighted = True  # whether the algorithm has a cost that weights can scale
 
     # -- for subclasses -------------------------------------------------------------------
@@ -187,6 +189,20 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         class_weight = getattr(self, "class_weight", None)
         if sample_weight is not None and not self._weighted:
             raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
-        weight = check_sample_weight(sample_weight, y, None if labels is None else y)
-        self._class_table = class_table(class_weight, y, labels)
-        return scaled_by_class(weight, self._class_table, y)
+        weight, self._class_table = example_weights(sample_weight, class_weight, y, labels)
+        return weight
+
+    # -- fitted attributes ----------------------------------------------------------------
+
+    def _to_classes(self, values: np.ndarray) -> np.ndarray:
+        """Machines in the order of ``classes_``; two classes: the second is positive."""
+        return to_classes(values, self._book.order())
+
+    @property
+    def class_weight_(self) -> np.ndarray:
+        """Weights that multiply ``C``, one per class."""
+        view = self._seen("class_weight_")
+        if not hasattr(self, "class_weight"):
+            raise AttributeError(f"{type(self).__name__} has no weights of classes.")
+        table = view.settings._class_table
+        return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)

@@ -128,10 +128,3 @@ class LASVMModel(SingleRows, BoundedMemory, LASVMRun, OnlineKernelModel):
             if not self._learn_quickly(x, y, sample_weight):
                 targets = None if y is None else np.array([y])
                 self._learn_checked(x[None, :], targets, [sample_weight])
-
-    # -- fitted attributes ----------------------------------------------------------------
-
-    @property
-    def n_support_(self) -> np.ndarray:
-        """Number of support vectors."""
-        return np.array([len(self._seen("n_support_").model.key)])

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -34,6 +35,7 @@ from .kernel_estimator import KernelEstimator
 from .objects import ObjectKernel, as_objects
 from .progress import FitProgress
 from .stopping import warn_of_time_limit
+from .view import View
 from .weights import finite_cost
 
 _ARRAYS = ("_original", "_centre")
@@ -197,6 +199,29 @@ class OnlineKernelModel(FittedExpansion, KernelEstimator):
         """
         with Interruptible(), published(self).change(self._make_view):
             yield
+
+    # -- the model for those who read -----------------------------------------------------
+
+    def _make_view(self) -> View | None:
+        return View(self) if hasattr(self, "_learner") else None
+
+    def _view(self) -> View:
+        """The model after the last call that has ended."""
+        with Interruptible():
+            view = published(self).get(self._make_view)
+        if view is None:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
+        return view
+
+    def _more(self, learner: Any) -> dict[str, Any]:
+        """What a view needs besides the model, for fitted attributes of a subclass."""
+        return {}
+
+    @property
+    def n_kernel_evaluations_(self) -> int:
+        """Kernel values computed while learning."""
+        self._fitted("n_kernel_evaluations_")
+        return int(self._kernel.n_evaluations)
 
     # -- checks and conversion ------------------------------------------------------------
 

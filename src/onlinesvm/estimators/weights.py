@@ -60,11 +60,16 @@ def class_table(class_weight: Any, y: np.ndarray, labels: np.ndarray | None) -> 
     return dict(zip(labels.tolist(), weights.tolist()))
 
 
-def class_weighted(
-    weight: np.ndarray, class_weight: Any, y: np.ndarray, labels: np.ndarray | None
-) -> np.ndarray:
-    """``weight`` times the weight of each example's class, as ``class_weight`` asks."""
-    return scaled_by_class(weight, class_table(class_weight, y, labels), y)
+def example_weights(
+    sample_weight: Any, class_weight: Any, y: np.ndarray, labels: np.ndarray | None
+) -> tuple[np.ndarray, dict[Any, float]]:
+    """Weight of each example, class_weight times sample_weight, and the weights of the classes.
+
+    ``labels`` are the unique labels of ``y``, or None on a stream, which may begin with one class.
+    """
+    weight = check_sample_weight(sample_weight, y, None if labels is None else y)
+    table = class_table(class_weight, y, labels)
+    return scaled_by_class(weight, table, y), table
 
 
 def scaled_by_class(weight: np.ndarray, table: dict[Any, float], y: np.ndarray) -> np.ndarray:
