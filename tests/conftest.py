@@ -27,7 +27,10 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 # Files whose tests wait for other processes. Last of all they would keep one worker waiting for the
 # other; as the first ones they run beside the rest.
-FIRST = ("test_startup.py", "test_commands.py", "test_streams.py", "test_end_to_end.py")
+FIRST = (
+    "test_startup.py", "test_commands.py", "test_streams.py", "test_end_to_end.py",
+    "test_svc_parity_cases.py",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items) -> None:

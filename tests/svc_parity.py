@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.datasets import load_iris
 
-from onlinesvm import LASVMClassifier
+from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
 
 X = np.array([[-2, -1], [-1, -1], [-1, -2], [1, 1], [1, 2], [2, 1]], float)
 Y = np.array([1, 1, 1, 2, 2, 2])
@@ -13,6 +13,14 @@ ANSWERS = [1, 2, 2]
 
 def exact(**settings):
     return LASVMClassifier(epochs="converge", **({"random_state": 0} | settings))
+
+
+def exact_regressor(**settings):
+    return LASVMRegressor(epochs="converge", **({"random_state": 0} | settings))
+
+
+def exact_one_class(**settings):
+    return LASVMOneClass(epochs="converge", **({"random_state": 0} | settings))
 
 
 def shuffled_iris():

@@ -295,7 +295,7 @@ def test_learn_one_refuses_bad_targets(friedman, value):
     [
         ({"epsilon": -0.1}, "epsilon"),
         ({"C": 0.0}, "C"),
-        ({"C": np.inf}, "C"),
+        ({"C": np.nan}, "C"),
         ({"tol": 0.0}, "tol"),
     ],
 )

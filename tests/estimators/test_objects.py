@@ -7,9 +7,9 @@ import pytest
 from classifiers import every_own, make
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
-from onlinesvm import LASVMClassifier
+from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
 
 TEXTS = ["A A", "A", "B", "B B", "A B", "A A B", "B A B B"]
 COUNTS = np.array([[text.count("A"), text.count("B")] for text in TEXTS], float)
@@ -70,6 +70,43 @@ def test_every_classifier_learns_them_as_it_learns_rows(kind):
     close(texts.decision_function(TEXTS), rows.decision_function(COUNTS))
 
 
+@pytest.mark.parametrize("kind", [LASVMRegressor, LASVMOneClass])
+def test_regression_and_novelty_take_them_as_svr_does(kind):
+    y = np.arange(7.0)
+    settings = {"epochs": "converge", "tol": 1e-5, "random_state": 0}
+    model = kind(kernel=counted, **settings).fit(np.array(TEXTS), y)
+    rows = kind(kernel="linear", **settings).fit(COUNTS, y)
+    assert model.shape_fit_ == (7,)
+    assert model.support_vectors_.tolist() == [TEXTS[i] for i in model.support_]
+    if kind is LASVMOneClass:
+        close(model.decision_function(TEXTS), rows.decision_function(COUNTS))
+    else:
+        close(model.predict(TEXTS), rows.predict(COUNTS))
+        close(model.predict(TEXTS), SVR(kernel=counted).fit(TEXTS, y).predict(TEXTS))
+    before = model.predict(TEXTS)
+    for action in (
+        lambda: model.partial_fit(TEXTS, y),
+        lambda: model.partial_fit(COUNTS, y),
+        lambda: model.partial_fit(COUNTS[:1], y[:1]),
+        lambda: model.predict(COUNTS),
+        lambda: model.predict_one([0.0]),
+        lambda: kind(kernel=counted).partial_fit(TEXTS, y),
+    ):
+        with pytest.raises(ValueError, match=r"use fit|list of objects"):
+            action()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(TEXTS), before)
+    assert model.set_params(kernel="linear").fit(COUNTS, y).n_features_in_ == 2
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [(None, "requires y"), ([1.0, 2.0], "inconsistent"), (["a"] * 7, "numbers|convert")],
+)
+def test_targets_of_objects_are_checked(y, message):
+    with pytest.raises(ValueError, match=message):
+        LASVMRegressor(kernel=counted).fit(TEXTS, y)
+
+
 def test_attributes_are_of_the_objects():
     model = exact(kernel=counted).fit(TEXTS, LABELS)
     assert model.support_vectors_.tolist() == [TEXTS[i] for i in model.support_]
@@ -109,6 +146,8 @@ def test_a_model_may_learn_rows_after_objects_and_objects_after_rows():
         (lambda m: m.predict([]), "has learned a list of objects"),
         (lambda m: m.partial_fit(TEXTS, LABELS), "learned all at once: use fit"),
         (lambda m: m.partial_fit(COUNTS, LABELS), "learned all at once: use fit"),
+        (lambda m: m.learn_one([0.0], 1), "learned all at once: use fit"),
+        (lambda m: m.predict_one([0.0]), "has learned a list of objects"),
         (lambda m: m.fit(TEXTS, LABELS[:3]), "inconsistent numbers of samples"),
         (lambda m: m.fit(TEXTS, None), "requires y to be passed"),
         (lambda m: m.fit(TEXTS, [1] * 7), "number of classes"),

@@ -242,7 +242,7 @@ def test_methods_are_there_on_request_only(name):
     with pytest.raises(NotFittedError):
         getattr(wanted, name)(X)
     late = LASVMClassifier().fit(X, y).set_params(probability=True)
-    with pytest.raises(NotFittedError, match="learned without probability=True"):
+    with pytest.raises(NotFittedError, match="not available when fitted with probability=False"):
         getattr(late, name)(X)
 
 

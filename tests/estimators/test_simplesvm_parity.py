@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC, SVR, OneClassSVM
 
 from onlinesvm import ActiveLearner, SimpleSVMClassifier, SimpleSVMOneClass, SimpleSVMRegressor
 
@@ -146,3 +146,17 @@ def test_teaching_goes_on_from_the_shared_state(clouds):
         asked = learner.query()
         learner.teach(asked, y[asked])
     assert learner.estimator.shape_fit_[0] == 7
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_rounding_is_not_taken_for_progress():
+    """An objective near zero fell by 1e-17 in each sweep, for ever."""
+    X = np.random.default_rng(244).normal(size=(50, 2)) * 1e6
+    settings = {"nu": 0.8, "kernel": "linear", "tol": 1e-8}
+    model = SimpleSVMOneClass(**settings, random_state=0, max_sweeps=300).fit(X)
+    assert model.n_sweeps_ < 100
+    theirs = OneClassSVM(**settings, max_iter=10**6).fit(X)
+    assert (
+        model.dual_objective_[0]
+        <= np.sum((theirs.dual_coef_ @ theirs.support_vectors_) ** 2) / 2 + 1.0
+    )

@@ -1,28 +1,8 @@
 """What users of SVC rely on, stated of LASVM trained to the end: solution, decisions, weights.
 
-The behaviours are those that scikit-learn's own tests of SVC state; the rest of them are in
-``test_svc_parity_input.py`` and ``test_svc_parity_sparse.py``. Two classes are compared with SVC
+The behaviours are those that scikit-learn's own tests of SVC state. ``test_svc_parity_cases.py`` has the
+list: each case with our test of it, or the reason why it differs. Two classes are compared with SVC
 itself, several classes with one SVC against the rest for each class, and one against one with SVC.
-
-What scikit-learn's test_svm.py states of SVC, and whether it holds here:
-
-| behaviour | here |
-| --- | --- |
-| toy problem, iris, all kernels, precomputed, callable, clone | holds |
-| decision values of two classes; from coef_ and intercept_; from the support vectors | holds |
-| class_weight, class_weight_, "balanced", sample_weight, weights of zero, C=inf | holds |
-| weights that leave nothing, or one class: SVC's words | holds |
-| sparse rows in any order give the dense model; support_vectors_ of none | holds |
-| n_support_, gamma="scale", coef_ read-only, shape_fit_, fit_status_, not fitted | holds |
-| hasattr(model, "predict_proba") follows ``probability`` | holds |
-| values too large to compute with, a kernel of the wrong shape, labels that do not match | holds; other words |
-| decision_function_shape, break_ties, and ties of one-vs-one votes | differs: one-vs-rest, one column per class |
-| n_iter_ is an array, one number per pair of classes | differs: the number of examples learned |
-| max_iter and its warning | differs: refused; ``time_limit`` warns |
-| negative sample_weight is taken for zero | differs: refused, it is more often a mistake |
-| sparse after dense, dense after sparse, sparse precomputed are refused | differs: welcome |
-| changing _dual_coef_, _n_support, _gamma of a fitted model | no such attributes |
-| a callable kernel is asked for the whole matrix once | differs: asked for rectangular blocks |
 """
 
 import numpy as np
@@ -35,6 +15,8 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 from svc_parity import ANSWERS, NEW, X, Y, close, exact, shuffled_iris
+
+from onlinesvm import SimpleSVMClassifier
 
 OPPOSED = np.array([[-2, 0], [-1, -1], [0, -2], [0, 2], [1, 1], [2, 0]], float)
 BETWEEN = np.array([[-1.0, 1.0]])
@@ -218,11 +200,13 @@ def test_class_weights_are_svcs(kernel):
     close(ours.decision_function(given), theirs.decision_function(given), atol=2e-2)
 
 
-def test_balanced_weights_help_the_rare_class(iris):
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_balanced_weights_help_the_rare_class(kernel, iris):
     given, y = iris[0][:, :2], iris[1] + 1
     kept = np.delete(np.arange(len(y)), np.flatnonzero(y > 2)[::2])
     plain, balanced = (
-        exact(class_weight=w).fit(given[kept], y[kept]).predict(given) for w in (None, "balanced")
+        exact(kernel=kernel, class_weight=weight).fit(given[kept], y[kept]).predict(given)
+        for weight in (None, "balanced")
     )
     assert f1_score(y, plain, average="macro") <= f1_score(y, balanced, average="macro")
 
@@ -254,19 +238,15 @@ def test_weights_that_leave_nothing_are_refused_in_svcs_words(weight, form):
         exact(kernel="linear").fit(X, Y, sample_weight=form(weight))
 
 
-@pytest.mark.parametrize("weight", [[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0]])
+@pytest.mark.parametrize(
+    "weight",
+    [[0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0], [0, -0.5, 0, 1, 1, 1], [1, 1, 1, 0, -0.1, -0.3]],
+)
 def test_weights_that_leave_one_class_are_refused_in_svcs_words(weight):
     message = "all samples with positive weights belong to the same class"
-    for model in (exact(kernel="linear"), SVC(kernel="linear")):
+    for kind in (exact, SVC, SimpleSVMClassifier):
         with pytest.raises(ValueError, match=message):
-            model.fit(X, Y, sample_weight=weight)
-
-
-@pytest.mark.parametrize("weight", [[0, -0.5, 0, 1, 1, 1], [1, 1, 1, 0, -0.1, -0.3]])
-def test_negative_weights_that_leave_one_class_are_refused(weight):
-    for model in (exact(kernel="linear"), SVC(kernel="linear")):
-        with pytest.raises(ValueError, match=r"Negative values|same class"):
-            model.fit(X, Y, sample_weight=weight)
+            kind(kernel="linear").fit(X, Y, sample_weight=weight)
 
 
 @pytest.mark.parametrize(("absent", "expected"), [(1, [0.4, 0.4]), (3, [0.4, 0.4])])

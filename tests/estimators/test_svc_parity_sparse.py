@@ -123,6 +123,8 @@ def test_rows_that_are_mostly_empty_give_the_dense_model():
     ours = exact(kernel="linear").fit(sparse.coo_matrix(given), y)
     close(ours.decision_function(given), dense.decision_function(given))
     close(ours.coef_, dense.coef_)
+    assert type(dense.support_vectors_) is np.ndarray
+    np.testing.assert_array_equal(ours.support_vectors_.toarray(), dense.support_vectors_)
 
 
 @pytest.mark.parametrize("form", FORMS)

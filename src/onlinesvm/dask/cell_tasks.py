@@ -42,7 +42,7 @@ class CellModel:
         kernel = kernel_of(self.frame, -1)
         machines = len(self.models[0].bias)
         values = cells.decide(self.models, self.centres, kernel, rows, machines)
-        return shaped(values, self.frame._book)
+        return shaped(values, self.frame._book.order())
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example."""

@@ -15,18 +15,20 @@ from ..core.interrupts import checkpoint, interrupted
 from .checks import check_rows_and_labels, check_square
 from .fitted import FittedModel
 from .labels import LabelBook, check_several, stream_labels, unique_labels
-from .objects import as_objects, check_objects_and_labels, learned_rows
+from .objects import check_objects_and_labels, learned_rows
 from .online import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
 from .online import OnlineKernelModel, with_cost
 from .progress import with_callbacks
 from .singles import Singles
-from .weights import check_sample_weight, check_two_classes, class_table, scaled_by_class
+from .view import to_classes
+from .weights import check_two_classes, example_weights
 
 
 class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernelModel):
     """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
 
     _book: LabelBook
+    _class_table: dict[Any, float]
     _weighted = True  # whether the algorithm has a cost that weights can scale
 
     # -- for subclasses -------------------------------------------------------------------
@@ -88,7 +90,7 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         check_two_classes(data.label, data.bound)
         checkpoint()
         self._original, self._first_rows = data.key, None
-        self.shape_fit_ = X.shape if self._objects is None else self._objects.shape
+        self.shape_fit_ = self._shape_of(X)
         return data._replace(key=np.arange(len(data.key))), X, y
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
@@ -126,11 +128,7 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         self, X: Any, y: Any, classes: Any, sample_weight: Any
     ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
         """What ``partial_fit`` does before it learns: examples, y, weights, labels to know."""
-        self._check_stream_kernel()
-        if callable(self.kernel) and (self._objects is not None or as_objects(X) is not None):
-            raise ValueError(
-                "Examples that are not rows of numbers are learned all at once: use fit."
-            )
+        self._check_stream(X)
         first = not hasattr(self, "_learner")
         X, y = self._check_examples(X, y, reset=first)
         labels = stream_labels(y, classes)
@@ -178,12 +176,8 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
     # -- checks ---------------------------------------------------------------------------
 
     def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        objects = as_objects(X) if reset and callable(self.kernel) else None
-        if reset:
-            self._objects = objects
+        objects = self._note_objects(X) if reset else None
         if objects is not None:
-            for name in ("n_features_in_", "feature_names_in_"):
-                self.__dict__.pop(name, None)
             return learned_rows(len(objects)), check_objects_and_labels(self, objects, y)
         X, y = check_rows_and_labels(self, X, y, reset)
         if reset:
@@ -195,6 +189,20 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         class_weight = getattr(self, "class_weight", None)
         if sample_weight is not None and not self._weighted:
             raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
-        weight = check_sample_weight(sample_weight, y)
-        self._class_table = class_table(class_weight, y, labels)
-        return scaled_by_class(weight, self._class_table, y)
+        weight, self._class_table = example_weights(sample_weight, class_weight, y, labels)
+        return weight
+
+    # -- fitted attributes ----------------------------------------------------------------
+
+    def _to_classes(self, values: np.ndarray) -> np.ndarray:
+        """Machines in the order of ``classes_``; two classes: the second is positive."""
+        return to_classes(values, self._book.order())
+
+    @property
+    def class_weight_(self) -> np.ndarray:
+        """Weights that multiply ``C``, one per class."""
+        view = self._seen("class_weight_")
+        if not hasattr(self, "class_weight"):
+            raise AttributeError(f"{type(self).__name__} has no weights of classes.")
+        table = view.settings._class_table
+        return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)

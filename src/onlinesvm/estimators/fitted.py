@@ -8,33 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import Interruptible
-from ..core.kernel.kernel import Kernel
-from ..core.state.published import published
-from .labels import LabelBook
-from .view import View, to_classes
-
-
-def check_linear(kernel: Kernel) -> None:
-    """Weight vectors are of the linear kernel."""
-    if kernel.name != "linear":
-        raise AttributeError("coef_ is only available when using a linear kernel.")
-
-
-def read_only(values: np.ndarray) -> np.ndarray:
-    """Values that cannot be written to: writing would change no model."""
-    values.flags.writeable = False
-    return values
-
-
-def gamma_of(kernel: Kernel) -> float:
-    """The number that ``gamma`` stands for."""
-    if kernel.name not in ("rbf", "poly", "sigmoid"):
-        raise AttributeError(f"gamma_ is not available: the kernel {kernel.name!r} has no gamma.")
-    return float(kernel.gamma)
+from .view import FittedView
 
 
 class Absent:
@@ -56,32 +32,16 @@ class Absent:
 class FittedExpansion:
     """What users see of any model that has learned: its expansion."""
 
-    _kernel: Kernel
-    _book: Any
-    _learner: Any
     _fitted: Any  # of the class that this is mixed into: the learner, or an error
 
-    def _make_view(self) -> View | None:
-        return View(self) if hasattr(self, "_learner") else None
-
-    def _view(self) -> View:
+    def _view(self) -> FittedView:
         """The model after the last call that has ended."""
-        view = published(self).get(self._make_view)
-        if view is None:
-            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
-        return view
+        raise TypeError(f"{type(self).__name__} has no view.")  # pragma: no cover
 
-    def _more(self, learner: Any) -> dict[str, Any]:
-        """What a view needs besides the model, for fitted attributes of a subclass."""
-        return {}
-
-    # -- fitted attributes ----------------------------------------------------------------
-
-    def _seen(self, name: str) -> View:
+    def _seen(self, name: str) -> Any:
         """The view from which a fitted attribute is read."""
         self._fitted(name)
-        with Interruptible():
-            return self._view()
+        return self._view()
 
     @property
     def support_vectors_(self) -> Any:
@@ -90,11 +50,7 @@ class FittedExpansion:
         Where the examples are objects, an array of objects.
         """
         view = self._seen("support_vectors_")
-        if view.settings._kernel.name == "precomputed":
-            return np.empty((0, 0))
-        if view.settings._objects is not None:
-            return view.settings._objects[view.support[view.ascending]]
-        return view.model.rows.to_array(view.settings._centre)[view.ascending]
+        return np.empty((0, 0)) if view.kernel.name == "precomputed" else view.vectors()
 
     @property
     def support_(self) -> np.ndarray:
@@ -102,45 +58,46 @@ class FittedExpansion:
 
         -1 for support vectors learned from a stream.
         """
-        view = self._seen("support_")
-        return view.support[view.ascending]
+        return self._seen("support_").support
 
     @property
     def dual_coef_(self) -> np.ndarray:
         """Signed coefficients, one row per machine over all support vectors."""
-        view = self._seen("dual_coef_")
-        return view.to_classes(view.model.coef)[:, view.ascending]
+        return self._seen("dual_coef_").coefficients()
 
     @property
     def coef_(self) -> np.ndarray:
         """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``."""
         view = self._seen("coef_")
-        check_linear(view.settings._kernel)
-        return read_only(view.to_classes(view.weights()))
+        if view.kernel.name != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel.")
+        weights = view.to_classes(view.weights())
+        weights.flags.writeable = False  # writing would change no model
+        return weights
 
     @property
     def gamma_(self) -> float:
         """The gamma in use."""
-        return gamma_of(self._seen("gamma_").settings._kernel)
+        kernel = self._seen("gamma_").kernel
+        if kernel.name not in ("rbf", "poly", "sigmoid"):
+            raise AttributeError(
+                f"gamma_ is not available: the kernel {kernel.name!r} has no gamma."
+            )
+        return float(kernel.gamma)
 
     @property
     def intercept_(self) -> np.ndarray:
         """Bias of each machine."""
-        view = self._seen("intercept_")
-        return view.to_classes(view.model.bias)
+        return self._seen("intercept_").biases()
 
     @property
-    def n_kernel_evaluations_(self) -> int:
-        """Kernel values computed while learning."""
-        self._fitted("n_kernel_evaluations_")
-        return int(self._kernel.n_evaluations)
+    def n_support_(self) -> np.ndarray:
+        """Number of support vectors."""
+        return np.array([len(self._seen("n_support_").support)])
 
 
 class FittedModel(FittedExpansion):
     """What users see of a classifier that has learned."""
-
-    _book: LabelBook
-    _class_table: dict[Any, float]
 
     predict_proba = Absent("wrap it in sklearn.calibration.CalibratedClassifierCV.")
     predict_log_proba = Absent("wrap it in sklearn.calibration.CalibratedClassifierCV.")
@@ -151,7 +108,7 @@ class FittedModel(FittedExpansion):
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
+            Examples; with ``kernel="precomputed"`` their kernel values with the examples given.
 
         Returns
         -------
@@ -159,8 +116,7 @@ class FittedModel(FittedExpansion):
             Positive for ``classes_[1]`` with two classes, else one column per class.
         """
         check_is_fitted(self)
-        with Interruptible():
-            return self._view().decide(X)
+        return self._view().decide(X)
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example.
@@ -176,12 +132,7 @@ class FittedModel(FittedExpansion):
             Labels.
         """
         check_is_fitted(self)
-        with Interruptible():
-            return self._view().predict(X)
-
-    def _to_classes(self, values: np.ndarray) -> np.ndarray:
-        """Machines in the order of ``classes_``; two classes: the second is positive."""
-        return to_classes(values, self._book.order())
+        return self._view().predict(X)
 
     @property
     def classes_(self) -> np.ndarray:
@@ -192,13 +143,61 @@ class FittedModel(FittedExpansion):
     def n_support_(self) -> np.ndarray:
         """Support vectors of each class."""
         view = self._seen("n_support_")
-        return np.bincount(view.model.label, minlength=len(view.order))[view.order]
+        return np.bincount(view.label_numbers(), minlength=len(view.order))[view.order]
+
+
+class FittedOneClass(FittedExpansion):
+    """What users see of a novelty detector that has learned."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the edge, positive inside.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` their kernel values with the examples given.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Distances.
+        """
+        check_is_fitted(self)
+        return self._view().decide(X)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The decision function without its offset.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Larger for examples that are more like those learned.
+        """
+        check_is_fitted(self)
+        view = self._view()
+        return view.decide(X) - view.biases()[0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Whether each example is like those learned.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            1 inside, -1 outside.
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
 
     @property
-    def class_weight_(self) -> np.ndarray:
-        """Weights that multiply ``C``, one per class."""
-        view = self._seen("class_weight_")
-        if not hasattr(self, "class_weight"):
-            raise AttributeError(f"{type(self).__name__} has no weights of classes.")
-        table = view.settings._class_table
-        return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)
+    def offset_(self) -> float:
+        """``score_samples(X) - offset_`` is the decision function."""
+        return float(-self._seen("offset_").biases()[0])

@@ -74,7 +74,7 @@ class LASVMModel(SingleRows, BoundedMemory, LASVMRun, OnlineKernelModel):
             data = merge_duplicates(data)
         checkpoint()
         self._original, self._first_rows = data.key, None
-        self.shape_fit_ = X.shape
+        self.shape_fit_ = self._shape_of(X)
         return data._replace(key=np.arange(len(data.key))), X, y
 
     def _plan(self, data: Any, rng: np.random.RandomState) -> Any:
@@ -86,7 +86,7 @@ class LASVMModel(SingleRows, BoundedMemory, LASVMRun, OnlineKernelModel):
         return Plan(1 if converge else int(self.epochs), converge, shuffle)
 
     def _stream_data(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any]:
-        self._check_stream_kernel()
+        self._check_stream(X)
         first = not hasattr(self, "_learner")
         X, y = self._check(X, y, reset=first)
         weight = check_sample_weight(sample_weight, X)
@@ -128,10 +128,3 @@ class LASVMModel(SingleRows, BoundedMemory, LASVMRun, OnlineKernelModel):
             if not self._learn_quickly(x, y, sample_weight):
                 targets = None if y is None else np.array([y])
                 self._learn_checked(x[None, :], targets, [sample_weight])
-
-    # -- fitted attributes ----------------------------------------------------------------
-
-    @property
-    def n_support_(self) -> np.ndarray:
-        """Number of support vectors."""
-        return np.array([len(self._seen("n_support_").model.key)])

@@ -8,17 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import Interruptible
 from .checks import check_rows
+from .fitted import FittedOneClass
 from .lasvm_model import LASVM_CONSTRAINTS, LASVMModel
+from .objects import learned_rows
 from .progress import with_callbacks
 from .single_rows import one_row
 from .targets import NoTargets
 
 
-class LASVMOneClass(OutlierMixin, LASVMModel):
+class LASVMOneClass(FittedOneClass, OutlierMixin, LASVMModel):
     """Novelty detection that learns in blocks, or one example at a time (LASVM).
 
     Solves the problem of ``OneClassSVM``, the support of a distribution. Its dual is ::
@@ -33,7 +33,8 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
     Parameters
     ----------
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
+        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
         1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
@@ -195,7 +196,8 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         return OneClass(float(self.nu))
 
     def _check(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        X = check_rows(self, X, reset)
+        objects = self._note_objects(X) if reset else None
+        X = check_rows(self, X, reset) if objects is None else learned_rows(len(objects))
         if reset:
             self._book = NoTargets()
         return X, np.zeros(X.shape[0])
@@ -208,7 +210,8 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
+            callable kernel it may be a list of objects of any type, such as strings.
         y : Ignored
             There for scikit-learn's sake.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -267,56 +270,6 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
         self._learn_row(x, None, sample_weight)
         return self
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distance from the edge, positive inside.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-            Distances.
-        """
-        check_is_fitted(self)
-        with Interruptible():
-            return self._view().decide(X)
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """The decision function without its offset.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-            Larger for examples that are more like those learned.
-        """
-        check_is_fitted(self)
-        with Interruptible():
-            view = self._view()
-            return view.decide(X) - view.model.bias[0]
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Whether each example is like those learned.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            1 inside, -1 outside.
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
-
     def decision_one(self, x: Any) -> float:
         """Signed distance of one row from the edge: as ``decision_function``, in microseconds.
 
@@ -350,8 +303,3 @@ class LASVMOneClass(OutlierMixin, LASVMModel):
 
     def _known_label(self, y: Any) -> int:
         return 0
-
-    @property
-    def offset_(self) -> float:
-        """``score_samples(X) - offset_`` is the decision function."""
-        return float(-self._seen("offset_").model.bias[0])

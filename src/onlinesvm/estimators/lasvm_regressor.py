@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.interrupts import Interruptible
 from .checks import check_rows_and_targets
 from .lasvm_model import LASVM_CONSTRAINTS, LASVMModel
+from .objects import check_objects_and_labels, learned_rows
 from .progress import with_callbacks
 from .single_rows import one_row
 from .targets import check_targets
@@ -35,11 +36,13 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     Parameters
     ----------
     C : float, default=1.0
-        Cost of an error beyond ``epsilon``, as in ``SVR``.
+        Cost of an error beyond ``epsilon``, as in ``SVR``. ``inf`` allows no such error, where
+        the kernel can avoid them.
     epsilon : float, default=0.1
         Errors up to this cost nothing, as in ``SVR``.
     kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
+        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
         1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
@@ -162,7 +165,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LASVM_CONSTRAINTS,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [Interval(Real, 0.0, None, closed="right")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
     }
 
@@ -213,7 +216,12 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         return Regression(float(self.epsilon), len(self._book))
 
     def _check(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        X, y = check_rows_and_targets(self, X, y, reset)
+        objects = self._note_objects(X) if reset else None
+        if objects is None:
+            X, y = check_rows_and_targets(self, X, y, reset)
+        else:
+            X = learned_rows(len(objects))
+            y = check_objects_and_labels(self, objects, y, multi_output=True, y_numeric=True)
         y, book = check_targets(y, None if reset else self._book)
         if reset:
             self._book = book
@@ -227,7 +235,8 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
+            callable kernel it may be a list of objects of any type, such as strings.
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         sample_weight : array-like of shape (n_samples,), default=None

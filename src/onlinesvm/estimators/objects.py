@@ -44,7 +44,9 @@ class ObjectKernel:
 
 
 def learned_rows(n: int) -> np.ndarray:
-    """The rows that stand for n examples given to ``fit``."""
+    """The rows that stand for n examples given to ``fit``, or one clear error."""
+    if n > _MOST:
+        raise ValueError(f"A kernel function of objects takes up to {_MOST} examples.")
     return np.arange(n, dtype=np.float64)[:, None]
 
 
@@ -72,12 +74,12 @@ def _is_object(item: Any) -> bool:
     return item is not None and not isinstance(item, Number)
 
 
-def check_objects_and_labels(estimator: Any, objects: np.ndarray, y: Any) -> np.ndarray:
-    """The labels of the objects, or one clear error."""
-    y = validate_data(estimator, y=y)
+def check_objects_and_labels(
+    estimator: Any, objects: np.ndarray, y: Any, **check: Any
+) -> np.ndarray:
+    """The labels of the objects, or one clear error; ``check`` says what labels may be."""
+    y = validate_data(estimator, y=y, **check)
     check_consistent_length(objects, y)
-    if len(objects) > _MOST:
-        raise ValueError(f"A kernel function of objects takes up to {_MOST} examples.")
     return y
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -31,9 +32,10 @@ from ..core.state.published import published
 from .first_rows import FirstRows, is_estimated, joined
 from .fitted import FittedExpansion
 from .kernel_estimator import KernelEstimator
-from .objects import ObjectKernel
+from .objects import ObjectKernel, as_objects
 from .progress import FitProgress
 from .stopping import warn_of_time_limit
+from .view import View
 from .weights import finite_cost
 
 _ARRAYS = ("_original", "_centre")
@@ -198,7 +200,50 @@ class OnlineKernelModel(FittedExpansion, KernelEstimator):
         with Interruptible(), published(self).change(self._make_view):
             yield
 
+    # -- the model for those who read -----------------------------------------------------
+
+    def _make_view(self) -> View | None:
+        return View(self) if hasattr(self, "_learner") else None
+
+    def _view(self) -> View:
+        """The model after the last call that has ended."""
+        with Interruptible():
+            view = published(self).get(self._make_view)
+        if view is None:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
+        return view
+
+    def _more(self, learner: Any) -> dict[str, Any]:
+        """What a view needs besides the model, for fitted attributes of a subclass."""
+        return {}
+
+    @property
+    def n_kernel_evaluations_(self) -> int:
+        """Kernel values computed while learning."""
+        self._fitted("n_kernel_evaluations_")
+        return int(self._kernel.n_evaluations)
+
     # -- checks and conversion ------------------------------------------------------------
+
+    def _note_objects(self, X: Any) -> np.ndarray | None:
+        """The X of ``fit`` as objects, where the kernel is a function that may compare such."""
+        self._objects = as_objects(X) if callable(self.kernel) else None
+        if self._objects is not None:
+            for name in ("n_features_in_", "feature_names_in_"):
+                self.__dict__.pop(name, None)
+        return self._objects
+
+    def _shape_of(self, X: Any) -> tuple[int, ...]:
+        """The shape of the X given to ``fit``, checked."""
+        return X.shape if self._objects is None else self._objects.shape
+
+    def _check_stream(self, X: Any) -> None:
+        """Refuse a stream where kernel values or objects are given instead of rows."""
+        self._check_stream_kernel()
+        if callable(self.kernel) and (self._objects is not None or as_objects(X) is not None):
+            raise ValueError(
+                "Examples that are not rows of numbers are learned all at once: use fit."
+            )
 
     def _prepare_kernel(self, X: Any, book: Any) -> None:
         """Fix on the first examples what stays: gamma, the shift, dense or sparse."""

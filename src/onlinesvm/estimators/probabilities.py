@@ -17,7 +17,9 @@ from ..core.interrupts import Interruptible
 from ..core.state.published import published
 from .single_rows import one_row
 
-_WITHOUT = "This {} was learned without probability=True: learn again."
+_WITHOUT = (
+    "{} is not available when fitted with probability=False: learn again with probability=True."
+)
 
 
 class WithProbability:
@@ -75,12 +77,15 @@ class Probabilities:
         weights = [table.get(label, 1.0) or 1.0 for label in self._book.numbers]
         return {"prequential": watch.snapshot(np.array(weights))}
 
-    def _scored(self, X: Any) -> tuple[Any, Any, np.ndarray]:
-        """The view, its snapshot, and decision values (n, machines) in the order of classes."""
+    def _scored(self, X: Any, method: str) -> tuple[Any, Any, np.ndarray]:
+        """The view, its snapshot, and decision values (n, machines) in the order of classes.
+
+        ``method`` is what the user has called.
+        """
         check_is_fitted(self)
         view = self._view()
         if "prequential" not in view.more:
-            raise NotFittedError(_WITHOUT.format(type(self).__name__))
+            raise NotFittedError(_WITHOUT.format(method))
         values = view.decide(X)
         return view, view.more["prequential"], values.reshape(len(values), -1)
 
@@ -99,7 +104,7 @@ class Probabilities:
             Columns in the order of ``classes_``; rows sum to 1.
         """
         with Interruptible():
-            view, record, values = self._scored(X)
+            view, record, values = self._scored(X, "predict_proba")
             return chances(values, view.order, record.calibration.slopes)
 
     @WithProbability
@@ -121,7 +126,7 @@ class Probabilities:
             values, _ = self._decide_quickly(x)
             record = self._snapshot(self._learner)
             if not record:
-                raise NotFittedError(_WITHOUT.format(type(self).__name__))
+                raise NotFittedError(_WITHOUT.format("predict_proba_one"))
             slopes = record["prequential"].calibration.slopes
             return chances(values[None, :], self._book.order(), slopes)[0]
 
@@ -176,7 +181,7 @@ class Probabilities:
         if not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
             raise ValueError(f"alpha must be a number between 0 and 1; got {alpha!r}.")
         with Interruptible():
-            view, record, values = self._scored(X)
+            view, record, values = self._scored(X, "predict_set")
             q, n = interpolated(record.q, float(alpha)), len(values)
             if len(view.classes) == 1:
                 return np.ones((n, 1), bool)

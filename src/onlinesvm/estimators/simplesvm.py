@@ -10,14 +10,15 @@ import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .fitted import FittedModel
 from .labels import LabelBook, check_several, stream_labels, unique_labels
 from .progress import with_callbacks
 from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
-from .view import labels_of, shaped, to_classes
-from .weights import check_sample_weight, check_two_classes, class_weighted
+from .view import labels_of, shaped
+from .weights import check_two_classes, example_weights
 
 
-class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
+class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
     """Exact support vector classifier that keeps its optimum while examples come and go.
 
     Solves ::
@@ -214,8 +215,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             labels = unique_labels(data.y)
             check_several(labels)
             book = LabelBook(labels)
-            weight = check_sample_weight(sample_weight, data.X)
-            weight = class_weighted(weight, self.class_weight, data.y, labels)
+            weight, _ = example_weights(sample_weight, self.class_weight, data.y, labels)
             target = book.encode(data.y)
             check_two_classes(target, weight)
             self._check_nu(target, weight, book)
@@ -248,8 +248,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             kept = getattr(self, "_learner", None)
             data = self._check_X(X, y, kept is None)
             labels = stream_labels(data.y, classes)
-            weight = check_sample_weight(sample_weight, data.X)
-            weight = class_weighted(weight, self.class_weight, data.y, None)
+            weight, _ = example_weights(sample_weight, self.class_weight, data.y, None)
             book = LabelBook() if kept is None else deepcopy(kept.labels)
             book.check(labels)
             book.add(book.missing(labels))
@@ -313,39 +312,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             )
         return error
 
-    # -- prediction -----------------------------------------------------------------------
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distance from the boundary, in units of the margin.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` their kernel values with the examples given.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column per class.
-        """
-        values, learner = self._decide(X)
-        return shaped(values, learner.labels)
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of each example.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels.
-        """
-        values, learner = self._decide(X)
-        return labels_of(shaped(values, learner.labels), learner.labels.classes)
+    # -- each example by the model without it ---------------------------------------------
 
     def leave_one_out_decision(self) -> np.ndarray:
         """Decision values of the kept examples, each by the model without that example.
@@ -356,7 +323,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             In the order in which the examples were given. NaN where no model is left.
         """
         values, learner = self._leave_one_out()
-        return shaped(values, learner.labels)
+        return shaped(values, learner.labels.order())
 
     def leave_one_out_error(self) -> float:
         """Share of the kept examples that the model without them gets wrong.
@@ -367,33 +334,7 @@ class SimpleSVMClassifier(ClassifierMixin, SimpleSVMBase):
             Between 0 and 1. An example without which there is no model counts as wrong.
         """
         values, learner = self._leave_one_out()
-        values, book = shaped(values, learner.labels), learner.labels
+        values, book = shaped(values, learner.labels.order()), learner.labels
         truth = book.classes[np.argsort(book.order())][learner.target]
         lost = np.isnan(values if values.ndim == 1 else values.sum(axis=1))
         return float(np.mean((labels_of(values, book.classes) != truth) | lost))
-
-    # -- fitted attributes ----------------------------------------------------------------
-
-    @property
-    def classes_(self) -> np.ndarray:
-        """Labels known so far, sorted."""
-        return self._fitted("classes_").labels.classes.copy()
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Signed coefficients, one row per machine over all support vectors."""
-        learner = self._fitted("dual_coef_")
-        return to_classes(learner.expansion()[1], learner.labels.order())
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Bias of each machine."""
-        learner = self._fitted("intercept_")
-        return to_classes(learner.readings()[0], learner.labels.order())
-
-    @property
-    def n_support_(self) -> np.ndarray:
-        """Support vectors of each class."""
-        learner = self._fitted("n_support_")
-        labels = learner.target[learner.expansion()[0]]
-        return np.bincount(labels, minlength=len(learner.labels))[learner.labels.order()]

@@ -3,33 +3,84 @@
 from __future__ import annotations
 
 import copy
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .fitted import check_linear, gamma_of, read_only
+from .fitted import FittedExpansion
 from .simplesvm_rows import exact_rows, moved_back
+from .view import FittedView, shaped
 
 
-class SimpleSVMFitted:
+class SimpleSVMView(FittedView):
+    """A SimpleSVM with the number and names of its features, as they belong together."""
+
+    def __init__(self, estimator: Any):
+        self.settings = object.__new__(type(estimator))
+        self.settings.__dict__.update(vars(estimator))
+        self.learner = self.settings._learner
+        labels = self.learner.labels  # None for values and novelty
+        self.classes = np.empty(0) if labels is None else labels.classes.copy()
+        self.order = np.zeros(1, np.int64) if labels is None else labels.order()
+
+    def decide(self, X: Any) -> np.ndarray:
+        """Decision values, (n,) or (n, classes)."""
+        learner = self.learner
+        X = self.settings._check_X(X, "no_validation", False).X
+        kernel = copy.copy(self.kernel)  # its count is that of learning
+        rows = exact_rows(X, kernel, learner.centre, learner.rows.is_sparse)
+        return shaped(learner.decide(rows), self.order)
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel."""
+        return self.learner.rows.kernel
+
+    @cached_property
+    def _expansion(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the support vectors and their coefficients."""
+        which, coef = self.learner.expansion()
+        return which, coef
+
+    @property
+    def support(self) -> np.ndarray:
+        """Numbers of the support vectors among the examples given."""
+        return self.learner.number[self._expansion[0]]
+
+    def vectors(self) -> Any:
+        """The support vectors as they were given."""
+        return moved_back(self.learner.rows.take(self._expansion[0]).values, self.learner.centre)
+
+    def coefficients(self) -> np.ndarray:
+        """Coefficients of the support vectors, (machines, n_SV)."""
+        return self.to_classes(self._expansion[1])
+
+    def biases(self) -> np.ndarray:
+        """Bias of each machine."""
+        return self.to_classes(self.learner.readings()[0])
+
+    def weights(self) -> np.ndarray:
+        """Weight vectors of the linear kernel, (machines, n_features)."""
+        if self.settings.low_rank not in (None, "linear"):
+            raise AttributeError("coef_ is not available with a kernel matrix of low rank.")
+        return np.asarray(self._expansion[1] @ self.vectors())
+
+    def label_numbers(self) -> np.ndarray:
+        """The number of each support vector's label."""
+        return self.learner.target[self._expansion[0]]
+
+
+class SimpleSVMFitted(FittedExpansion):
     """What users see of a SimpleSVM that has learned."""
 
     _learner: Any
-    _fitted: Any  # of the class that this is mixed into: the learner, or an error
     low_rank: Any
-    _check_X: Any  # noqa: N815 - of the class that this is mixed into: good input or an error
 
-    # -- what was learned -----------------------------------------------------------------
-
-    def _decide(self, X: Any) -> tuple[np.ndarray, Any]:
-        """Decision values, (n, machines), and the learner that they come from."""
+    def _view(self) -> SimpleSVMView:
         check_is_fitted(self)
-        learner = self._learner
-        X = self._check_X(X, "no_validation", False).X
-        kernel = copy.copy(learner.rows.kernel)  # its count is that of learning
-        rows = exact_rows(X, kernel, learner.centre, learner.rows.is_sparse)
-        return learner.decide(rows), learner
+        return SimpleSVMView(self)
 
     def _leave_one_out(self) -> tuple[np.ndarray, Any]:
         """Decision values of the kept examples, each by the model without it, and the learner."""
@@ -38,48 +89,6 @@ class SimpleSVMFitted:
         check_is_fitted(self)
         learner = self._learner
         return leave_one_out(learner), learner
-
-    @property
-    def support_(self) -> np.ndarray:
-        """Numbers of the support vectors among the examples given."""
-        learner = self._fitted("support_")
-        return learner.number[learner.expansion()[0]]
-
-    @property
-    def support_vectors_(self) -> Any:
-        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``."""
-        learner = self._fitted("support_vectors_")
-        if learner.rows.kernel.name == "precomputed":
-            return np.empty((0, 0))
-        return moved_back(learner.rows.take(learner.expansion()[0]).values, learner.centre)
-
-    @property
-    def dual_coef_(self) -> np.ndarray:
-        """Signed coefficients, one row per machine over all support vectors."""
-        return self._fitted("dual_coef_").expansion()[1]
-
-    @property
-    def intercept_(self) -> np.ndarray:
-        """Bias of each machine."""
-        return self._fitted("intercept_").readings()[0]
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``."""
-        check_linear(self._fitted("coef_").rows.kernel)
-        if self.low_rank not in (None, "linear"):
-            raise AttributeError("coef_ is not available with a kernel matrix of low rank.")
-        return read_only(np.asarray(self.dual_coef_ @ self.support_vectors_))
-
-    @property
-    def gamma_(self) -> float:
-        """The gamma in use."""
-        return gamma_of(self._fitted("gamma_").rows.kernel)
-
-    @property
-    def n_support_(self) -> np.ndarray:
-        """Number of support vectors."""
-        return np.array([len(self._fitted("n_support_").expansion()[0])])
 
     @property
     def shape_fit_(self) -> tuple[int, int]:

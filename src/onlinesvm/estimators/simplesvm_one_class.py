@@ -10,12 +10,13 @@ import numpy as np
 from sklearn.base import OutlierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 
+from .fitted import FittedOneClass
 from .progress import with_callbacks
 from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
 from .weights import check_sample_weight
 
 
-class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
+class SimpleSVMOneClass(FittedOneClass, OutlierMixin, SimpleSVMBase):
     """Exact one-class SVM that keeps its optimum while examples come and go.
 
     Solves the problem of ``OneClassSVM``, the support of a distribution, by the active-set method
@@ -196,52 +197,6 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
 
         return OneClass(float(self.nu))
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distance from the edge, positive inside.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-            Decision values.
-        """
-        return self._decide(X)[0][:, 0]
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """The decision function without its offset.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-            Larger inside.
-        """
-        values, learner = self._decide(X)
-        return values[:, 0] - learner.readings()[0][0]
-
-    def predict(self, X: Any) -> np.ndarray:
-        """+1 for examples inside, -1 for outliers.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            +1 or -1.
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
-
     def leave_one_out_decision(self) -> np.ndarray:
         """Decision values of the kept examples, each by the model without that example.
 
@@ -261,8 +216,3 @@ class SimpleSVMOneClass(OutlierMixin, SimpleSVMBase):
             Between 0 and 1.
         """
         return float(np.mean(self.leave_one_out_decision() < 0))
-
-    @property
-    def offset_(self) -> float:
-        """Offset of ``score_samples``."""
-        return float(-self.intercept_[0])

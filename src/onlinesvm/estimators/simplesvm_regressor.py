@@ -225,7 +225,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMBase):
         y : ndarray of shape (n_samples,)
             Values.
         """
-        return self._decide(X)[0][:, 0]
+        return self._view().decide(X)
 
     def leave_one_out_decision(self) -> np.ndarray:
         """Predicted values of the kept examples, each by the model without that example.

@@ -57,9 +57,9 @@ class SingleRows:
 
         None: it needs a closer look.
         """
-        if len(x) != self.n_features_in_ or x.dtype.kind not in "fiub":
-            return None
         if not self._kernel.is_compiled or self._sparse:
+            return None
+        if len(x) != self.n_features_in_ or x.dtype.kind not in "fiub":
             return None
         centre = self._centre
         shifted = x if centre is None else x - centre

@@ -21,13 +21,20 @@ def finite_cost(C: float | None) -> float:
     return HARD_MARGIN_COST if np.isinf(C) else float(C)
 
 
-def check_sample_weight(sample_weight: Any, X: Any) -> np.ndarray:
-    """Finite weights, none negative and not all zero; ones if ``sample_weight`` is None."""
+def check_sample_weight(sample_weight: Any, X: Any, y: np.ndarray | None = None) -> np.ndarray:
+    """Finite weights, none negative and not all zero; ones if ``sample_weight`` is None.
+
+    Of a classifier's labels ``y``, more than one must be left with a positive weight.
+    """
     given = np.asarray(sample_weight)
-    if given.dtype.kind in "biuf" and given.size and (given <= 0).all():
-        raise ValueError(
-            "Invalid input - all samples have zero or negative weights: there is nothing to learn."
-        )
+    if given.dtype.kind in "biuf" and given.size:
+        if (given <= 0).all():
+            raise ValueError(
+                "Invalid input - all samples have zero or negative weights: there is nothing to "
+                "learn."
+            )
+        if y is not None and given.shape == y.shape and (given > 0).any():
+            check_two_classes(y, given)
     return _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
@@ -53,11 +60,16 @@ def class_table(class_weight: Any, y: np.ndarray, labels: np.ndarray | None) -> 
     return dict(zip(labels.tolist(), weights.tolist()))
 
 
-def class_weighted(
-    weight: np.ndarray, class_weight: Any, y: np.ndarray, labels: np.ndarray | None
-) -> np.ndarray:
-    """``weight`` times the weight of each example's class, as ``class_weight`` asks."""
-    return scaled_by_class(weight, class_table(class_weight, y, labels), y)
+def example_weights(
+    sample_weight: Any, class_weight: Any, y: np.ndarray, labels: np.ndarray | None
+) -> tuple[np.ndarray, dict[Any, float]]:
+    """Weight of each example, class_weight times sample_weight, and the weights of the classes.
+
+    ``labels`` are the unique labels of ``y``, or None on a stream, which may begin with one class.
+    """
+    weight = check_sample_weight(sample_weight, y, None if labels is None else y)
+    table = class_table(class_weight, y, labels)
+    return scaled_by_class(weight, table, y), table
 
 
 def scaled_by_class(weight: np.ndarray, table: dict[Any, float], y: np.ndarray) -> np.ndarray:

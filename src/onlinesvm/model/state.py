@@ -219,9 +219,10 @@ def _restore_online(estimator: Any, algorithm: str, fields: Fields) -> None:
         estimator.n_iter_ = fields.whole("n_iter")
     if not fields.absent("shape_fit"):
         estimator.shape_fit_ = _shape(fields)
+    estimator._objects = None
     table = _class_table(fields)
     if has_classes:
-        estimator._class_table, estimator._objects = table, None
+        estimator._class_table = table
     context = Context(estimator._kernel, d, len(estimator._book), len(estimator._original))
     learner = _record(algorithm, "of")(fields.record("learner"), context)
     estimator._learner = learner

@@ -104,7 +104,7 @@ class Machine(WorkingSet):
             self.n_sweeps += 1
             made += 1
             now = self.objective()
-            stale = 0 if now < best - 1e-15 * abs(best) else stale + 1
+            stale = 0 if now < best - self.objective_rounding() else stale + 1
             best = min(best, now)
 
     def _checked_gradient(self) -> np.ndarray:

