@@ -313,7 +313,9 @@ class History(BesidePeers):
         own, length = support.diagonal, np.sqrt(abs(K.diagonal()))
         rounding = abs(K.diagonal() - own)  # k(x, x) is computed in two ways
         expect(
-            (rounding <= SINGLE * abs(own) + 1e-37).all(), "k(x, x) is not the diagonal: by", rounding.max()
+            (rounding <= SINGLE * abs(own) + 1e-37).all(),
+            "k(x, x) is not the diagonal: by",
+            rounding.max(),
         )
         true = support.linear - alpha @ K
         moved = 4.0 * support.bound  # alpha went up and down on its way

@@ -63,8 +63,7 @@ def finish_as_listed(learner: LASVM, m: int) -> bool:
             return True
         if state < 0:
             learner.fetch_row(int(support.a.count[NEED]))
-        else:
-            left -= steps
+        left -= 1 if state < 0 else steps
     return _finish_by_sets(learner, m)
 
 
