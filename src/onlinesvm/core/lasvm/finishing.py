@@ -22,6 +22,9 @@ REPROCESS_STEPS = 100
 CHUNK_STEPS = 20_000
 """... but at least for this many."""
 
+ROW_STEPS = 20
+"""A kernel row that has to be computed counts as this many of them."""
+
 STEPS_AT_ONCE = 50_000_000
 """Gradients changed by one compiled call, about: Ctrl-C is heard after it."""
 
@@ -63,7 +66,7 @@ def finish_as_listed(learner: LASVM, m: int) -> bool:
             return True
         if state < 0:
             learner.fetch_row(int(support.a.count[NEED]))
-        left -= 1 if state < 0 else steps
+        left -= ROW_STEPS if state < 0 else steps
     return _finish_by_sets(learner, m)
 
 
