@@ -2,13 +2,17 @@
 
 import itertools
 import threading
+import warnings
 
 import numpy as np
 import pytest
 from plain_kernels import plain_rbf
 from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVR
 
 from onlinesvm import LASVMOneClass, LASVMRegressor
 from onlinesvm.core.lasvm import learner, working_set
@@ -156,3 +160,20 @@ def test_epochs_approach_the_exact_solution(stream, make):
     far = [np.abs(value(make(epochs=n, block_size=50).fit(X, y), X) - exact).max() for n in (1, 3)]
     assert far[1] <= far[0] + 1e-3
     assert far[1] < 0.05 * exact.std()
+
+
+@pytest.mark.parametrize("settings", [{}, {"epochs": "converge"}, {"budget": 400}])
+def test_coefficients_beyond_single_precision_are_told(settings):
+    """SVR does not get there either, and says so."""
+    X, y = load_diabetes(return_X_y=True)
+    model = LASVMRegressor(kernel="linear", C=1e6, random_state=0, **settings)
+    with pytest.warns(ConvergenceWarning, match="smaller C, or scale"):
+        model.fit(20.0 * X, y)
+    assert model.fit_status_ == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        model.set_params(C=1e3).fit(20.0 * X, y)
+    assert model.fit_status_ == 0
+    exact = SVR(kernel="linear", C=1e3).fit(20.0 * X, y)
+    if "budget" not in settings:
+        assert model.score(20.0 * X, y) > exact.score(20.0 * X, y) - 0.001

@@ -14,6 +14,7 @@ class LASVMRun:
     """Mixin: runs the stages of ``core.lasvm.fitting`` as ``_plan`` says."""
 
     tol: float
+    _learner: Any
     n_iter_: int
     fit_status_: int
 
@@ -37,11 +38,21 @@ class LASVMRun:
         self._tell_of_finish(fit.reached)
 
     def _tell_of_finish(self, done: bool) -> None:
-        self.fit_status_ = int(not done)
+        from ..core.lasvm.precision import is_precise
+
+        precise = is_precise(self._learner)
+        self.fit_status_ = int(not (done and precise))
         if not done:
-            warnings.warn(
+            _warn(
                 f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
-                "allow no further progress. Use a larger tol or a smaller C, or scale the features.",
-                ConvergenceWarning,
-                stacklevel=3,
+                "allow no further progress. Use a larger tol or a smaller C, or scale the features."
             )
+        elif not precise:
+            _warn(
+                "LASVM's coefficients are so large that rounding errors of single-precision kernel "
+                "values decide on its values. Use a smaller C, or scale the features."
+            )
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, ConvergenceWarning, stacklevel=4)
