@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..numerics import inlined, inner, jit
-from .never_inline import keep_small
+from .never_inline import keep_small, never_inline
 
 PAGE = 512
 _FEWEST_ROWS = 8
@@ -141,7 +141,7 @@ def extend_rows(c, values, n):
 @inner(_nrt=False)
 def add_slot(c, values, n):
     """A new slot n, kept if it can be: every kept row r gains K(r, n), as in ``extend_rows``."""
-    keep_small()
+    never_inline()
     pool, table, pages, free, count = c.pool, c.table, c.pages, c.free, c.count
     page, place = n // PAGE, n % PAGE
     for r in range(n + 1):

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernel.cache import KernelCache, add_slot, trim_rows
-from ..kernel.never_inline import keep_small
+from ..kernel.never_inline import keep_small, never_inline
 from ..numerics import inlined, inner, jit
 from .steps import NEEDS_ROW, NO_PAIR, OPTIMAL, STEPPED, direction_search, leave
 from .support import MACHINE, PHASE, POSITION, ROUND, SLOT, STORED, N, SupportArrays, extremes
@@ -96,7 +96,7 @@ def insert(q, fresh, a, row):
 
     Its gradient is eq. (9) over the machine's members. Returns whether it is a new row of S.
     """
-    keep_small()
+    never_inline()
     alpha, grad, member, column, count = a.alpha, a.grad, a.member, a.column, a.count
     values, label, key, slot_of = fresh.values[q], fresh.label[q], fresh.key[q], fresh.slot_of
     joined, scores, positive, bias = fresh.joined, fresh.scores, a.positive, a.bias
