@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..numerics import inlined, inner, jit
-from .never_inline import keep_small, never_inline
+from .never_inline import never_inline
 
 PAGE = 512
 _FEWEST_ROWS = 8

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..examples import Examples
 from ..kernel.cache import KernelCache
 from ..kernel.kernel import Kernel
 from ..kernel.rbf import FAR_ROW, dot_rounding, exp2, far_limit, needs_differences, scale_of
@@ -179,6 +180,18 @@ class OneAtATime:
                 self.watch.note_one(self._one.block.scores[0], label, bound)
             self._deepen(1)
         return done
+
+    def learn_row(self, fresh: Examples) -> bool:
+        """One dense example as ``learn_one`` does; false where it is something else."""
+        rows = fresh.rows
+        if len(rows) != 1 or rows.is_sparse or not self.kernel.is_compiled or fresh.key[0] >= 0:
+            return False
+        about = int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0])
+        if rows.has_second_parts() or not self.process_one(np.asarray(rows.values)[0], *about):
+            return False
+        if self.watch is not None:
+            self.watch.note(self._one.block.scores, fresh.label, fresh.bound)
+        return True
 
     def process_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
         """PROCESS and REPROCESS for one dense example, with a compiled kernel; as ``learn_one``."""
