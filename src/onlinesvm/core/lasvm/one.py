@@ -184,10 +184,11 @@ class OneAtATime:
     def learn_row(self, fresh: Examples) -> bool:
         """One dense example as ``learn_one`` does; false where it is something else."""
         rows = fresh.rows
-        if len(rows) != 1 or rows.is_sparse or not self.kernel.is_compiled or fresh.key[0] >= 0:
+        is_dense = not (rows.is_sparse or self.store.is_sparse or rows.has_second_parts())
+        if len(rows) != 1 or not is_dense or not self.kernel.is_compiled or fresh.key[0] >= 0:
             return False
         about = int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0])
-        if rows.has_second_parts() or not self.process_one(np.asarray(rows.values)[0], *about):
+        if not self.process_one(np.asarray(rows.values)[0], *about):
             return False
         if self.watch is not None:
             self.watch.note(self._one.block.scores, fresh.label, fresh.bound)
