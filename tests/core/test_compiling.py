@@ -1,5 +1,6 @@
 """What surrounds compilation: a line for those who wait, and where compiled code may be kept."""
 
+import gc
 import logging
 import os
 from types import SimpleNamespace
@@ -8,7 +9,7 @@ import pytest
 from processes import run
 
 from onlinesvm.core import compiling
-from onlinesvm.core.compiling import MESSAGE, Announcer, is_private
+from onlinesvm.core.compiling import MESSAGE, Announcer, CollectorPause, is_private
 
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="permission bits")
 
@@ -96,6 +97,22 @@ def test_the_log_level_silences_it(way, clock, terminal, monkeypatch):
 def test_nothing_is_written_where_there_is_no_terminal(tmp_path):
     code = "import logging; from onlinesvm.core.compiling import announce; announce('x')"
     assert run(code + "\nimport sys; sys.stderr = None; announce('x')") == []
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_no_garbage_collection_within_a_compilation(enabled):
+    """And afterwards as before; loops of others are none of our business."""
+    outer, inside, foreign = (compilation(), *map(compilation, ["numba.np.arrayobj", "others"]))
+    pause, seen = CollectorPause(), []
+    (gc.enable if enabled else gc.disable)()
+    try:
+        for turn, about in (("on_start", foreign), ("on_end", foreign), ("on_start", outer),
+                            ("on_start", inside), ("on_end", inside), ("on_end", outer)):  # fmt: skip
+            getattr(pause, turn)(about)
+            seen.append(gc.isenabled())
+    finally:
+        gc.enable()
+    assert seen == [enabled, enabled, False, False, False, enabled]
 
 
 # -- where compiled code is kept ---------------------------------------------------------------

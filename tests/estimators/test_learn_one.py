@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from onlinesvm import LASVMClassifier
+from onlinesvm.core.lasvm.one import OneAtATime
+from onlinesvm.estimators.single_rows import SingleRows
 
 
 @pytest.mark.parametrize(
@@ -18,14 +20,19 @@ from onlinesvm import LASVMClassifier
     ],
     ids=["rbf", "poly", "budget", "tiny cache", "active", "gradient"],
 )
-def test_learn_one_equals_partial_fit(settings):
+def test_learn_one_equals_partial_fit(settings, monkeypatch):
+    """``partial_fit`` by way of tiles and blocks, which one row would not take by itself."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6))
     y = (X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=200) > 0).astype(int)
     y[150:] += 2 * (X[150:, 2] > 1)  # labels never seen before, in mid-stream
     rows, one = (LASVMClassifier(**settings).partial_fit(X[:10], y[:10]) for _ in range(2))
+    with monkeypatch.context() as slow:
+        slow.setattr(SingleRows, "_learn_only_row", lambda *_: False)
+        slow.setattr(OneAtATime, "learn_row", lambda *_: False)
+        for x, label in zip(X[10:], y[10:].tolist(), strict=True):
+            rows.partial_fit(x[None, :], [label])
     for x, label in zip(X[10:], y[10:].tolist(), strict=True):
-        rows.partial_fit(x[None, :], [label])
         one.learn_one(x, label)
     np.testing.assert_array_equal(one.decision_function(X), rows.decision_function(X))
     assert one.n_support_.tolist() == rows.n_support_.tolist()

@@ -56,6 +56,7 @@ def stream(model: Any, rows: Any, y: np.ndarray) -> None:
         for i in range(111, 140):
             model.learn_one(rows[i], y[i])
     model.predict(rows)
+    model.predict(rows[:1])
 
 
 def learn(model: Any, rows: Any, y: np.ndarray, classes: np.ndarray) -> None:

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numba.core import event
 
-from .compiling import Announcer, is_private
+from .compiling import Announcer, CollectorPause, is_private
 
 REAL = np.float32
 """Rows and kernel values."""
@@ -25,6 +25,7 @@ SUM = np.float64
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)
 
 event.register("numba:compile", Announcer())
+event.register("numba:compile", CollectorPause())
 
 CURVATURE_FLOOR = 1e-12
 """Smallest K_ii + K_jj - 2 K_ij a direction search divides by (duplicates give zero)."""

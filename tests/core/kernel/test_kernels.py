@@ -296,3 +296,19 @@ def test_degrees_that_no_integer_of_the_processor_holds():
     """They are refused by nobody, and unused by most kernels."""
     assert _params("poly", 1.0, 0.0, 10**20).degree == 2**31 - 2
     assert _params("poly", 1.0, 0.0, 10**20 + 1).degree == 2**31 - 1
+
+
+@pytest.mark.parametrize("machines", [1, 2, 5])
+def test_the_product_of_one_row_is_that_of_many(machines):
+    """One row has a compiled function of its own (``row_product``), unless it is far; same bits."""
+    rng = np.random.default_rng(machines)
+    for width, n in [(1, 1), (3, 63), (4, 64), (17, 65), (100, 300)]:
+        kernel = Kernel("rbf", gamma=0.5 / width)
+        X, Z = (rng.normal(size=(rows, width)) for rows in (9, n))
+        X[0] *= 300.0
+        X, Z, coef = Rows.of(X), Rows.of(Z), rng.normal(size=(machines, n))
+        alone = [kernel.product(X.take(slice(i, i + 1)), Z, coef)[0] for i in range(9)]
+        assert kernel.n_evaluations == 9 * n
+        np.testing.assert_array_equal(kernel.product(X, Z, coef), alone)
+        wanted = pairwise.rbf_kernel(X.to_array(), Z.to_array(), gamma=kernel.gamma) @ coef.T
+        np.testing.assert_allclose(alone, wanted, atol=1e-4)

@@ -87,7 +87,8 @@ def pair(make, kernel, seed=0, **options):
 def plain(monkeypatch):
     """The loops of the listing as plain Python, so that a test can look between their steps."""
     for module in (cache, lasvm, lasvm_steps, support, lasvm_learner):
-        monkeypatch.setattr(module, "never_inline", lambda: None, raising=False)  # an intrinsic
+        for name in ("never_inline", "keep_small"):  # intrinsics
+            monkeypatch.setattr(module, name, lambda: None, raising=False)
         for name, value in list(vars(module).items()):
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, value.py_func)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import inlined, jit
+from ..numerics import inlined, inner, jit
+from .never_inline import never_inline
 
 PAGE = 512
 _FEWEST_ROWS = 8
@@ -74,10 +75,11 @@ def widen(cache: KernelCache, megabytes: float, capacity: int) -> KernelCache:
 @inlined
 def drop_row(c, s):
     """Slot s gives its pages back."""
-    for p in range(c.pages[s]):
-        c.free[c.count[FREE]] = c.table[s, p]
-        c.count[FREE] += 1
-    c.pages[s] = 0
+    pages, table, free, count = c.pages, c.table, c.free, c.count
+    for p in range(pages[s]):
+        free[count[FREE]] = table[s, p]
+        count[FREE] += 1
+    pages[s] = 0
 
 
 @inlined
@@ -89,11 +91,12 @@ def touch(c, s):
 @inlined
 def _make_room(c, n, needed, spare_a, spare_b):
     """Free pages until ``needed`` are there, oldest rows first, never the two spared."""
-    while c.count[FREE] < needed:
+    pages, stamp, count = c.pages, c.stamp, c.count
+    while count[FREE] < needed:
         oldest = -1
         for s in range(n):
-            if c.pages[s] > 0 and s != spare_a and s != spare_b:
-                if oldest < 0 or c.stamp[s] < c.stamp[oldest]:
+            if pages[s] > 0 and s != spare_a and s != spare_b:
+                if oldest < 0 or stamp[s] < stamp[oldest]:
                     oldest = s
         if oldest < 0:
             return False
@@ -135,24 +138,26 @@ def extend_rows(c, values, n):
         c.pool[c.table[r, page], place] = values[r]
 
 
-@inlined
+@inner(_nrt=False)
 def add_slot(c, values, n):
     """A new slot n, kept if it can be: every kept row r gains K(r, n), as in ``extend_rows``."""
+    never_inline()
+    pool, table, pages, free, count = c.pool, c.table, c.pages, c.free, c.count
     page, place = n // PAGE, n % PAGE
     for r in range(n + 1):
-        if c.pages[r] == 0 and r < n:
+        if pages[r] == 0 and r < n:
             continue
-        if not _make_room(c, n, page + 1 - c.pages[r], r, np.int64(-1)):
+        if not _make_room(c, n, page + 1 - pages[r], r, np.int64(-1)):
             drop_row(c, r)
             continue
-        while c.pages[r] <= page:
-            c.count[FREE] -= 1
-            c.table[r, c.pages[r]] = c.free[c.count[FREE]]
-            c.pages[r] += 1
-        c.pool[c.table[r, page], place] = values[r]
-    if c.pages[n] > 0:
+        while pages[r] <= page:
+            count[FREE] -= 1
+            table[r, pages[r]] = free[count[FREE]]
+            pages[r] += 1
+        pool[table[r, page], place] = values[r]
+    if pages[n] > 0:
         for r in range(n):
-            c.pool[c.table[n, r // PAGE], r % PAGE] = values[r]
+            pool[table[n, r // PAGE], r % PAGE] = values[r]
         touch(c, n)
 
 
@@ -162,25 +167,26 @@ def move_slot(c, source, target, n):
 
     Where they are the same, its row is dropped.
     """
+    pool, table, pages, stamp = c.pool, c.table, c.pages, c.stamp
     drop_row(c, target)
-    for p in range(c.pages[source]):
-        c.table[target, p] = c.table[source, p]
-    c.pages[target], c.stamp[target] = c.pages[source], c.stamp[source]
-    c.pages[source] = 0
+    for p in range(pages[source]):
+        table[target, p] = table[source, p]
+    pages[target], stamp[target] = pages[source], stamp[source]
+    pages[source] = 0
     from_page, from_place = source // PAGE, source % PAGE
     to_page, to_place = target // PAGE, target % PAGE
     for r in range(n if source != target else 0):
-        if c.pages[r] > 0:
-            value = c.pool[c.table[r, from_page], from_place]
-            c.pool[c.table[r, to_page], to_place] = value
+        if pages[r] > 0:
+            pool[table[r, to_page], to_place] = pool[table[r, from_page], from_place]
 
 
 @inlined
 def trim_rows(c, n):
     """Give back pages that lie wholly beyond slot n - 1."""
+    pages, table, free, count = c.pages, c.table, c.free, c.count
     needed = (n + PAGE - 1) // PAGE
     for r in range(n):
-        while c.pages[r] > needed:
-            c.pages[r] -= 1
-            c.free[c.count[FREE]] = c.table[r, c.pages[r]]
-            c.count[FREE] += 1
+        while pages[r] > needed:
+            pages[r] -= 1
+            free[count[FREE]] = table[r, pages[r]]
+            count[FREE] += 1

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import differences, sparse_tiles, tiles
 from .rbf import UNIT, dot_rounding, far_limit, scale_of
+from .row_product import row_product
 from .tiles import MENDED, PANEL, ROW
 from .vector import LANES
 
@@ -105,3 +106,13 @@ class TileJob:
         j0, i0 = int(place[PANEL]), int(place[ROW])
         stop = min(last, j0 + LANES, len(self.Z)) if self.mirrored else last
         return j0, i0, min(tile_rows, stop - i0)
+
+
+def one_row_product(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
+    """As a job of one row with ``sums``, for what ``row_product`` can do."""
+    panel, tile, sums = aligned(X.n_features), aligned(2), np.zeros((1, len(coef)))
+    weights, scale = np.empty((len(coef) + 1, LANES)), scale_of(kernel.params.gamma)
+    row_product(
+        X.values, X.squares[0], Z.values, Z.squares, scale, coef, panel, tile, weights, sums[0]
+    )
+    return sums

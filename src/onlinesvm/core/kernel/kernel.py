@@ -153,18 +153,26 @@ class Kernel:
                 part = slice(a, a + _CHUNK_ROWS)
                 out[part] = self.block(X.take(part), Z).astype(np.float64) @ coef.T
             return out
-        from .jobs import TileJob
+        from .jobs import TileJob, one_row_product
 
         self.n_evaluations += len(X) * len(Z)
         if self._spans_sizes(Z):
             order = np.argsort(Z.squares, kind="stable")
             Z, coef = Z.take(order), coef[:, order]
         coef = np.ascontiguousarray(coef, np.float64)
+        if len(X) == 1 and self._is_plain(X, Z):
+            return one_row_product(self, X, Z, coef)
         job = TileJob(self, X, Z, coef=coef, sums=out)
         self._over_rows(job, job.X, job.Z)
         if self.name == "poly":
             check_size(out)
         return out
+
+    def _is_plain(self, X: Rows, Z: Rows) -> bool:
+        """Whether rows are dense and dot products are enough for values of the RBF kernel."""
+        if self.name != "rbf" or X.is_sparse or Z.is_sparse:
+            return False
+        return not self.needs_differences(X, Z)
 
     def _spans_sizes(self, Z: Rows) -> bool:
         """Whether to sum over dense rows Z in the order of their size.

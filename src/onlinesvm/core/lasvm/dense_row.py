@@ -43,7 +43,7 @@ def _eight_dots(x, rows, first, out):
 
 
 eight_dots = inner(fastmath=ORDERED_MATH)(_eight_dots)
-_dots_in_place = inlined(_eight_dots)
+dots_in_place = inlined(_eight_dots)
 
 
 @inner
@@ -67,7 +67,7 @@ def kernel_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, ou
     never_inline()
     x = X[q]
     for first in range(0, n, EIGHT):
-        _dots_in_place(x, rows, first, out)
+        dots_in_place(x, rows, first, out)
     if other is not None:
         kernel_row(out[:n], x_square, squares[:n], other)
     else:

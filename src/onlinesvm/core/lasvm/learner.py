@@ -149,7 +149,8 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
             self.watch.begin()
         few = len(fresh.rows) < FEW
         if self.singly or (few and self.support.task.both_signs):
-            self.learn_singly(fresh, _NO_SLOTS)
+            if not self.learn_row(fresh):
+                self.learn_singly(fresh, _NO_SLOTS)
             self._deepen(len(fresh.rows))
             return
         if few and self.learn_few(fresh):

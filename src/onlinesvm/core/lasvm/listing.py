@@ -32,9 +32,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernel.cache import KernelCache, add_slot, trim_rows
-from ..kernel.never_inline import never_inline
+from ..kernel.never_inline import keep_small, never_inline
 from ..numerics import inlined, inner, jit
-from .steps import NEEDS_ROW, NO_PAIR, STEPPED, direction_search, leave
+from .steps import NEEDS_ROW, NO_PAIR, OPTIMAL, STEPPED, direction_search, leave
 from .support import MACHINE, PHASE, POSITION, ROUND, SLOT, STORED, N, SupportArrays, extremes
 
 SEEDS = 5
@@ -61,100 +61,111 @@ class FreshBlock(NamedTuple):
     scores: np.ndarray  # (block, machines) decision values before each was learned, for the caller
 
 
-@inner(_nrt=False)
+@inlined
 def reprocess(m, a, c, tau, slack, slot_of):
-    """REPROCESS, steps 1 to 5: 1 a step was made, 0 no violating pair, -1 a row is needed.
-
-    Step 4 forgets rows at zero that lie beyond the margin by ``slack``.
-    """
-    never_inline()
+    """REPROCESS, steps 1 to 5: 1 a step was made, 0 no violating pair, -1 a row is needed."""
     made = direction_search(np.int64(-1), m, a, c, tau)
-    if made != STEPPED:
-        return NEEDS_ROW if made == NEEDS_ROW else NO_PAIR
+    if made == STEPPED:
+        forget(m, a, c, slack, slot_of)
+    return NO_PAIR if made == OPTIMAL else made
+
+
+@inner(_nrt=False)
+def forget(m, a, c, slack, slot_of):
+    """Steps 4 and 5: rows at zero that lie beyond the margin by ``slack`` leave; b and delta."""
+    keep_small()
+    alpha, grad, member, positive = a.alpha[m], a.grad[m], a.member[m], a.positive[m]
+    label, count, bias, delta = a.label, a.count, a.bias, a.delta
     i, j = extremes(m, a)
     if i < 0 or j < 0:
-        return STEPPED
-    alpha, grad, member, positive = a.alpha[m], a.grad[m], a.member[m], a.positive[m]
+        return
     g_max, g_min = grad[i], grad[j]
-    for s in range(a.count[N] - 1, -1, -1):
+    for s in range(count[N] - 1, -1, -1):
         if member[s] and alpha[s] == 0.0:
-            plus = a.label[s] == positive
+            plus = label[s] == positive
             if (grad[s] <= g_min - slack) if plus else (grad[s] >= g_max + slack):
                 leave(s, m, a, c, slot_of)
-    trim_rows(c, a.count[N])
-    a.bias[m] = (g_max + g_min) / 2
-    a.delta[m] = g_max - g_min
-    return STEPPED
+    trim_rows(c, count[N])
+    bias[m] = (g_max + g_min) / 2
+    delta[m] = g_max - g_min
 
 
-@inlined
-def insert(q, fresh, a, c, row):
+@inner(_nrt=False)
+def insert(q, fresh, a, row):
     """Steps 1 and 2 of PROCESS: example q joins S for every machine that lacks it.
 
-    Its gradient is eq. (9) over the machine's members.
+    Its gradient is eq. (9) over the machine's members. Returns whether it is a new row of S.
     """
-    values, label, slot_of, n = fresh.values[q], fresh.label[q], fresh.slot_of, a.count[N]
-    k = n
-    if slot_of.shape[0] > 0 and slot_of[fresh.key[q]] >= 0:
-        k = slot_of[fresh.key[q]]
-    for m in range(a.alpha.shape[0]):
-        fresh.joined[m] = k == n or not a.member[m, k]
-        if fresh.joined[m]:
-            alpha, member = a.alpha[m], a.member[m]
-            y = 1.0 if label == a.positive[m] else -1.0
+    never_inline()
+    alpha, grad, member, column, count = a.alpha, a.grad, a.member, a.column, a.count
+    values, label, key, slot_of = fresh.values[q], fresh.label[q], fresh.key[q], fresh.slot_of
+    joined, scores, positive, bias = fresh.joined, fresh.scores, a.positive, a.bias
+    n = k = count[N]
+    if slot_of.shape[0] > 0 and slot_of[key] >= 0:
+        k = slot_of[key]
+    for m in range(alpha.shape[0]):
+        joined[m] = k == n or not member[m, k]
+        if joined[m]:
+            y = 1.0 if label == positive[m] else -1.0
             g = y
             for s in range(n):
-                if member[s] and alpha[s] != 0.0:
-                    g -= alpha[s] * values[a.column[s]]
-            a.grad[m, k] = g
-            fresh.scores[q, m] = y - g + a.bias[m]
-            alpha[k] = 0.0
-            member[k] = True
-    a.count[SLOT] = k
+                if member[m, s] and alpha[m, s] != 0.0:
+                    g -= alpha[m, s] * values[column[s]]
+            grad[m, k], alpha[m, k], member[m, k] = g, 0.0, True
+            scores[q, m] = y - g + bias[m]
+    count[SLOT] = k
     if k == n:
         for s in range(n):
-            row[s] = values[a.column[s]]
+            row[s] = values[column[s]]
         row[n] = fresh.diagonal[q]
         a.label[n], a.bound[n], a.diagonal[n] = label, fresh.bound[q], fresh.diagonal[q]
-        a.key[n], a.handle[n] = fresh.key[q], a.count[STORED] + q
-        a.column[n] = fresh.values.shape[1] - fresh.values.shape[0] + q
-        a.count[N] = n + 1
+        a.key[n], a.handle[n] = key, count[STORED] + q
+        column[n] = fresh.values.shape[1] - fresh.values.shape[0] + q
+        count[N] = n + 1
         if slot_of.shape[0] > 0:
-            slot_of[fresh.key[q]] = n
-        add_slot(c, row, n)
+            slot_of[key] = n
     return k == n
 
 
-@inlined
-def is_seed(label, fresh, a):
+@inner(_nrt=False)
+def take_seed(label, seeds, a):
     """Whether S holds this label alone, so that no machine has a pair, and may have more of it."""
-    alone = fresh.seeds[label] > 0
-    for m in range(a.delta.shape[0]):
-        alone &= not a.delta[m] < np.inf
-    for s in range(a.count[N] if alone else 0):
-        alone &= a.label[s] == label
+    keep_small()
+    delta, labels, positive, bias, n = a.delta, a.label, a.positive, a.bias, a.count[N]
+    alone = seeds[label] > 0
+    for m in range(delta.shape[0]):
+        alone &= not delta[m] < np.inf
+    for s in range(n if alone else 0):
+        alone &= labels[s] == label
+    if alone:
+        seeds[label] -= 1
+        for m in range(delta.shape[0]):
+            bias[m] = 1.0 if label == positive[m] else -1.0
     return alone
 
 
-@inlined
+@inner(_nrt=False)
 def start(k, m, a):
     """A machine without coefficients takes all rows of S as members once it has both signs."""
-    positive = a.positive[m]
-    plus, carries, both = a.label[k] == positive, False, False
-    for s in range(a.count[N]):
-        carries |= a.alpha[m, s] != 0.0
-        both |= (a.label[s] == positive) != plus
+    keep_small()
+    alpha, grad, member, label, n = a.alpha[m], a.grad[m], a.member[m], a.label, a.count[N]
+    positive, bias = a.positive[m], a.bias
+    plus, carries, both = label[k] == positive, False, False
+    for s in range(n):
+        carries |= alpha[s] != 0.0
+        both |= (label[s] == positive) != plus
     if not carries:
         if not both:
-            a.bias[m] = 1.0 if plus else -1.0
-        for s in range(a.count[N] if both else 0):
-            a.member[m, s] = True
-            a.grad[m, s] = 1.0 if a.label[s] == positive else -1.0
+            bias[m] = 1.0 if plus else -1.0
+        for s in range(n if both else 0):
+            member[s] = True
+            grad[s] = 1.0 if label[s] == positive else -1.0
 
 
-@inlined
+@inner(_nrt=False)
 def is_outside(k, m, a):
     """Whether k has coefficient zero and lies on or beyond the margin."""
+    keep_small()
     excess = a.grad[m, k] - a.bias[m]
     return a.alpha[m, k] == 0.0 and (excess if a.label[k] == a.positive[m] else -excess) <= 0.0
 
@@ -167,24 +178,23 @@ def online(delta_max, slack, most, tau, row, *parts):
     ``parts`` are the arrays of ``FreshBlock``, ``SupportArrays`` and ``KernelCache``, one by one: to
     find out the type of a record takes Numba longer than an example takes to learn.
     """
+    keep_small()
     fresh, a, c = FreshBlock(*parts[:9]), SupportArrays(*parts[9:23]), KernelCache(*parts[23:])
-    count, joined, slot_of, machines = a.count, fresh.joined, fresh.slot_of, a.positive.shape[0]
+    count, delta, joined, slot_of = a.count, a.delta, fresh.joined, fresh.slot_of
+    label, seeds, machines = fresh.label, fresh.seeds, a.positive.shape[0]
     q, phase, m = count[POSITION], count[PHASE], count[MACHINE]
-    while q < fresh.label.shape[0]:
-        label = fresh.label[q]
+    while q < label.shape[0]:
         if phase == INSERT:
             phase, m = PROCESS, 0
-            if insert(q, fresh, a, c, row) and is_seed(label, fresh, a):
-                fresh.seeds[label] -= 1
-                for r in range(machines):
-                    a.bias[r] = 1.0 if label == a.positive[r] else -1.0
-                m = machines
+            if insert(q, fresh, a, row):
+                add_slot(c, row, count[N] - 1)
+                m = machines if take_seed(label[q], seeds, a) else 0
         while m < machines:
             made, k = STEPPED, count[SLOT]
             if phase == REPROCESS:
                 made = reprocess(m, a, c, tau, slack, slot_of)
             elif joined[m] and k >= 0:
-                if not a.delta[m] < np.inf:
+                if not delta[m] < np.inf:
                     start(k, m, a)
                 made = direction_search(k, m, a, c, tau)
                 if made == NO_PAIR or (made != NEEDS_ROW and slack > 0.0 and is_outside(k, m, a)):
@@ -196,7 +206,7 @@ def online(delta_max, slack, most, tau, row, *parts):
                 phase, count[ROUND] = REPROCESS, 0
                 continue
             count[ROUND] += 1
-            if made == NO_PAIR or a.delta[m] < delta_max or count[ROUND] >= most:
+            if made == NO_PAIR or delta[m] < delta_max or count[ROUND] >= most:
                 phase, m = PROCESS, m + 1
         q, phase = q + 1, INSERT
     return True

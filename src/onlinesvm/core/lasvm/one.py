@@ -7,39 +7,70 @@ callers who bring clean input and count microseconds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..examples import Examples
 from ..kernel.cache import KernelCache
 from ..kernel.kernel import Kernel
-from ..kernel.rbf import dense_row, far_row
+from ..kernel.rbf import FAR_ROW, dot_rounding, exp2, far_limit, needs_differences, scale_of
 from ..kernel.rows import Rows
 from ..kernel.tiles import RBF, KernelParams, kernel_row, squared_norm
 from ..numerics import jit
 from . import listing as lasvm
-from .dense_row import EIGHT, decide_one, eight_dots
+from .dense_row import EIGHT, decide_one, dots_in_place
 from .support import PHASE, POSITION, STORED, N, Support
 
+_TWO, _ZERO = np.float32(2.0), np.float32(0.0)
+_NEVER = float(np.finfo(np.float64).max)
 
-@jit
-def _begin(x, label, bound, diagonal, gamma, other, rows, squares, fresh_label, fresh_bound,
-           fresh_diagonal, values, column, handle, count):  # fmt: skip
+
+class RowKernel(NamedTuple):
+    """A kernel as ``_begin`` takes it: what depends on the number of features is known."""
+
+    far: float  # |x|^2 above which a row is far
+    scale: np.float32
+    c: np.float32
+    limit: np.float32
+    other: KernelParams | None  # of a kernel that is not the RBF
+
+
+def row_kernel(params: KernelParams, n_features: int) -> RowKernel:
+    """The kernel for dense rows of this many features; the symbols are those of ``rbf``."""
+    gamma, c = params.gamma, dot_rounding(n_features)
+    if params.code != RBF:
+        return RowKernel(_NEVER, gamma, c, gamma, params)
+    far = min(FAR_ROW / float(gamma), _NEVER) if gamma > 0 else _NEVER
+    with np.errstate(over="ignore"):  # infinite for a tiny gamma
+        return RowKernel(far, scale_of(gamma), c, far_limit(gamma, c), None)
+
+
+@jit(fastmath={"contract"}, _nrt=False)
+def _begin(x, label, bound, diagonal, far, scale, c, limit, other, rows, squares, fresh_label,
+           fresh_bound, fresh_diagonal, values, column, handle, count):  # fmt: skip
     """x becomes the block: label, bound, and kernel values with the n rows held. Returns |x|^2.
 
     -1: x is far and needs its second part (``rbf``); nothing was done. No row that is held is.
-    ``rows`` and ``values`` have room for eight rows more than are in use. ``other`` are the parameters
-    of a kernel that is not the RBF, or None.
+    ``rows`` and ``values`` have room for eight rows more than are in use.
     """
     n, square = count[N], squared_norm(x)
-    if other is None and square > far_row(gamma):
+    if square > far:
         return np.float32(-1.0)
     for first in range(0, n, EIGHT):
-        eight_dots(x, rows, first, values)
-    if other is None:
-        dense_row(values[:n], x, square, rows, squares, gamma)
-    else:
+        dots_in_place(x, rows, first, values)
+    if other is not None:
         kernel_row(values[:n], square, squares, other)
+    else:
+        for s in range(n):
+            power = scale * (_TWO * values[s] - (square + squares[s]))
+            if needs_differences(power, square + squares[s], c, scale, limit):
+                total = _ZERO  # in order, as ``dense_square``
+                for f in range(x.shape[0]):
+                    d = x[f] - rows[s, f]
+                    total += d * d
+                power = -(scale * total)
+            values[s] = exp2(power)
     fresh_label[0], fresh_bound[0], fresh_diagonal[0] = label, bound, diagonal
     for s in range(n):
         column[s] = handle[s] = s
@@ -88,9 +119,8 @@ class OneByOne:
             slot_of=np.empty(0, np.int64),
             scores=np.zeros((1, support.machines)),
         )
-        other = None if kernel.code == RBF else kernel
         rows, fresh = (store.dense, store.squares), self.block
-        self._begin = (kernel.gamma, other, *rows, fresh.label, fresh.bound, fresh.diagonal,
+        self._begin = (*row_kernel(kernel, store.dense.shape[1]), *rows, fresh.label, fresh.bound, fresh.diagonal,
                        fresh.values[0], a.column, a.handle, a.count)  # fmt: skip
         self._online = (delta_max, slack, most, tau, self.row, *fresh, *a, *cache)
         self._commit = (*rows, a.handle, a.count)
@@ -150,6 +180,19 @@ class OneAtATime:
                 self.watch.note_one(self._one.block.scores[0], label, bound)
             self._deepen(1)
         return done
+
+    def learn_row(self, fresh: Examples) -> bool:
+        """One dense example as ``learn_one`` does; false where it is something else."""
+        rows = fresh.rows
+        is_dense = not (rows.is_sparse or self.store.is_sparse or rows.has_second_parts())
+        if len(rows) != 1 or not is_dense or not self.kernel.is_compiled or fresh.key[0] >= 0:
+            return False
+        about = int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0])
+        if not self.process_one(np.asarray(rows.values)[0], *about):
+            return False
+        if self.watch is not None:
+            self.watch.note(self._one.block.scores, fresh.label, fresh.bound)
+        return True
 
     def process_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
         """PROCESS and REPROCESS for one dense example, with a compiled kernel; as ``learn_one``."""

@@ -62,8 +62,8 @@ def extremes(m, a):
     top, bottom = -1, -1
     g_max, g_min = -np.inf, np.inf
     alpha, grad, member, positive = a.alpha[m], a.grad[m], a.member[m], a.positive[m]
-    label, bound = a.label, a.bound
-    for s in range(a.count[N]):
+    label, bound, n = a.label, a.bound, a.count[N]
+    for s in range(n):
         plus = label[s] == positive
         hi = bound[s] if plus else 0.0
         lo = 0.0 if plus else -bound[s]
