@@ -149,8 +149,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
             self.watch.begin()
         few = len(fresh.rows) < FEW
         if self.singly or (few and self.support.task.both_signs):
-            if not self.learn_row(fresh):
-                self.learn_singly(fresh, _NO_SLOTS)
+            self.learn_singly(fresh, _NO_SLOTS)
             self._deepen(len(fresh.rows))
             return
         if few and self.learn_few(fresh):
@@ -245,12 +244,13 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
             if first >= _FEWEST:
                 checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
-            few = fresh.take(slice(first, first + size))
+            few, first = fresh.take(slice(first, first + size)) if n > 1 else fresh, first + size
+            if not len(slot_of) and self.learn_row(few, noted):
+                continue
             values = self.kernel.meet(few.rows, self.support.rows(), self.support.buffers)
             scores = self.learn_known(few, values, slot_of)
             if self.watch is not None and noted:
                 self.watch.note(scores, few.label, few.bound)
-            first += size
 
     def learn_known(self, fresh: Examples, values: np.ndarray, slot_of: np.ndarray) -> np.ndarray:
         """The same where kernel values are known: with the support set, then among themselves.

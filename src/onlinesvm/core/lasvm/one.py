@@ -181,27 +181,32 @@ class OneAtATime:
             self._deepen(1)
         return done
 
-    def learn_row(self, fresh: Examples) -> bool:
-        """One dense example as ``learn_one`` does; false where it is something else."""
+    def learn_row(self, fresh: Examples, noted: bool = True) -> bool:
+        """One dense example as ``learn_one`` does; false where it is something else.
+
+        ``noted`` as in ``learn``.
+        """
         rows = fresh.rows
         is_dense = not (rows.is_sparse or self.store.is_sparse or rows.has_second_parts())
-        if len(rows) != 1 or not is_dense or not self.kernel.is_compiled or fresh.key[0] >= 0:
+        if len(rows) != 1 or not is_dense or not self.kernel.is_compiled:
             return False
-        about = int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0])
+        about = int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0]), fresh.key[0]
         if not self.process_one(np.asarray(rows.values)[0], *about):
             return False
-        if self.watch is not None:
+        if self.watch is not None and noted:
             self.watch.note(self._one.block.scores, fresh.label, fresh.bound)
         return True
 
-    def process_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+    def process_one(
+        self, x: np.ndarray, label: int, bound: float, diagonal: float, key: int = -1
+    ) -> bool:
         """PROCESS and REPROCESS for one dense example, with a compiled kernel; as ``learn_one``."""
         support, one = self.support, self._one
         if support.store.has_second_parts():
             return False
         if one is None or not one.fits(support, self.cache):
             one = self._prepare_one()
-        store = support.store
+        one.block.key[0], store = key, support.store
         n = one.learn(x, label, bound, diagonal)
         if n == -2:
             return False

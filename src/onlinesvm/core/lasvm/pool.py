@@ -31,7 +31,6 @@ from ..kernel.vector import LANES, panel_dot
 from ..numerics import ORDERED_MATH, inner, jit
 from .dense_row import EIGHT, eight_dots
 from .learner import LASVM
-from .support import SLOT
 
 TYPICAL = 200
 """Number of support vectors: kernel rows over the pool are kept where one row costs less than the values
@@ -279,6 +278,9 @@ class PoolValues:
         self._key = key[self._known[:, key].any(axis=0)]
 
 
+_NO_SLOTS = np.empty(0, np.int64)
+
+
 def is_of_pool(learner: LASVM) -> bool:
     """Whether all support vectors have a number in the pool."""
     n = learner.support.n
@@ -287,14 +289,7 @@ def is_of_pool(learner: LASVM) -> bool:
 
 def learn_dense(learner: LASVM, fresh: Examples) -> None:
     """One example of the pool, dense, in one compiled call."""
-    row = np.asarray(fresh.rows.values)[0]
-    about = int(fresh.label[0]), float(fresh.bound[0]), float(fresh.diagonal[0])
-    if not learner.process_one(row, *about):
-        learner.learn_singly(fresh, np.empty(0, np.int64), noted=False)
-        return
-    slot = learner.support.a.count[SLOT]
-    if slot >= 0:
-        learner.support.a.key[slot] = fresh.key[0]
+    learner.learn_singly(fresh, _NO_SLOTS, noted=False)
 
 
 @jit
