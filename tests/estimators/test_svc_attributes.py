@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from classifiers import every_online, make
 from scipy import sparse
 from sklearn.datasets import make_blobs, make_classification
 from sklearn.metrics.pairwise import pairwise_kernels
@@ -133,3 +134,15 @@ def test_precomputed_values_may_come_sparse(name):
     given = sparse.csr_matrix(K)
     dense, same = fitted(name, K, kernel="precomputed"), fitted(name, given, kernel="precomputed")
     np.testing.assert_array_equal(values(dense, K), values(same, given))
+
+
+@every_online
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_support_vectors_are_dense_where_rows_were(kind, kernel):
+    """Also where rows are mostly zeros, which are kept sparse."""
+    X = np.zeros((60, 200))
+    X[np.arange(60), np.arange(60) % 4] = 1.0 + np.arange(60) % 7
+    y = np.arange(60) % 2
+    model = make(kind, kernel=kernel).fit(X, y)
+    assert type(model.support_vectors_) is np.ndarray
+    assert model.support_vectors_.shape[1] == 200

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..core.interrupts import Interruptible
 from .checks import check_rows
@@ -145,7 +146,8 @@ class View(FittedView):
         if self.settings._objects is not None:
             return self.settings._objects[self.support]
         vectors = self.model.rows.to_array(self.settings._centre)[self._ascending]
-        return vectors.toarray() if self.settings._packs else vectors
+        was_packed = self.settings._packs and sparse.issparse(vectors)
+        return vectors.toarray() if was_packed else vectors
 
     def coefficients(self) -> np.ndarray:
         """Coefficients of the support vectors, (machines, n_SV)."""
