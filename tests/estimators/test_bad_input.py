@@ -10,6 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
+import onlinesvm
 from onlinesvm import LASVMClassifier
 
 X, y = make_blobs(120, centers=2, n_features=3, cluster_std=1.0, random_state=0)
@@ -266,3 +267,24 @@ def test_input_is_not_changed():
     np.testing.assert_array_equal(S.toarray(), X)
     np.testing.assert_array_equal(b, y)
     np.testing.assert_array_equal(w, ONES)
+
+
+@pytest.mark.parametrize(
+    ("name", "limits"),
+    [
+        ("LASVMClassifier", ("window", "budget", "max_examples", "block_size")),
+        ("LASVMRegressor", ("window", "budget")),
+        ("LASVMOneClass", ("window", "budget")),
+        ("BudgetPerceptronClassifier", ("budget",)),
+        ("HullerClassifier", ("max_sweeps",)),
+    ],
+)
+def test_limits_beyond_64_bits_are_no_limits(name, limits):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    for limit in limits:
+        large, huge = (
+            getattr(onlinesvm, name)(**{limit: value, "gamma": 0.5}).fit(X, y)
+            for value in (10**6, 10**30)
+        )
+        np.testing.assert_array_equal(huge.predict(X), large.predict(X))

@@ -27,6 +27,9 @@ JIT_DISABLED = bool(numba.config.DISABLE_JIT)
 event.register("numba:compile", Announcer())
 event.register("numba:compile", CollectorPause())
 
+ALL_EXAMPLES = 2**53
+"""More examples than will ever come: larger limits stand for this one."""
+
 CURVATURE_FLOOR = 1e-12
 """Smallest K_ii + K_jj - 2 K_ij a direction search divides by (duplicates give zero)."""
 

@@ -20,6 +20,7 @@ from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..numerics import ALL_EXAMPLES
 from ..prequential.record import Prequential
 from ..state.compact import Compact
 from . import bounded_loop as loop
@@ -71,10 +72,11 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
         self.unit = np.ones(len(self.positive))
         self.store = RowStore(like)
         self.recent = None
+        window, budget = min(window or 0, ALL_EXAMPLES), min(budget or 0, ALL_EXAMPLES)
         if window and not budget:
             self.recent = Recent(like, window, self.task.no_labels(0))
         self.masses = np.zeros(0)
-        self.limits = np.array([window or 0, budget or 0, MOST, POLICIES.index(policy), 0])
+        self.limits = np.array([window, budget, MOST, POLICIES.index(policy), 0])
         self.count = np.zeros(6, np.int64)
         self.labels_held = np.zeros(max(n_labels, 1), np.int64)
         self.M = np.zeros((9, len(self.positive)))

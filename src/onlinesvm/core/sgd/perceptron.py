@@ -29,7 +29,7 @@ from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
-from ..numerics import REORDERED_SUMS, jit
+from ..numerics import ALL_EXAMPLES, REORDERED_SUMS, jit
 from ..state.compact import Compact
 
 # Places in BudgetArrays.state
@@ -143,7 +143,7 @@ class BudgetPerceptron(Compact):
         margin: float = 0.0,
         cache_size: float = 200.0,
     ):
-        self.kernel, self.budget, self.margin = kernel, budget, margin
+        self.kernel, self.budget, self.margin = kernel, min(budget, ALL_EXAMPLES), margin
         self.n_labels, self.cache_size = n_labels, cache_size
         self.store, self.buffers = RowStore(like), Buffers()
         positive = [1] if n_labels <= 2 else list(range(n_labels))
