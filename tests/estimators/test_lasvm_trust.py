@@ -255,3 +255,15 @@ def test_kernel_rows_that_are_not_kept_do_not_prolong_an_example():
         small.partial_fit(x[None], [label])
         large.partial_fit(x[None], [label])
     np.testing.assert_array_equal(small.decision_function(X), large.decision_function(X))
+
+
+@pytest.mark.timeout(60)
+def test_finishing_ends_where_gradients_overflow():
+    """A model file may say so; no data do."""
+    X, y = make_moons(60, noise=0.3, random_state=0)
+    model = LASVMClassifier(gamma=1.0).partial_fit(X, y)
+    grad = model._learner.support.a.grad
+    grad[0, :30], grad[0, 30:60] = 1.5e308, -1.5e308
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.finish()

@@ -54,7 +54,7 @@ def _optimise(learner: BoundedLASVM, m: int, tol: float) -> bool:
         gap = _measure(learner, m) / unit
         if not (tol < gap < np.inf):
             return True
-        if gap > (1.0 - PROGRESS) * before:  # single precision allows no more
+        if not gap < (1.0 - PROGRESS) * before:  # single precision allows no more
             return False
         before = gap
         alpha = F[at.ALPHA, m, :n] / unit

@@ -271,7 +271,7 @@ def _descend(
         gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
         if not gap > tol:
             return True
-        tries = tries + 1 if gap > (1.0 - smo.PROGRESS) * before else 0
+        tries = 0 if gap < (1.0 - smo.PROGRESS) * before else tries + 1
         if tries > _STALLED:
             return False
         before = min(gap, before)
