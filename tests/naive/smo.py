@@ -30,13 +30,13 @@ def step(K, p, a, lo, hi, epsilon, tol):
         return None
     right, left = slopes(a, g, epsilon)
     i = max((s for s in range(len(a)) if a[s] < hi[s]), key=lambda s: right[s])
-    gains = {}
+    gains, floor = {}, NO_CURVATURE * min(1.0, K.diagonal().max())
     for s in range(len(a)):
         if a[s] > lo[s] and right[i] > left[s]:
-            curvature = max(K[i, i] + K[s, s] - 2 * K[i, s], NO_CURVATURE)
+            curvature = max(K[i, i] + K[s, s] - 2 * K[i, s], floor)
             gains[s] = (right[i] - left[s]) ** 2 / curvature
     j = max(gains, key=gains.get)
-    curvature = max(K[i, i] + K[j, j] - 2 * K[i, j], NO_CURVATURE)
+    curvature = max(K[i, i] + K[j, j] - 2 * K[i, j], floor)
     move = float(right[i] - left[j]) / curvature
     move = min(move, hi[i] - a[i], a[j] - lo[j])
     if a[i] < 0:

@@ -23,7 +23,8 @@ PROGRESS = 1e-4
 """Share of the gap that a call should close; where it closes less, rounding allows no more."""
 
 _FAR = np.float32(1e30)
-_FLOOR = np.float32(CURVATURE_FLOOR)
+_FLOOR = np.float32(CURVATURE_FLOOR)  # where kernel values are smaller than 1, in their size
+_LEAST = np.float32(1e-30)
 
 
 @inner(fastmath=REORDERED_MATH)
@@ -36,11 +37,11 @@ def _shift(up, down, row_i, row_j, step):
 
 
 @inner(fastmath=ORDERED_MATH)
-def _gains(down, row, diagonal, top, k_ii, gain):
+def _gains(down, row, diagonal, top, k_ii, floor, gain):
     """Gain of the pair (i, s) for all s; zero where s cannot go down or would not gain."""
     for s in range(down.shape[0]):
         rise = max(top - down[s], np.float32(0.0))
-        curvature = max(k_ii + diagonal[s] - np.float32(2.0) * row[s], _FLOOR)
+        curvature = max(k_ii + diagonal[s] - np.float32(2.0) * row[s], floor)
         gain[s] = rise * rise / curvature
 
 
@@ -105,18 +106,21 @@ def solve(K, diagonal, alpha, gradient, lo, hi, epsilon, tol, max_steps):
     up = np.empty(width, np.float32)
     down = np.empty(width, np.float32)
     gain = np.empty(width, np.float32)
-    epsilon = np.float32(epsilon)
+    epsilon, largest = np.float32(epsilon), np.float32(0.0)
+    for s in range(diagonal.shape[0]):
+        largest = max(largest, abs(diagonal[s]))
+    floor = max(_FLOOR * min(largest, np.float32(1.0)), _LEAST)
     _split(alpha, gradient, lo, hi, epsilon, up, down)
     for step in range(max_steps):
         i = _argmax(up)
-        _gains(down, K[i], diagonal, up[i], diagonal[i], gain)
+        _gains(down, K[i], diagonal, up[i], diagonal[i], floor, gain)
         j = _argmax(gain)
         # A pair that violates says the gap does; only else is it worth a look at all rows.
         if up[i] - down[j] <= tol or up[i] <= -_FAR:
             gap = up[i] - _minimum(down)
             if gap <= tol or up[i] <= -_FAR:
                 return step, gap
-        curvature = max(diagonal[i] + diagonal[j] - np.float32(2.0) * K[i, j], _FLOOR)
+        curvature = max(diagonal[i] + diagonal[j] - np.float32(2.0) * K[i, j], floor)
         end_i = hi[i] if alpha[i] >= 0.0 else min(hi[i], 0.0)
         end_j = lo[j] if alpha[j] <= 0.0 else max(lo[j], 0.0)
         move = min((up[i] - down[j]) / curvature, end_i - alpha[i], alpha[j] - end_j)
