@@ -46,7 +46,7 @@ def test_whatever_is_done_to_a_model_it_stays_consistent(case):
 
 
 @given(cases(TASKS))
-@settings(max_examples=max(DRAWS // 4, 1), deadline=None, derandomize=True, database=None)
+@settings(max_examples=max(DRAWS // 10, 1), deadline=None, derandomize=True, database=None)
 def test_so_do_models_of_values_and_of_novelty(case):
     note(repr(case))
     awkward_checks.run(case)

@@ -243,3 +243,15 @@ def test_every_attribute_of_an_estimator_is_in_the_file(tmp_path):
         assert type(here) is type(there)
         later = {"_kept", "_slots", "_vectors"}  # set when they are needed
         assert vars(there).keys() - later == vars(here).keys() - later, name
+
+
+@pytest.mark.parametrize("name", ["LASVM", "LASVM gradient"])
+def test_single_rows_after_a_reload_leave_the_same_file(name, tmp_path):
+    """Also the capacity of the kernel cache, on which it depends what is kept."""
+    model = learn(make(name), name, 0, 240, 1)
+    twin = through_a_file(model, tmp_path)
+    for one, path in zip((model, twin), ("one", "two")):
+        for _ in range(3):
+            learn(one, name, 0, 60, 1)
+        one.save(tmp_path / path)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -226,6 +226,7 @@ class OneAtATime:
     def _prepare_one(self) -> Any:
         """Bind the arrays that ``learn_one`` uses again and again."""
         n = self.support.n
+        self.reserve(n)  # a copy or a file first gets back the capacity that it had
         self.reserve(n + 9 if n + 9 <= len(self.support.a.label) else 2 * (n + 9))
         assert self.cache is not None
         self.support.store.reserve(len(self.support.a.label))
