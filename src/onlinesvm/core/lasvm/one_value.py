@@ -105,7 +105,7 @@ def _learn(
     if mass == 0.0 and abs(g - bias[0]) <= epsilon:
         return 1
     for s in range(n):
-        grad[s] -= mass * row_i[s]
+        grad[s] -= mass * np.float64(row_i[s])
     for f in range(x.shape[0]):
         rows[n, f] = x[f]
     squares[n], alpha[n], grad[n] = x_square, mass, g - mass * diagonal
