@@ -1,7 +1,8 @@
 """A folder of Parquet as partitions: files, or runs of row groups of large ones.
 
 Columns become features as in ``onlinesvm.stream``: the first rows of the first file decide, and all
-partitions follow. A partition is decoded in batches, in single precision.
+partitions follow. Values stay in double precision: features far from zero (time stamps,
+coordinates) have their digits when the kernel shifts them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy import sparse
 
+from ..stream.arrow_values import flat_names
 from ..stream.blocks import Block, stacked
 from ..stream.errors import StreamError, one_line
 from ..stream.opening import import_arrow
@@ -49,22 +51,23 @@ class GroupReader(TableReader):
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from error
         if self._given is not None:
-            self.use_schema(self._given, file.schema_arrow.names, self.options.label is not None)
+            self.use_schema(
+                self._given, flat_names(file.schema_arrow), self.options.label is not None
+            )
         return file
 
     def _damaged(self, error: Exception) -> StreamError:
         return StreamError(f"{self.name} is not Parquet, or is damaged: {one_line(error)}.")
 
     def pieces(self, skip: int = 0) -> Iterator[Block]:
-        """Record batches, in single precision."""
+        """Record batches."""
         import pyarrow as pa
 
         row, file = 0, self.open()
         try:
             for batch in self._batches(file):
                 if batch.num_rows and row + batch.num_rows > skip:
-                    block = self.block(batch, row)
-                    yield Block(block.X.astype(np.float32), block.y, row)
+                    yield self.block(batch, row)
                 row += batch.num_rows
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from error
@@ -75,7 +78,7 @@ class GroupReader(TableReader):
             for batch in file.iter_batches(BATCH_ROWS, **options):
                 self.decide(batch, self.options.label is not None)
                 break
-        used = self.used()
+        used = self.roots(file.schema_arrow.names)
         for batch in file.iter_batches(BATCH_ROWS, columns=used, **options):
             yield batch.select(used)
 
@@ -166,4 +169,4 @@ def named(number: int) -> Iterator[None]:
 
 def _nothing(reader: GroupReader) -> Any:
     shape = (0, reader.columns.n_features)
-    return np.empty(shape, np.float32) if reader.columns.is_dense else sparse.csr_matrix(shape)
+    return np.empty(shape) if reader.columns.is_dense else sparse.csr_matrix(shape)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from .arrow_values import flat_names
 from .blocks import Block
 from .errors import StreamError, one_line
 from .opening import checked_path, import_arrow, is_standard_input, name_of
@@ -77,7 +78,7 @@ class ParquetReader(TableReader):
         )
         self._schema = found.schema
         if self._columns is None and self._given is not None:
-            self.use_schema(self._given, found.schema.names, self._needs_label)
+            self.use_schema(self._given, flat_names(found.schema), self._needs_label)
         return list(found.get_fragments())
 
     def _files(self) -> list[str]:
@@ -97,4 +98,4 @@ class ParquetReader(TableReader):
                     break
             else:
                 return iter(())
-        return iter(fragment.to_batches(columns=self.used(), **options))
+        return iter(fragment.to_batches(columns=self.roots(self._schema.names), **options))
