@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .arrow_values import GAPS, coded, is_number, is_numeric, is_text, without_gaps
+from .arrow_values import coded, is_number, is_numeric, is_text, without_gaps
 from .columns import HASHED, MOST_CATEGORIES, NUMBER, ONE_HOT, TRUTH, Column
 from .errors import StreamError, shortened
 from .features import numbers
 from .gaps import RULES, fill_values
-from .moments import is_moment, kind_of_text, kind_of_type
+from .moments import is_moment, kind_of_text, kind_of_type, look_like_moments
 
 _LEADING_ZERO = r"^0\d+$"
 
@@ -106,19 +106,32 @@ def _check_not_mixed(rows: FirstRows) -> None:
 
     if rows.is_declared or not pa.types.is_string(rows.values.type) or is_number(rows.inferred):
         return
-    words = [
-        (row, word) for row, word in enumerate(rows.values.to_pylist()) if word not in (None, *GAPS)
-    ]
-    for fits, what in ((is_numeric, "numbers"), (is_moment, "dates or times")):
-        odd = [(row, word) for row, word in words if not fits(word)]
-        if odd and 2 * len(odd) < len(words):
-            row, word = odd[0]
+    rows_of = np.flatnonzero(~without_gaps(rows.values).is_null().to_numpy(zero_copy_only=False))
+    words = rows.values.take(rows_of)
+    for odd, what in ((_no_numbers(words), "numbers"), (_no_moments(words), "dates or times")):
+        if odd.any() and 2 * odd.sum() < len(words):
+            row = int(rows_of[np.argmax(odd)])
             name = rows.name
             raise StreamError(
-                f"{rows.place(row)} has {shortened(word)} in column '{name}', where "
+                f"{rows.place(row)} has {shortened(rows.values[row].as_py())} in column '{name}', where "
                 f"most rows have {what}; correct it, leave the column out (--ignore {name}), "
                 f"or treat it as categories (--categorical {name})."
             )
+
+
+def _no_numbers(words: Any) -> np.ndarray:
+    encoded = words.dictionary_encode()
+    known = [not is_numeric(word) for word in encoded.dictionary.to_pylist()]
+    return np.array(known, bool)[encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def _no_moments(words: Any) -> np.ndarray:
+    odd = ~look_like_moments(words)
+    if odd.any() or kind_of_text(words) is not None:
+        return odd
+    encoded = words.dictionary_encode()  # some day is not in the calendar, or kinds are mixed
+    known = [not is_moment(word) for word in encoded.dictionary.to_pylist()]
+    return np.array(known, bool)[encoded.indices.to_numpy(zero_copy_only=False)]
 
 
 def _categories(rows: FirstRows, options: TableOptions) -> Column:

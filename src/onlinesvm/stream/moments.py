@@ -69,6 +69,14 @@ def kind_of_text(words: Any) -> str | None:
     return None
 
 
+def look_like_moments(words: Any) -> np.ndarray:
+    """Which words have the form of a date or a time; there may be no such day."""
+    import pyarrow.compute as pc
+
+    forms = (pc.match_substring_regex(words, _FORMS[kind]) for kind in (MOMENT, TIME))
+    return np.logical_or(*(mask.to_numpy(zero_copy_only=False) for mask in forms))
+
+
 def is_moment(word: str, kind: str | None = None) -> bool:
     """Whether a word is a date or a time, or one of a certain kind."""
     import pyarrow as pa
