@@ -159,9 +159,9 @@ def _categories(rows: FirstRows, options: TableOptions) -> Column:
 
 def _unusable(rows: FirstRows) -> StreamError:
     return StreamError(
-        f"Column '{rows.name}' of {rows.source} is of type {shortened(str(rows.values.type))}; only "
-        "numbers, truth values, text, dates, times and durations can be used: leave it out "
-        f"(--ignore {rows.name})."
+        f"Column '{rows.name}' of {rows.source} is of type {shortened(str(rows.values.type))}, neither "
+        f"numbers nor text; leave it out (--ignore {rows.name}). Numbers, truth values, text, dates, "
+        "times and durations can be used."
     )
 
 

@@ -19,8 +19,8 @@ from .blocks import Block
 from .columns import NUMBER, TRUTH
 from .errors import StreamError, shortened
 from .lines import (
-    PIECE,
     end_of_records,
+    head_and_rest,
     is_open_ended,
     lines_of_records,
     record_ends,
@@ -79,31 +79,20 @@ class DelimitedReader(TableReader):
 
     def _texts(self, source: Source) -> Iterator[bytes]:
         """Rows in pieces; the first of them, which decide on the columns, at once."""
-        texts = whole_records(source, lambda text: end_of_records(text, self._mark))
-        head = self._head(texts, source.is_live)
-        self._check_text(head)
-        rows = self._without_header(head)
-        if rows.strip():
-            self._decide(rows)
-            yield rows
-        yield from (text for text in texts if text.strip())
-
-    def _head(self, texts: Iterator[bytes], is_live: bool) -> bytes:
-        """As much as decides on the columns: where they are known, the header and a row."""
         known = self._columns is not None or self._given is not None
-        wanted = 1 if known else self.first_rows if is_live else PIECE
-        parts: list[bytes] = []
-        size = breaks = 0
-        for text in texts:
-            parts.append(text)
-            size, breaks = size + len(text), breaks + text.count(b"\n") + text.count(b"\r")
-            if size >= PIECE or (breaks > wanted and self._count(b"".join(parts)) > wanted):
-                break
-        return b"".join(parts)
-
-    def _count(self, text: bytes) -> int:
-        """Number of records."""
-        return len(lines_of_records(text, record_ends(text, self._mark)))
+        rows = 1 if known else self.first_rows
+        texts = head_and_rest(
+            whole_records(source, lambda text: end_of_records(text, self._mark)),
+            lambda text: record_ends(text, self._mark),
+            1 + rows if source.is_live else None,
+        )
+        head = next(texts)
+        self._check_text(head)
+        rest = self._without_header(head)
+        if rest.strip():
+            self._decide(rest)
+            yield rest
+        yield from (text for text in texts if text.strip())
 
     def _without_header(self, head: bytes) -> bytes:
         """Take the names of the columns from the first record; what follows it."""

@@ -14,7 +14,7 @@ from typing import Any
 from .arrow_values import number_text
 from .blocks import Block
 from .errors import StreamError, shortened
-from .lines import PIECE, end_of_lines, whole_records
+from .lines import end_of_lines, head_and_rest, line_ends, whole_records
 from .opening import Source, can_repeat, import_arrow, name_of, open_source
 from .table import TableOptions, TableReader, listed
 
@@ -54,24 +54,12 @@ class JsonLinesReader(TableReader):
 
     def _parts(self, source: Source) -> Iterator[list[Row]]:
         """Rows in pieces; the first of them, which decide on the columns, at once."""
-        parsed = self._parsed(source)
         known = self._columns is not None or self._given is not None
-        wanted = 1 if known else self.first_rows if source.is_live else PIECE
-        head: list[Row] = []
-        size = 0
-        for rows, length in parsed:
-            head, size = head + rows, size + length
-            if head and (len(head) >= wanted or size >= PIECE):
-                break
-        if head:
-            self._decide(head)
-            yield head
-        yield from (rows for rows, _ in parsed if rows)
-
-    def _parsed(self, source: Source) -> Iterator[tuple[list[Row], int]]:
-        """Rows of each piece of the text, and its length in bytes."""
+        most = 1 if known else self.first_rows
+        texts = whole_records(source, end_of_lines)
+        texts = head_and_rest(texts, line_ends, most if source.is_live else None)
         number = row = 0
-        for text in whole_records(source, end_of_lines):
+        for text in texts:
             rows = []
             for line in text.split(b"\n")[: -1 if text.endswith(b"\n") else None]:
                 number += 1
@@ -80,7 +68,9 @@ class JsonLinesReader(TableReader):
                 else:
                     self._blank.append(row + len(rows))
             row += len(rows)
-            yield rows, len(text)
+            if rows:
+                self._decide(rows)
+                yield rows
 
     def _row(self, line: bytes, number: int) -> Row:
         where = f"{self.name}, line {number}: "
@@ -136,8 +126,8 @@ class JsonLinesReader(TableReader):
             if name in self.options.ignore:
                 return pa.nulls(len(values))
             raise StreamError(
-                f"Column '{name}' of {self.name} holds lists; only numbers, truth values, text, "
-                f"dates and times can be used: leave it out (--ignore {name})."
+                f"Column '{name}' of {self.name} holds lists, neither numbers nor text; leave it out "
+                f"(--ignore {name})."
             )
         if kinds == {int} and all(v is None or abs(v) < 2**63 for v in values):
             return pa.array(values, pa.int64())

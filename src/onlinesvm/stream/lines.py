@@ -48,6 +48,63 @@ def whole_records(source: Source, end_of: EndOf) -> Iterator[bytes]:
         yield rest
 
 
+def head_and_rest(
+    texts: Iterator[bytes], ends_of: Callable[[bytes], np.ndarray], most: int | None
+) -> Iterator[bytes]:
+    """First the head, then the rest: the same head however the text comes.
+
+    The head is the whole records within the first ``PIECE`` bytes, at least one; if ``most`` is
+    given, no more than so many that are not blank, and no more is waited for.
+    """
+    parts: list[bytes] = []
+    size = breaks = 0
+    for text in texts:
+        parts.append(text)
+        size, breaks = size + len(text), breaks + text.count(b"\n") + text.count(b"\r")
+        if size > PIECE or (most is not None and breaks >= most and _cut(parts, ends_of, most)[1]):
+            break
+    whole, end = b"".join(parts), 0
+    if parts:
+        whole, end = _cut(parts, ends_of, most)
+    yield whole[: end or None]
+    if end and whole[end:]:
+        yield whole[end:]
+    yield from texts
+
+
+def _cut(
+    parts: list[bytes], ends_of: Callable[[bytes], np.ndarray], most: int | None
+) -> tuple[bytes, int]:
+    """The text, and where its head ends; 0: it is all head so far."""
+    text = b"".join(parts)
+    ends = ends_of(text)
+    found = 0
+    if len(text) > PIECE and len(ends):
+        found = int(ends[max(0, np.searchsorted(ends, PIECE, side="right") - 1)])
+    there = filled_ends(text, ends)
+    if most is not None and len(there) >= most:
+        found = min(found or len(text), int(there[most - 1]))
+    return text, found
+
+
+def line_ends(text: bytes) -> np.ndarray:
+    """Where each line ends, behind its line break."""
+    return np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
+
+
+def filled_ends(text: bytes, ends: np.ndarray) -> np.ndarray:
+    """The ends of those records that are not blank."""
+    return ends[_filled(text, np.append(0, ends))]
+
+
+def _filled(text: bytes, edges: np.ndarray) -> np.ndarray:
+    """Whether there is anything but line breaks between each edge and the next."""
+    letters = np.frombuffer(text, np.uint8)
+    breaks = (letters == _NEWLINE) | (letters == _RETURN)
+    visible = np.append(0, np.cumsum(~breaks))
+    return np.diff(visible[edges]) > 0
+
+
 def end_of_lines(text: bytes) -> int:
     """The end of the last whole line."""
     return text.rfind(b"\n") + 1
@@ -109,14 +166,10 @@ def lines_of_records(text: bytes, ends: np.ndarray) -> np.ndarray:
     """The line, counted from 0, on which each record that is not blank begins."""
     letters = np.frombuffer(text, np.uint8)
     breaks = (letters == _NEWLINE) | (letters == _RETURN)
-    both = breaks[1:] & (letters[1:] == _NEWLINE) & (letters[:-1] == _RETURN)
-    lines = breaks.copy()
-    lines[:-1][both] = False
-    edges = np.concatenate(
-        [[0], ends, [len(text)] if not len(ends) or ends[-1] < len(text) else []]
-    )
-    edges = edges.astype(np.int64)
-    visible = np.concatenate([[0], np.cumsum(~breaks)])
-    count = np.concatenate([[0], np.cumsum(lines)])
-    there = visible[edges[1:]] > visible[edges[:-1]]
-    return count[edges[:-1][there]]
+    both = (letters[:-1] == _RETURN) & (letters[1:] == _NEWLINE)
+    breaks[:-1][both] = False
+    edges = np.append(0, ends)
+    if edges[-1] < len(text):
+        edges = np.append(edges, len(text))
+    before = np.append(0, np.cumsum(breaks))
+    return np.asarray(before[edges[:-1][_filled(text, edges)]])
