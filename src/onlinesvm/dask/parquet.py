@@ -20,7 +20,7 @@ from ..stream.arrow_values import flat_names
 from ..stream.blocks import Block, stacked
 from ..stream.errors import StreamError, one_line
 from ..stream.opening import import_arrow
-from ..stream.parquet import BATCH_ROWS
+from ..stream.parquet import BATCH_ROWS, first_rows
 from ..stream.table import TableOptions, TableReader
 from .running import Run
 
@@ -73,12 +73,8 @@ class GroupReader(TableReader):
             raise self._damaged(error) from error
 
     def _batches(self, file: Any) -> Iterator[Any]:
-        options: dict[str, Any] = {"row_groups": self._groups, "use_threads": False}
-        if self._columns is None:
-            for batch in file.iter_batches(BATCH_ROWS, **options):
-                self.decide(batch, self.options.label is not None)
-                break
         used = self.roots(file.schema_arrow.names)
+        options: dict[str, Any] = {"row_groups": self._groups, "use_threads": False}
         for batch in file.iter_batches(BATCH_ROWS, columns=used, **options):
             yield batch.select(used)
 
@@ -139,10 +135,18 @@ def _described(path: Path, number: int) -> Any:
 def _schema(files: list[Path], label: str | None) -> dict[str, Any]:
     """What becomes of each column, decided by the first rows."""
     reader = GroupReader(str(files[0]), label)
+    batch = first_rows(_all_batches(files))
     with named(0):
-        for _ in reader.pieces():
-            return reader.columns.schema()
-        raise StreamError(f"{reader.name} has no rows.")
+        if batch is None:
+            raise StreamError(f"{reader.name} has no rows.")
+        reader.decide(batch, label is not None)
+    return reader.columns.schema()
+
+
+def _all_batches(files: list[Path]) -> Iterator[Any]:
+    for number, path in enumerate(files):
+        with named(number):
+            yield from GroupReader(str(path), None).open().iter_batches(BATCH_ROWS)
 
 
 def read(
