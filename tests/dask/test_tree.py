@@ -281,6 +281,28 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
         tree().fit(tmp_path / "nowhere", "target")
 
 
+@pytest.mark.parametrize("offset", [1e7, 1.7e9])
+def test_parquet_far_from_zero_keeps_its_digits(tmp_path, offset):
+    """Time stamps, ids, coordinates: the model of the rows near zero."""
+    Z = np.random.default_rng(0).standard_normal((600, 2))
+    y = (Z[:, 0] * Z[:, 1] > 0).astype(int)
+    write_parquet(tmp_path, Z + offset, y, [0, 300, 600])
+    settings = {"C": 10.0, "gamma": 0.5, "random_state": 0}
+    model = tree(**settings).fit(str(tmp_path), "target")
+    near = LASVMClassifier(**settings).fit(Z, y)
+    far = np.asarray(model.predict(Z + offset))
+    assert np.mean(far == y) > near.score(Z, y) - 0.02
+
+
+def test_categories_of_small_files_are_decided_together(tmp_path):
+    for k, town in enumerate(("Ulm", "Bonn", "Oslo")):
+        frame = pd.DataFrame({"town": [town] * 20, "v": np.arange(20.0), "target": [0, 1] * 10})
+        frame.to_parquet(tmp_path / f"{k}.parquet")
+    model = tree(C=1.0, gamma=0.1).fit(str(tmp_path), "target")
+    names = ["town=Bonn", "town=Oslo", "town=Ulm", "town=other", "v"]
+    assert model.feature_names_in_.tolist() == names
+
+
 def test_large_files_are_cut_at_row_groups(tmp_path):
     table = pd.DataFrame(X, columns=list("abc")).assign(target=Y)
     table.to_parquet(tmp_path / "all.parquet", row_group_size=100)

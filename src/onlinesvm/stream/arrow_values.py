@@ -127,7 +127,7 @@ def coded(values: Any, by_value: bool = False) -> tuple[list[str], np.ndarray]:
     import pyarrow as pa
 
     values = decoded(values)
-    if not (is_text(values.type) or is_number(values.type) or pa.types.is_boolean(values.type)):
+    if not (is_number(values.type) or pa.types.is_boolean(values.type)):
         values = values.cast(pa.string())
     if pa.types.is_null(values.type):
         return [""], np.zeros(len(values), np.int64)
