@@ -80,7 +80,8 @@ def _cut(
     ends = ends_of(text)
     found = 0
     if len(text) > PIECE and len(ends):
-        found = int(ends[max(0, np.searchsorted(ends, PIECE, side="right") - 1)])
+        within = int(np.searchsorted(ends, PIECE, side="right"))
+        found = int(ends[max(0, within - 1)])
     there = filled_ends(text, ends)
     if most is not None and len(there) >= most:
         found = min(found or len(text), int(there[most - 1]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,11 @@ def open_reader(
         format, source = _guessed(source)
     if schema is not None and schema.get("kind") != format and not _both_tables(schema, format):
         schema = None
+    options = TableOptions(
+        label, ignore, categorical, numeric, encode, hash_size, missing, missing_indicator
+    )
+    if format not in _TABLES:
+        _check_no_columns(options, format)
     if format == "libsvm":
         zero_based = zero_based if schema is None else schema["zero_based"]
         reader = LibsvmReader(source, n_features, zero_based)
@@ -117,14 +123,22 @@ def open_reader(
         return reader
     if format in ("npy", "npz"):
         return (NpyReader if format == "npy" else NpzReader)(source, label, needs_label)
-    options = TableOptions(
-        label, ignore, categorical, numeric, encode, hash_size, missing, missing_indicator
-    )
     if format == "jsonl":
         return JsonLinesReader(source, options, schema, needs_label)
     if format == "parquet":
         return ParquetReader(source, options, schema, needs_label)
     return DelimitedReader(source, format, options, delimiter, schema, needs_label)
+
+
+def _check_no_columns(options: TableOptions, format: str) -> None:
+    """Refuse what is said about columns where they have no names: it would not be heeded."""
+    nothing = TableOptions(label=options.label)
+    for option in fields(TableOptions):
+        if getattr(options, option.name) != getattr(nothing, option.name):
+            raise StreamError(
+                f"{option.name} (--{option.name.replace('_', '-')}) is for tables: "
+                f"{', '.join(_TABLES)}, not {format}; leave it out."
+            )
 
 
 def _both_tables(schema: dict[str, Any] | None, format: str) -> bool:
