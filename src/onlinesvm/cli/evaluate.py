@@ -16,6 +16,7 @@ from ..stream.opening import is_standard_input, name_of, open_source
 from .lines import labels_of
 from .measures import Deviations, Pair, confusion, counts_of, of_classes, of_outliers
 from .mistakes import Mistake, check_writable
+from .resuming import check_same_columns
 from .sources import reader_for, reader_of, source_options
 
 EPILOG = """\b
@@ -72,6 +73,7 @@ def _of_model(model: str, source: str, options: dict[str, Any]) -> tuple[Pairs, 
     task = CLASSES if is_classifier(estimator) else VALUES
     if is_outlier_detector(estimator):
         task = OUTLIERS
+    check_same_columns(options, found, model)
     reader = reader_for(source, options, found, needs_label=task != OUTLIERS)
     loaded = Loaded(estimator, found.preprocessing)
     pairs = (

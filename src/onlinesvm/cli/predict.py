@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 
 from .lines import line_of
 from .mistakes import Mistake, check_writable
+from .resuming import check_same_columns
 from .sources import reader_for, source_options
 
 EPILOG = """\b
@@ -56,6 +57,7 @@ def command(model: Path, source: str, output: Path | None, **options: Any) -> No
         check_writable(output, inputs=(model, source))
     found = read_model(model)
     _check_columns(found.estimator, model, options)
+    check_same_columns(options, found, model)
     reader = reader_for(source, options, found, needs_label=False)
     loaded = Loaded(found.estimator, found.preprocessing)
     with _written(output) as file:

@@ -18,6 +18,7 @@ from ..stream.training import StreamSettings, Training
 from . import algorithms
 from .curves import Curve
 from .mistakes import Mistake, check_writable, remove_remains
+from .resuming import kept_options, resumed_options
 from .scoring import score_source
 from .showing import Log, Reporter
 from .signals import Interrupts, StopReading
@@ -172,6 +173,8 @@ class Run:
         self._check_same(model.estimator, facts)
         preprocessing = model.preprocessing or {}
         schema = preprocessing.get("schema") or {}
+        before = (model.summary or {}).get("source") or {"label": schema.get("label")}
+        self.options = resumed_options(self.options, before, self.output)
         reader = self._reader(model.estimator, schema)
         self._check_source(reader, schema)
         training = Training(model.estimator, reader, self._settings())
@@ -179,17 +182,12 @@ class Run:
         return training
 
     def _check_source(self, reader: Reader, schema: dict[str, Any]) -> None:
-        """Refuse to go on with rows of another kind, or with another label column."""
-        before, label = schema.get("kind"), self.options["label"]
+        """Refuse to go on with rows of another kind."""
+        before = schema.get("kind")
         if before not in (None, reader.kind) and reader.schema.get("columns") is None:
             raise Mistake(
                 f"{str(self.output)!r} was begun with rows of format {before}, not {reader.kind}; "
                 "name the same source, or leave out --resume to begin anew."
-            )
-        if label is not None and schema.get("label") not in (None, label):
-            raise Mistake(
-                f"{str(self.output)!r} was begun with --label {schema['label']}, not {label}; "
-                "use the same label, or leave out --resume to begin anew."
             )
 
     def _check_same(self, estimator: Any, facts: dict[str, Any]) -> None:
@@ -224,12 +222,13 @@ class Run:
                 f"{str(self.output)!r} is finished: nothing is left to learn; leave out --resume "
                 "to begin anew.", err=True,
             )  # fmt: skip
+        rows_before = self.training.rows
         with Interrupts() as interrupts, reporter:
             interrupts.watch(self.training.reader)
             stopped = self._learn(interrupts, reporter, log, curve)
             self._save()
             if stopped is None and not self.training.finished:
-                stopped = self._finish(interrupts)
+                stopped = self._finish(interrupts, rows_before)
         log.close()
         if self.options["plot"] is not None:
             curve.draw(self.options["plot"])
@@ -258,10 +257,16 @@ class Run:
             return interrupts.reason
         return None
 
-    def _finish(self, interrupts: Interrupts) -> str | None:
-        """The finishing step; if it is interrupted, the model as it was before stays saved."""
+    def _finish(self, interrupts: Interrupts, rows_before: int) -> str | None:
+        """The finishing step; if it is interrupted, the model as it was before stays saved.
+
+        A run that has nothing else to do any more is finished whatever the time limit: else a
+        short limit would never let it end.
+        """
         limit = self.options["time_limit"]
         left = None if limit is None else limit - (time.monotonic() - self.begin)
+        if self.training.rows == rows_before:
+            left = None
         interrupts.at_once()
         try:
             with Deadline(left) as deadline:
@@ -270,7 +275,7 @@ class Run:
         except KeyboardInterrupt:
             return interrupts.reason
         except TimeUp:
-            return f"The time limit of {limit:g} s was reached"
+            return f"The time limit of {limit:g} s was reached before the finishing step was done"
         self._save()
         return None
 
@@ -282,7 +287,7 @@ class Run:
         facts, arrays = self.training.state()
         write_model(
             self.output, self.training.estimator, preprocessing=self.training.preprocessing(),
-            summary={"stream": facts}, arrays=arrays,
+            summary={"stream": facts, "source": kept_options(self.options)}, arrays=arrays,
         )  # fmt: skip
         self.saved_at = self.training.rows
 
