@@ -12,6 +12,7 @@ import click
 from sklearn.base import is_outlier_detector
 
 from ..core.interrupts import Deadline, TimeUp
+from ..model.atomic import is_special
 from ..stream.learning import measure_of
 from ..stream.reader import Reader
 from ..stream.training import StreamSettings, Training
@@ -115,6 +116,11 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
             inputs.append(str(path))
     if options["test"] is not None and not Path(options["test"]).exists():
         raise Mistake(f"There is no file {options['test']!r} to test on; check --test.")
+    if output is not None and is_special(output) and (options["resume"] or options["checkpoint"]):
+        raise Mistake(
+            f"{str(output)!r} is no regular file, so that nothing can be gone on with; leave out "
+            "--checkpoint and --resume, or name a file with -o."
+        )
     if output is not None:
         remove_remains(output)
     Run(source, output, options).go()
@@ -132,6 +138,8 @@ class Run:
         self.training = self._resumed() or self._new()
         self.measure = measure_of(self.training.estimator)
         self._check_test()
+        # A FIFO or a device takes the model once, at the end.
+        self.once = output is not None and is_special(output)
         self.begin = time.monotonic()
         self.saved_at = self.training.rows
 
@@ -226,9 +234,12 @@ class Run:
         with Interrupts() as interrupts, reporter:
             interrupts.watch(self.training.reader)
             stopped = self._learn(interrupts, reporter, log, curve)
-            self._save()
+            if not self.once:
+                self._save()
             if stopped is None and not self.training.finished:
                 stopped = self._finish(interrupts, rows_before)
+            if self.once:
+                self._save()
         log.close()
         if self.options["plot"] is not None:
             curve.draw(self.options["plot"])
@@ -276,7 +287,8 @@ class Run:
             return interrupts.reason
         except TimeUp:
             return f"The time limit of {limit:g} s was reached before the finishing step was done"
-        self._save()
+        if not self.once:
+            self._save()
         return None
 
     def _save(self) -> None:
@@ -296,7 +308,8 @@ class Run:
     def _tell(self, stopped: str | None) -> None:
         result = self._result(stopped)
         if stopped:
-            kept = f"the model of {result['rows']:,} rows is in {self.output}; --resume goes on."
+            goes_on = "." if self.once else "; --resume goes on."
+            kept = f"the model of {result['rows']:,} rows is in {self.output}{goes_on}"
             if not self.training.rows or self.output is None:
                 kept = "nothing is saved."
             click.echo(f"{stopped}; {kept}", err=True)
