@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from ..core.interrupts import checkpoint, interrupted
 from .checks import check_rows_and_labels, check_square
 from .fitted import FittedModel
-from .labels import LabelBook, check_several, stream_labels, unique_labels
+from .labels import LabelBook, check_several, stream_labels, unique_labels, unrounded
 from .objects import check_objects_and_labels, learned_rows
 from .online import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
 from .online import OnlineKernelModel, with_cost
@@ -178,7 +178,7 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
     def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
         objects = self._note_objects(X) if reset else None
         if objects is not None:
-            return learned_rows(len(objects)), check_objects_and_labels(self, objects, y)
+            return learned_rows(len(objects)), check_objects_and_labels(self, objects, unrounded(y))
         X, y = check_rows_and_labels(self, X, y, reset)
         if reset:
             check_square(self, X)

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from ..core.kernel.csr import canonical_csr, check_structure
+from .labels import unrounded
 
 DTYPES = [np.float64, np.float32]
 
@@ -23,7 +24,7 @@ def check_rows(estimator: Any, X: Any, reset: bool = False, copy: bool = False) 
 def check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
     """The same for examples and their labels."""
     _check_sparse(X)
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=DTYPES, reset=reset)
+    X, y = validate_data(estimator, X, unrounded(y), accept_sparse="csr", dtype=DTYPES, reset=reset)
     return _plain(X), y
 
 

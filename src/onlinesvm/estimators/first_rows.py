@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .labels import joined_labels
+
 ENOUGH = 100
 """Rows from which gamma is estimated for good."""
 
@@ -39,7 +41,7 @@ def joined(before: FirstRows | None, X: Any, y: np.ndarray, weight: np.ndarray) 
     if before is None:
         return FirstRows(X, y, weight)
     return FirstRows(
-        stack(before.X, X), np.concatenate([before.y, y]), np.append(before.weight, weight)
+        stack(before.X, X), joined_labels(before.y, y), np.append(before.weight, weight)
     )
 
 

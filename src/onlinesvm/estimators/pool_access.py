@@ -15,6 +15,7 @@ import numpy as np
 from ..core.kernel.kernel import Kernel
 from .base import OnlineKernelClassifier
 from .checks import check_rows
+from .labels import joined_labels
 from .weights import finite_cost
 
 
@@ -135,7 +136,7 @@ class PoolAccess:
     def learn(self, example: Any, label: Any, classes: np.ndarray | None) -> None:
         """Learn one example, by a new learner if there is none; no selection passes it over."""
         y = np.array([label])
-        labels = y if classes is None else np.union1d(classes, y)
+        labels = y if classes is None else np.unique(joined_labels(classes, y))
         self._learn_everything()
         self._model._learn(example, y, np.ones(1), labels, self.learner)
         self._learn_everything()

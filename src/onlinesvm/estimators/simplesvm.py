@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .fitted import FittedModel
-from .labels import LabelBook, check_several, stream_labels, unique_labels
+from .labels import LabelBook, check_several, stream_labels, unique_labels, unrounded
 from .progress import with_callbacks
 from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
 from .view import labels_of, shaped
@@ -211,7 +211,7 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
             The fitted classifier. After Ctrl-C it is what was learned so far.
         """
         with self._atomic():
-            data = self._check_X(X, y, True)
+            data = self._check_X(X, unrounded(y), True)
             labels = unique_labels(data.y)
             check_several(labels)
             book = LabelBook(labels)
@@ -246,7 +246,7 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         """
         with self._atomic():
             kept = getattr(self, "_learner", None)
-            data = self._check_X(X, y, kept is None)
+            data = self._check_X(X, unrounded(y), kept is None)
             labels = stream_labels(data.y, classes)
             weight, _ = example_weights(sample_weight, self.class_weight, data.y, None)
             book = LabelBook() if kept is None else deepcopy(kept.labels)
@@ -302,7 +302,8 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         if self._margin == "quadratic":
             return ValueError(
                 f"C={self.C} is too large for margin='quadratic' on these examples: 1/C vanishes "
-                "beside kernel values in double precision. Use a smaller C, or scale the features."
+                "beside kernel values in double precision, or does not outweigh a kernel that is "
+                "not positive definite. Use a smaller C or margin='linear', or scale the features."
             )
         if self._margin == "hard":
             return ValueError(
