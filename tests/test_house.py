@@ -55,7 +55,7 @@ LATE = {"onlinesvm.estimators.saving": {"onlinesvm.model.files.write_model"}}
 # The same within the core: algorithms do not know of each other.
 BELOW = {"numerics", "threads", "interrupts", "state", "kernel"}
 ALLOWED_IN_CORE = {
-    "compiling": set(),
+    "compiling": {"compiling"},
     "numerics": {"compiling"},
     "interrupts": set(),
     "threads": {"interrupts"},

@@ -107,7 +107,7 @@ def test_cache_folders_that_cannot_be_written(tmp_path):
     X = np.arange(12).reshape(4, 3) / 10
     wanted = rbf_kernel(X, X, gamma=0.5).ravel()
     np.testing.assert_allclose(values(found[0]), wanted, atol=1e-5)
-    assert not list(tmp_path.rglob("*.nbi"))
+    assert not list(tmp_path.rglob("*.nb[ci]"))
 
 
 def test_plain_python_gives_the_same():
