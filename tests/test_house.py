@@ -33,6 +33,8 @@ PUBLIC = [
     "labelling_curve",
     "load_model",
     "open_reader",
+    "register_onnx",
+    "save_model",
 ]
 
 # For each room of the package, the rooms that it may import from; None is the package itself.

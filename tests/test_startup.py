@@ -236,4 +236,4 @@ def test_the_module_is_the_command():
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Usage: onlinesvm warmup")
-    assert "RUN onlinesvm warmup" in done.stdout
+    assert "RUN onlinesvm warmup LASVMClassifier" in done.stdout
