@@ -39,11 +39,7 @@ from numba.misc.appdirs import AppDirs
 
 from .announcing import logger
 from .private import is_private
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from .sharing import lock
 
 CORE = Path(__file__).resolve().parent.parent
 
@@ -162,13 +158,12 @@ class LoopFile:
 @contextmanager
 def _locked(folder: str) -> Iterator[None]:
     """Alone among processes that write to a folder: two of them may add to one file."""
-    if fcntl is None:
+    if os.name != "posix":  # a folder cannot be opened
         yield
         return
     number = os.open(folder, os.O_RDONLY)
     try:
-        with suppress(OSError):  # a file system without locks: at worst a loop is compiled again
-            fcntl.flock(number, fcntl.LOCK_EX)
+        lock(number)
         yield
     finally:
         os.close(number)

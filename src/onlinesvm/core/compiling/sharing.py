@@ -6,32 +6,38 @@ a loop waits while another one compiles it, and then finds it on disk.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
-try:
-    import fcntl
-except ImportError:  # Windows: each process compiles for itself
-    fcntl = None  # type: ignore[assignment]
+_fcntl: Any = import_module("fcntl") if os.name == "posix" else None
+"""None on Windows, where each process compiles for itself."""
+
+
+def lock(file: int) -> None:
+    """Wait for the lock of an open file or folder, which is released when that is closed."""
+    if _fcntl is not None:
+        with suppress(OSError):  # a file system without locks: at worst a loop is compiled twice
+            _fcntl.flock(file, _fcntl.LOCK_EX)
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file; it is released also when the process is killed."""
     with path.open("w") as file:
-        if fcntl is not None:
-            fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file.fileno())
         yield
 
 
 def share_compilation(folder: Path) -> None:
     """Let Numba compile a loop, in this process, only while holding the loop's lock in ``folder``."""
-    if fcntl is None:
+    if _fcntl is None:
         return
     folder.mkdir(mode=0o700, exist_ok=True)
     compile_now = Dispatcher.compile
@@ -44,4 +50,4 @@ def share_compilation(folder: Path) -> None:
         with global_compiler_lock, locked(folder / name):
             return compile_now(self, signature)
 
-    Dispatcher.compile = compile_once
+    Dispatcher.compile = compile_once  # type: ignore[method-assign,assignment,unused-ignore]
