@@ -74,6 +74,9 @@ def graph_of(p: Predictor, x: str, input_dtype: Any) -> tuple[Graph, dict[str, s
 
     These are a value, or a label, scores and, where the model has them, probabilities.
     """
+    if not len(p.vectors):  # one of weight zero: older runtimes refuse products of no columns
+        d = p.vectors.shape[1]
+        p = p._replace(vectors=np.zeros((1, d)), coef=np.zeros((len(p.bias), 1)))
     wide = input_dtype == np.float64 or single_precision_error(p) > ENOUGH
     g = Graph(np.float64 if wide else np.float32)
     if g.dtype != input_dtype:
