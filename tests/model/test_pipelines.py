@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.decomposition import PCA, TruncatedSVD
@@ -39,6 +40,7 @@ from onlinesvm import (
     load_model,
     save_model,
 )
+from onlinesvm.cli import main
 from onlinesvm.model import pipelines
 from onlinesvm.model.errors import InvalidState, ModelFileError
 
@@ -215,6 +217,16 @@ def test_a_damaged_file_is_one_sentence(tmp_path):
     (tmp_path / "model").write_bytes(data.replace(b"StandardScaler", b"StandardSurfer"))
     with pytest.raises(ModelFileError, match="not a valid model file"):
         load_model(tmp_path / "model")
+
+
+def test_the_command_line_says_that_it_runs_no_pipeline(tmp_path):
+    pipeline = make_pipeline(StandardScaler(), LASVMClassifier(gamma=0.3)).fit(X, Y)
+    save_model(pipeline, tmp_path / "model")
+    np.savetxt(tmp_path / "rows.csv", X, delimiter=",")
+    arguments = ["predict", str(tmp_path / "model"), str(tmp_path / "rows.csv")]
+    done = CliRunner().invoke(main, arguments, prog_name="onlinesvm")
+    assert done.exit_code != 0
+    assert "saved as a scikit-learn pipeline" in done.output
 
 
 def test_the_file_is_json_and_arrays(tmp_path):
