@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from .estimators.simplesvm_one_class import SimpleSVMOneClass
     from .estimators.simplesvm_regressor import SimpleSVMRegressor
     from .estimators.streamsvm import StreamSVMClassifier
-    from .model.files import load_model
+    from .model.export.pipelines import register_onnx
+    from .model.files import load_model, save_model
     from .stream.fitting import fit_stream
     from .stream.readers import open_reader
 
@@ -47,6 +48,8 @@ __all__ = [
     "labelling_curve",
     "load_model",
     "open_reader",
+    "register_onnx",
+    "save_model",
 ]
 
 _MODULES = {
@@ -69,6 +72,8 @@ _MODULES = {
     "labelling_curve": "active.curve",
     "load_model": "model.files",
     "open_reader": "stream.readers",
+    "register_onnx": "model.export.pipelines",
+    "save_model": "model.files",
 }
 
 __version__ = "0.1.0"

@@ -130,6 +130,9 @@ class SingleRows:
     def _decide_quickly(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Decision values of one row, in the order of the classes, and the classes."""
         state = published(self)
+        if state.is_torn:
+            view = self._view()
+            return np.atleast_1d(view.decide(x[None, :])[0]), view.classes
         with state:
             learner = self.__dict__.get("_learner")
             if learner is None:
