@@ -1,7 +1,7 @@
 """Scores of examples before they were learned, and what is kept of them.
 
 A learner notes the scores of each example, its label and its bound. They are looked at in blocks of
-32, or earlier where somebody asks, always in order: the result does not depend on how a stream is
+16, or earlier where somebody asks, always in order: the result does not depend on how a stream is
 cut. Memory is bounded, and no kernel value is computed.
 
 Scores are decision values (machines): one for two labels, positive for label 1, else one a label.
