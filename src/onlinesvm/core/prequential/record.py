@@ -82,9 +82,9 @@ class Prequential(Compact):
 
     # -- noting ---------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """A call begins."""
-        self.begun = self.n
+    def begin(self, n: int | None = None) -> None:
+        """A call begins, or began after ``n`` examples."""
+        self.begun = self.n if n is None else n
 
     def note_one(self, scores: np.ndarray, label: int, weight: float) -> None:
         """One example, of a call of its own."""
