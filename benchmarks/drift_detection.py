@@ -197,7 +197,9 @@ def report(streams: int, rows: int, seed: int) -> tuple[Account, Account]:
 
 def report_alarms(examples: int, seed: int) -> None:
     """False alarms among independent errors, as one long stream and as streams of 4,000."""
-    print(markdown(["rate", "errors", "ours", "ADWIN", "ours, 4,000 each", "ADWIN, 4,000 each"], []))
+    print(
+        markdown(["rate", "errors", "ours", "ADWIN", "ours, 4,000 each", "ADWIN, 4,000 each"], [])
+    )
     rng = np.random.default_rng(seed)
     for rate in RATES:
         wrong = rng.random(examples) < rate

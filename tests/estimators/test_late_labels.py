@@ -30,7 +30,9 @@ def history(rng, n=150):
     come[rng.integers(classes)] = 0
     first = int(np.flatnonzero(come == 0)[0])
     y = np.where(np.arange(n) >= come[y], y, first)
-    names = rng.permutation(np.array(["e", "b", "a", "d", "c"]) if rng.random() < 0.5 else [9, 3, 7, 1, 5])
+    names = rng.permutation(
+        np.array(["e", "b", "a", "d", "c"]) if rng.random() < 0.5 else [9, 3, 7, 1, 5]
+    )
     weight = rng.choice([0.5, 1.0, 2.0], n) if rng.random() < 0.5 else None
     return X, names[y], weight
 
