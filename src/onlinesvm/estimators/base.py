@@ -167,7 +167,8 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
     ) -> None:
         """Hand validated examples to the learner, or to a new one."""
         book = deepcopy(self._book)
-        book.add(by_appearance(book.missing(labels), y))
+        missing = book.missing(labels)
+        book.add(by_appearance(missing, y) if self._in_turn else missing)
         self._check_labels(len(book))
         label = book.encode(y)
         data = data._replace(label=label[cost > 0])
@@ -176,7 +177,7 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         if self._in_turn:
             due = first_examples(label, cost > 0, range(known, len(book)))
         if learner is None:
-            learner = self._make_learner(self._kernel, data.rows, np.count_nonzero(due == 0))
+            learner = self._make_learner(self._kernel, data.rows, int((due == 0).sum()))
             due = due[due > 0]
         else:
             self._first_rows = None
