@@ -14,7 +14,15 @@ from sklearn.base import ClassifierMixin, _fit_context
 from ..core.interrupts import checkpoint, interrupted
 from .checks import check_rows_and_labels, check_square
 from .fitted import FittedModel
-from .labels import LabelBook, check_several, stream_labels, unique_labels, unrounded
+from .labels import (
+    LabelBook,
+    by_appearance,
+    check_several,
+    first_examples,
+    stream_labels,
+    unique_labels,
+    unrounded,
+)
 from .objects import check_objects_and_labels, learned_rows
 from .online import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
 from .online import OnlineKernelModel, with_cost
@@ -32,6 +40,14 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
     _weighted = True  # whether the algorithm has a cost that weights can scale
 
     # -- for subclasses -------------------------------------------------------------------
+
+    @property
+    def _in_turn(self) -> bool:
+        """Whether a stream is learned one example at a time, however it is cut into calls.
+
+        The machine of a new label then begins at its first example, else at the call's first.
+        """
+        return True
 
     def _check_labels(self, n_labels: int) -> None:
         """Refuse more labels than the settings allow: by default, any number is welcome."""
@@ -152,23 +168,28 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
     ) -> None:
         """Hand validated examples to the learner, or to a new one."""
         book = deepcopy(self._book)
-        fresh_labels = book.missing(labels)
-        book.add(fresh_labels)
+        missing = book.missing(labels)
+        book.add(by_appearance(missing, y) if self._in_turn else missing)
         self._check_labels(len(book))
-        data = data._replace(label=book.encode(y[cost > 0]))
+        label = book.encode(y)
+        data = data._replace(label=label[cost > 0])
+        known = 0 if learner is None else learner.n_labels
+        due = np.zeros(len(book) - known, np.int64)
+        if self._in_turn:
+            due = first_examples(label, cost > 0, range(known, len(book)))
         if learner is None:
-            learner = self._make_learner(self._kernel, data.rows, len(book))
+            learner = self._make_learner(self._kernel, data.rows, int((due == 0).sum()))
+            due = due[due > 0]
         else:
             self._first_rows = None
             if not self._kernel.is_compiled:  # a callable may fail half-way
                 learner = deepcopy(learner)
-            for _ in range(len(fresh_labels)):
-                learner.add_label()
         try:
-            learner.learn(data)
+            _learn_pieces(learner, data, due)
         except KeyboardInterrupt:  # at a checkpoint, what was learned before it stays
             self._first_rows = None
             if self._kernel.is_compiled or interrupted():
+                book = book.first(learner.n_labels)
                 self._learner, self._book, self._kernel = learner, book, learner.kernel
             raise
         self._learner, self._book, self._kernel = learner, book, learner.kernel
@@ -206,3 +227,19 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
             raise AttributeError(f"{type(self).__name__} has no weights of classes.")
         table = view.settings._class_table
         return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)
+
+
+def _learn_pieces(learner: Any, data: Any, due: np.ndarray) -> None:
+    """One call of a stream; ``due`` says before which example each new label is added."""
+    n, watch = len(data.rows), getattr(learner, "watch", None)
+    begun = 0 if watch is None else watch.n
+    edges = np.unique(np.append(due, 0)).tolist()
+    try:
+        for begin, end in zip(edges, [*edges[1:], n], strict=True):
+            for _ in range(np.count_nonzero(due == begin)):
+                learner.add_label()
+            if begin < n or not n:
+                learner.learn(data.take(slice(begin, end)) if len(edges) > 1 else data)
+    finally:
+        if watch is not None:
+            watch.begin(begun)

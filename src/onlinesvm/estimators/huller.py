@@ -177,6 +177,10 @@ class HullerClassifier(OnlineKernelClassifier):
     def _is_hard(self) -> bool:
         return self.C is None or bool(np.isinf(self.C))
 
+    @property
+    def _in_turn(self) -> bool:
+        return False  # a call of many examples is learned in blocks
+
     def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
         from ..core.huller.learner import Huller
 

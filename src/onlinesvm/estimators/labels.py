@@ -110,6 +110,24 @@ def _check_kinds(y: np.ndarray) -> None:
         )
 
 
+def by_appearance(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The (unique) labels in the order of their first places in y; those that are not there, first."""
+    place = dict(zip(*(part.tolist() for part in np.unique(y, return_index=True)), strict=True))
+    return labels[np.argsort([place.get(label, -1) for label in labels.tolist()], kind="stable")]
+
+
+def first_examples(label: np.ndarray, kept: np.ndarray, numbers: range) -> np.ndarray:
+    """For each of the label numbers, how many examples that are kept come before its first one.
+
+    A label that does not occur comes with the one before it.
+    """
+    present, first = np.unique(label, return_index=True)
+    before = np.zeros(len(numbers), np.int64)
+    new = present >= numbers.start
+    before[present[new] - numbers.start] = (np.cumsum(kept) - kept)[first[new]]
+    return np.maximum.accumulate(before)
+
+
 class LabelBook:
     """Label -> number in order of appearance, and back to scikit-learn's sorted classes."""
 
@@ -140,6 +158,13 @@ class LabelBook:
         for label in labels.tolist():
             self.numbers.setdefault(label, len(self.numbers))
         self.classes = np.unique(joined_labels(self.classes, labels))
+
+    def first(self, count: int) -> LabelBook:
+        """A book of the labels that were added first."""
+        book = LabelBook()
+        book.numbers = {label: k for label, k in self.numbers.items() if k < count}
+        book.classes = self.classes[self.order() < count]
+        return book
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Numbers of the labels in y; all are in the book."""
