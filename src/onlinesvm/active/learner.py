@@ -86,6 +86,13 @@ class ActiveLearner:
     the pool. These rows take up to the estimator's ``cache_size`` MB. If many labels were taught
     since the last question, only the decision values of the candidates are computed.
 
+    With ``probability=True`` in the estimator, reading ``estimator`` after new labels makes its
+    probabilities and prediction sets anew. Questions lie near the boundary, so their scores are no
+    sample of the pool: each labelled example is scored by models that have not learned it, and
+    weighted by how many examples of the pool have a similar score. An estimator that came
+    fitted, or that has a ``window``, ``budget`` or ``half_life``, keeps the scores noted while it
+    learned, and its probabilities are those of the examples asked about.
+
     The transformers of a ``Pipeline`` transform the pool once. If all of them are fitted, they are
     used as they are; otherwise all are fitted on the pool, without labels.
 
@@ -147,9 +154,15 @@ class ActiveLearner:
         self._included = set(answers) if learned else set()  # answers that the start knows
         self._familiar: set[Any] = set()  # labels found to be in order
 
+    _calibrated = 0  # turn at which probabilities were made last
+
     @property
     def estimator(self) -> Any:
         """The model as it stands; of a pipeline, the whole pipeline."""
+        if self._calibrated != self._turn and self._pool.X is not None:
+            with Interruptible():
+                self._pool.calibrate(self._model, self._answers.labels, self._seed)
+            self._calibrated = self._turn
         return self._model if self._transformers is None else self._transformers.before(self._model)
 
     @estimator.setter

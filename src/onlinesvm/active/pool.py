@@ -8,6 +8,7 @@ learner, nothing checked twice. ``ArrayPool`` serves anything with ``partial_fit
 ``learn(model, i, label, earlier)``   one iteration for one label, after the earlier ones
 ``decide(model, which)``      decision values of some examples
 ``distances(which, known)``   squared distances, (which, known)
+``calibrate(model, labels, seed)``   make probabilities those of the pool
 ``extend(model, X)``          more examples
 ``without_examples()``        the pool to be pickled: ``attach`` gives the examples back
 
@@ -41,6 +42,12 @@ _CHUNK = 1024
 
 _SAME = 1e-5
 """Marks that differ by less belong to the same example."""
+
+_FEWEST_SCORES = 10
+"""Labels from which probabilities are made; with fewer, the scores noted while learning are used."""
+
+_POOL_SCORES = 4096
+"""Examples of the pool, at most, whose scores tell what the labelled ones stand for."""
 
 _MEGABYTES = 200
 """Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
@@ -214,6 +221,26 @@ class KernelPool(Pool):
         else:
             learn_sparse(learner, data, None)
 
+    def calibrate(self, model: Any, labels: dict[int, Any], seed: int) -> None:
+        """Make the probabilities of a model that was taught these labels those of the pool.
+
+        Of a LASVM that has learned from this pool alone; other models keep the scores that they have
+        noted.
+        """
+        self._meet(model)
+        access = pool_access(model)
+        if access.learner is not self._own or not access.keeps_scores:
+            return
+        which = np.array(list(labels), np.int64)
+        if len(which) < _FEWEST_SCORES:
+            return
+        numbers = np.array([access.number(label) for label in labels.values()])
+        bounds = np.array([access.bound(label) for label in labels.values()])
+        chosen = self._fresh.take(which)._replace(label=numbers, bound=bounds)
+        rest = np.setdiff1d(np.arange(len(self._fresh.rows)), which)
+        some = np.random.default_rng(seed).permutation(rest)[:_POOL_SCORES]
+        access.calibrate(chosen, self._decide(access, some).T, seed)
+
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
         self._meet(model)
@@ -312,6 +339,9 @@ class ArrayPool(Pool):
 
     def check(self, model: Any, labels: np.ndarray) -> None:
         """Anything goes; the model will say."""
+
+    def calibrate(self, model: Any, labels: dict[int, Any], seed: int) -> None:
+        """Probabilities are the model's own business."""
 
     def learn(self, model: Any, i: int, label: Any, earlier: dict[int, Any]) -> None:
         """One iteration with the label of example i; the first one is with all ``earlier`` ones."""
