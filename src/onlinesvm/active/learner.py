@@ -21,8 +21,9 @@ from .answers import Answers
 from .pipelines import is_fitted, take_apart
 from .pool import make_pool
 from .strategies import (
+    Distances,
     Strategy,
-    best,
+    best_apart,
     best_of_samples,
     check_selection,
     check_utilities,
@@ -30,6 +31,9 @@ from .strategies import (
     is_count,
     sample,
 )
+
+_COPY = 1e-5
+"""Squared distances up to this share of the squared sizes are rounding errors between copies."""
 
 
 class ActiveLearner:
@@ -302,8 +306,18 @@ class ActiveLearner:
             utilities = check_utilities(found, len(candidates))
         if utilities.min() == utilities.max():  # a model without a boundary has no opinion
             return self._diverse(candidates, n)
-        chosen = best(utilities, n) if self.sample_size is None else best_of_samples(utilities, n)
-        return chosen, utilities
+        choose = best_apart if self.sample_size is None else best_of_samples
+        return choose(utilities, n, self._apart(candidates)), utilities
+
+    def _apart(self, candidates: np.ndarray) -> Distances:
+        """Squared distances between candidates; those of copies are 0."""
+
+        def distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            found, sizes = self._pool.distances(candidates[a], candidates[b]), self._pool.sizes
+            size = sizes(candidates[a])[:, None] + sizes(candidates[b])[None, :]
+            return np.where(found > _COPY * size, found, 0.0)
+
+        return distances
 
     def _diverse(self, candidates: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Farthest first from everything asked so far."""

@@ -8,6 +8,7 @@ learner, nothing checked twice. ``ArrayPool`` serves anything with ``partial_fit
 ``learn(model, i, label, earlier)``   one iteration for one label, after the earlier ones
 ``decide(model, which)``      decision values of some examples
 ``distances(which, known)``   squared distances, (which, known)
+``sizes(which)``               squared sizes, to which rounding errors of distances are proportional
 ``calibrate(model, labels, seed)``   make probabilities those of the pool
 ``extend(model, X)``          more examples
 ``without_examples()``        the pool to be pickled: ``attach`` gives the examples back
@@ -48,6 +49,9 @@ _FEWEST_SCORES = 10
 
 _POOL_SCORES = 4096
 """Examples of the pool, at most, whose scores tell what the labelled ones stand for."""
+
+_DOUBLE = 1e-8
+"""Rounding errors of double precision in units of those of single precision, about."""
 
 _MEGABYTES = 200
 """Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
@@ -309,6 +313,10 @@ class KernelPool(Pool):
         diagonal = self._fresh.diagonal
         return diagonal[which][:, None] + diagonal[known][None, :] - 2.0 * values
 
+    def sizes(self, which: np.ndarray) -> np.ndarray:
+        """Squared distances from the origin."""
+        return np.abs(self._fresh.diagonal[which])
+
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""
         X = check_rows(model, X)
@@ -363,6 +371,12 @@ class ArrayPool(Pool):
         from sklearn.metrics.pairwise import euclidean_distances
 
         return euclidean_distances(self.X[which], self.X[known], squared=True)
+
+    def sizes(self, which: np.ndarray) -> np.ndarray:
+        """Squared distances from the origin, on the scale of rounding errors in double precision."""
+        from sklearn.utils.extmath import row_norms
+
+        return _DOUBLE * row_norms(self.X[which], squared=True)
 
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""

@@ -181,7 +181,10 @@ class PoolAccess:
         slacks = np.full((learner.machines, len(chosen.label)), np.inf)  # all may join
         most, rng = learner.watch.most_scores, np.random.RandomState(seed)
         twin, places = renumbered(learner, chosen.key), np.arange(len(chosen.label))
-        *_, found = held_out(twin, chosen._replace(key=places), slacks, most, rng)
+        chosen = chosen._replace(key=places)
+        twin.second_look(chosen, slacks)
+        twin.finish()
+        *_, found = held_out(twin, chosen, slacks, most, rng)
         label, bound = chosen.label[found.which], chosen.bound[found.which]
         stands_for = found.stands_for * pool_weights(found.scores, others)
         with self.learning():

@@ -67,9 +67,8 @@ def held_out(
     for k in range(visited):
         checkpoint()
         part = np.flatnonzero(fold[which] == k)
-        support = _without(learner, fold == k, data, slacks)
-        rows = data.rows.take(which[part])
-        scores[part] = learner.kernel.product(rows, *support.expansion()) + support.a.bias
+        twin = _without(learner, fold == k, data, slacks)
+        scores[part] = twin.decide(data.rows.take(which[part]))
         yield None
     yield HeldOut(which, scores, stands_for)
 
@@ -113,12 +112,12 @@ def _sample(
     return which, (np.bincount(label) / np.maximum(quota, 1))[label[which]]
 
 
-def _without(learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarray) -> Support:
-    """The support set that the learner would have without some of its examples, about."""
+def _without(learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarray) -> LASVM:
+    """The learner as it would be without some of its examples, about."""
     slot = learner.support.slots(data.key[gone])
     slot = slot[slot >= 0]
     if not len(slot):
-        return learner.support
+        return learner
     twin = copy(learner)
     twin.support, twin.watch = deepcopy(learner.support), None
     _remove(twin, slot)
@@ -129,7 +128,7 @@ def _without(learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarra
         depths, others = twin.depths, np.where(gone, -np.inf, slacks)
         if len(admit(twin, data, others, depths.near, depths.reenter * twin.support.unit)):
             _optimise(twin, depth)
-    return twin.support
+    return twin
 
 
 def _optimise(learner: LASVM, depth: float) -> None:

@@ -391,6 +391,10 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
             self.support.buffers.clear()
         return done
 
+    def decide(self, rows: Rows) -> np.ndarray:
+        """Decision values (n, machines) by the support set as it is."""
+        return self.kernel.product(rows, *self.support.expansion()) + self.support.a.bias
+
     # -- what was learned -----------------------------------------------------------------
 
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-PER_BIN, MOST_BINS = 20, 20
+PER_BIN, MOST_BINS = 20, 5
 """Chosen examples in a bin, at least, and the maximum number of bins: few in a bin make weights of
 chance, few bins do not tell far from near."""
 
