@@ -120,8 +120,7 @@ def best_apart(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarra
         return best(utilities, 1)
     order, size = best(utilities, len(utilities)), CANDIDATES * n
     while True:
-        some = order[:size]
-        chosen = some[_apart(utilities[some], n, lambda a, b: distances(some[a], some[b]))]
+        chosen = _apart(order[:size], utilities, n, distances)
         if len(chosen) == n or size >= len(order):
             break
         size *= 4  # many copies
@@ -129,22 +128,23 @@ def best_apart(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarra
     return np.concatenate([chosen, rest[: n - len(chosen)]])
 
 
-def _apart(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarray:
-    """Places of up to n candidates, which come best first, no two of them copies."""
-    lacks = (utilities[0] - utilities) / max(utilities[0] - utilities[-1], 1e-300)
-    every = np.arange(len(utilities))
-    nearest = np.maximum(distances(every, every[:1])[:, 0], 0.0)
+def _apart(order: np.ndarray, utilities: np.ndarray, n: int, distances: Distances) -> np.ndarray:
+    """Up to n of the candidates ``order``, which come best first; no two of them copies."""
+    lacks = utilities[order[0]] - utilities[order]
+    lacks /= max(lacks[-1], 1e-300)
+    nearest, chosen = distances(order, order[:1])[:, 0], [0]
     nearest[0] = 0.0
-    scale, chosen = max(nearest.mean(), 1e-300), [0]
+    scale = max(nearest.mean(), 1e-300)
     while len(chosen) < n:
-        cost = np.where(nearest > 0.0, lacks + NEAR * np.maximum(1.0 - nearest / scale, 0.0), np.inf)
+        near = np.maximum(1.0 - nearest / scale, 0.0)
+        cost = np.where(nearest > 0.0, lacks + NEAR * near, np.inf)
         k = int(cost.argmin())
         if cost[k] == np.inf:
             break
         chosen.append(k)
-        nearest = np.minimum(nearest, distances(every, every[k : k + 1])[:, 0])
+        nearest = np.minimum(nearest, distances(order, order[k : k + 1])[:, 0])
         nearest[k] = 0.0
-    return np.array(chosen)
+    return order[chosen]
 
 
 def diverse(nearest: np.ndarray, n: int, distances: Callable[[int], np.ndarray]) -> np.ndarray:

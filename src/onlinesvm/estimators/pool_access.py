@@ -164,7 +164,6 @@ class PoolAccess:
         """Values of machines in the order of ``classes_``."""
         return self._model._to_classes(values)
 
-
     @property
     def keeps_scores(self) -> bool:
         """Whether the classifier makes probabilities, of at least two labels."""
@@ -185,6 +184,7 @@ class PoolAccess:
         twin.second_look(chosen, slacks)
         twin.finish()
         *_, found = held_out(twin, chosen, slacks, most, rng)
+        assert found is not None
         label, bound = chosen.label[found.which], chosen.bound[found.which]
         stands_for = found.stands_for * pool_weights(found.scores, others)
         with self.learning():

@@ -172,9 +172,8 @@ class Fit:
         """Cross-fitted scores replace those noted on the way (``held_out``)."""
         watch = self.learner.watch
         assert watch is not None
-        found = None
         for found in held_out(self.learner, self.data, self.slacks, watch.most_scores, self.rng):
+            if found is not None:
+                label, bound = self.data.label[found.which], self.data.bound[found.which]
+                watch.replace(found.scores, label, bound, found.stands_for)
             yield
-        if found is not None:
-            label, bound = self.data.label[found.which], self.data.bound[found.which]
-            watch.replace(found.scores, label, bound, found.stands_for)

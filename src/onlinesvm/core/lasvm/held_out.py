@@ -152,7 +152,9 @@ def _remove(learner: LASVM, slot: np.ndarray) -> None:
     change = _balance(support)
     moved = np.flatnonzero(change.any(axis=0))
     if len(moved):
-        product = learner.kernel.product(support.rows(), support.rows().take(moved), change[:, moved])
+        product = learner.kernel.product(
+            support.rows(), support.rows().take(moved), change[:, moved]
+        )
         support.a.grad[:, : support.n] -= product.T
 
 
@@ -169,5 +171,7 @@ def _balance(support: Support) -> np.ndarray:
         room = (alpha[m] - lo[m] if down else hi[m] - alpha[m]) * support.a.member[m, : support.n]
         taken = np.cumsum(room[order]) - room[order]
         step = np.clip(abs(excess) - taken, 0.0, room[order])
-        alpha[m, order] = np.clip(alpha[m, order] - np.copysign(step, excess), lo[m, order], hi[m, order])
+        alpha[m, order] = np.clip(
+            alpha[m, order] - np.copysign(step, excess), lo[m, order], hi[m, order]
+        )
     return alpha - before
