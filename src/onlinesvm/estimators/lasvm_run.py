@@ -38,9 +38,7 @@ class LASVMRun:
         self._tell_of_finish(fit.reached)
 
     def _tell_of_finish(self, done: bool) -> None:
-        from ..core.lasvm.precision import is_precise
-
-        precise = is_precise(self._learner)
+        precise = self._learner.is_precise()
         self.fit_status_ = int(not (done and precise))
         if not done:
             _warn(

@@ -31,7 +31,7 @@ from ..examples import Examples
 from ..kernel.buffers import Buffers
 from ..kernel.kernel import Kernel
 from ..threads import thread_count
-from .support import Support
+from .state import Support
 from .working_set import (
     gather,
     most_violating,
@@ -90,6 +90,7 @@ def learn_block(
     ``company`` is the number of old members in the working set. ``scores`` (n, machines) becomes the
     decision values before the step. Returns the slacks (machines, n), -inf where an example joined.
     """
+    support.changed()
     started = support.started()
     known = np.flatnonzero(slot >= 0)
     member = support.a.member[:, slot[known]]
@@ -163,6 +164,7 @@ def join(
     support: Support, fresh: Examples, slot: np.ndarray, joins: np.ndarray, grad: np.ndarray
 ) -> None:
     """Examples become members, with coefficient zero, of the machines that ``joins`` says."""
+    support.changed()
     support.a.fresh[:, : support.n] = False
     known = np.flatnonzero((slot >= 0) & joins.any(axis=0))
     if len(known):
@@ -252,5 +254,6 @@ def evict(support: Support, beyond: float) -> tuple[np.ndarray, np.ndarray]:
     keys = support.a.key[gone]
     slacks = np.where(leaves[:, gone], slack[:, gone], -np.inf)
     member[leaves] = False
+    support.changed()
     support.keep(np.asarray(member.any(axis=0)))
     return keys, slacks

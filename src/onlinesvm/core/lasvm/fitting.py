@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..examples import Examples
-from .finishing import finish_fit
+from .online.finish import finish_fit
 from .learner import LASVM
 from .selection import SelectiveLASVM, Urn
 
@@ -92,7 +92,7 @@ class Fit:
 
     def _is_cheap(self) -> bool:
         """Whether each example matters, all were learned in blocks, and to converge costs little."""
-        in_blocks = isinstance(self.learner, LASVM) and not self.learner.singly
+        in_blocks = self.learner.memory is None and not self.learner.singly
         n = len(self.data.rows)
         if self._selective or self.stopped or not in_blocks or len(self.plan.held):
             return False
@@ -150,7 +150,7 @@ class Fit:
         yield
 
     def _finish(self) -> Iterator[None]:
-        if self.plan.converge or not isinstance(self.learner, LASVM):
+        if self.plan.converge or self.learner.memory is not None:
             self.reached = self.learner.finish()
         else:
             self.reached = finish_fit(self.learner)

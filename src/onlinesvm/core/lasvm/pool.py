@@ -31,6 +31,7 @@ from ..kernel.vector import LANES, panel_dot
 from ..numerics import ORDERED_MATH, inner, jit
 from .dense_row import EIGHT, eight_dots
 from .learner import LASVM
+from .online.call import NO_SLOTS
 
 TYPICAL = 200
 """Number of support vectors: kernel rows over the pool are kept where one row costs less than the values
@@ -278,9 +279,6 @@ class PoolValues:
         self._key = key[self._known[:, key].any(axis=0)]
 
 
-_NO_SLOTS = np.empty(0, np.int64)
-
-
 def is_of_pool(learner: LASVM) -> bool:
     """Whether all support vectors have a number in the pool."""
     n = learner.support.n
@@ -289,7 +287,7 @@ def is_of_pool(learner: LASVM) -> bool:
 
 def learn_dense(learner: LASVM, fresh: Examples) -> None:
     """One example of the pool, dense, in one compiled call."""
-    learner.learn_singly(fresh, _NO_SLOTS, noted=False)
+    learner.learn_singly(fresh, NO_SLOTS, noted=False)
 
 
 @jit
@@ -322,7 +320,7 @@ def learn_sparse(learner: LASVM, fresh: Examples, row: np.ndarray | None) -> Non
         values[0, :n] = row[support.a.key[:n]]
     values[0, n] = fresh.diagonal[0]
     learner.kernel.n_evaluations += n + 1
-    learner.learn_known(fresh, values, np.empty(0, np.int64))
+    learner.learn_known(fresh, values, NO_SLOTS)
 
 
 def few_values(learner: LASVM, rows: Rows) -> np.ndarray:

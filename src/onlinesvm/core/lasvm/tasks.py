@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from .support import Support
+    from .state import Support
 
 _SMALLEST, _LARGEST = 2.0**-200, 2.0**200
 
@@ -54,6 +54,9 @@ def power_of_two(values: np.ndarray) -> np.ndarray:
 
 RECENT = 1024
 """Targets of a stream that are kept to know their spread."""
+
+LIMITED_BEYOND = 0.2
+"""With limits, rows at zero leave when they lie this many units beyond the margin."""
 
 ENOUGH = 0.1
 """Share of epsilon up to which violations are left alone after a fit that need not converge."""
@@ -82,6 +85,21 @@ class Classification:
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots."""
         return np.zeros(capacity, np.int64)
+
+    def groups(self, labels: np.ndarray) -> np.ndarray:
+        """Numbers by which rows are counted: their labels."""
+        return labels
+
+    def labels(self, groups: np.ndarray, linear: np.ndarray) -> np.ndarray:
+        """Labels of rows, from their groups and their p."""
+        return groups
+
+    def beyond(self, unit: np.ndarray) -> np.ndarray:
+        """With limits: how far beyond the margin rows at zero leave."""
+        return LIMITED_BEYOND * unit
+
+    def follow(self, support: Support) -> None:
+        """With limits: the unit, from what was learned last."""
 
     def linear(self, labels: np.ndarray, positive: np.ndarray) -> np.ndarray:
         """p of examples with these labels, (machines, n)."""
@@ -122,6 +140,25 @@ class Regression:
         """Space for the targets of n slots."""
         return np.zeros((capacity, self.recent.shape[1]))
 
+    def groups(self, labels: np.ndarray) -> np.ndarray:
+        """Numbers by which rows are counted: targets have none."""
+        return np.zeros(len(labels), np.int64)
+
+    def labels(self, groups: np.ndarray, linear: np.ndarray) -> np.ndarray:
+        """Targets of rows, from their groups and their p."""
+        return linear.T
+
+    def beyond(self, unit: np.ndarray) -> np.ndarray:
+        """With limits: how far inside the tube rows at zero leave; no farther than half-way."""
+        if self.epsilon > 0.0:
+            return np.minimum(LIMITED_BEYOND * unit, self.epsilon / 2)
+        return LIMITED_BEYOND * unit
+
+    def follow(self, support: Support) -> None:
+        """With limits: the unit is about the spread of the last targets."""
+        spread = spread_of(self.recent)
+        support.unit[:] = np.where(spread > 0.0, power_of_two(spread), support.unit)
+
     def linear(self, labels: np.ndarray, positive: np.ndarray) -> np.ndarray:
         """p of examples with these targets, (machines, n); machine m has column positive[m]."""
         return np.ascontiguousarray(labels.T[positive])
@@ -149,7 +186,7 @@ class Regression:
         known = np.concatenate([self.recent, labels])
         self.recent = known[-RECENT:].copy()
         spread = spread_of(known if len(labels) >= RECENT else self.recent)
-        support.unit = np.where(spread > 0.0, power_of_two(spread), support.unit)
+        support.unit[:] = np.where(spread > 0.0, power_of_two(spread), support.unit)
 
     def measured(self, support: Support) -> None:
         """Nothing to do: the unit depends on the targets alone."""
@@ -176,6 +213,23 @@ class OneClass:
         """Space for the labels of n slots; all are zero."""
         return np.zeros(capacity, np.int64)
 
+    def groups(self, labels: np.ndarray) -> np.ndarray:
+        """Numbers by which rows are counted: all are zero."""
+        return labels
+
+    def labels(self, groups: np.ndarray, linear: np.ndarray) -> np.ndarray:
+        """Labels of rows: all are zero."""
+        return groups
+
+    def beyond(self, unit: np.ndarray) -> np.ndarray:
+        """With limits: how far inside rows at zero leave."""
+        return LIMITED_BEYOND * unit
+
+    def follow(self, support: Support) -> None:
+        """With limits: the unit is about the offset rho of the decision function."""
+        size = np.abs(support.a.grad[:, : support.n]).mean(axis=1) if support.n else 0.0
+        support.unit[:] = power_of_two(np.maximum(np.abs(support.a.bias), size))
+
     def linear(self, labels: np.ndarray, positive: np.ndarray) -> np.ndarray:
         """p = 0, (1, n)."""
         return np.zeros((1, len(labels)))
@@ -193,8 +247,7 @@ class OneClass:
 
     def measured(self, support: Support) -> None:
         """The unit is about the offset rho of the decision function."""
-        size = np.abs(support.a.grad[:, : support.n]).mean(axis=1) if support.n else 0.0
-        support.unit = power_of_two(np.maximum(np.abs(support.a.bias), size))
+        self.follow(support)
 
     def enough(self, unit: np.ndarray) -> float:
         """Gap at which a fit may end that need not converge, in units of the machine: tol."""

@@ -29,7 +29,7 @@ from ..kernel.rows import Rows
 from ..numerics import REORDERED_MATH, jit
 from ..threads import over_rows, over_tasks, thread_count
 from . import smo
-from .support import Support
+from .state import Support
 from .tasks import one_sided
 
 SET_SIZE = 1024
@@ -100,11 +100,9 @@ class Problem(NamedTuple):
 def problem_of(support: Support, m: int, slots: np.ndarray) -> Problem:
     """Machine m on some slots."""
     a, task = support.a, support.task
-    linear = task.linear(a.label[slots], a.positive[m : m + 1])[0]
-    lo, hi = task.bounds(linear, a.bound[slots])
     centre = 0.0 if task.both_signs else float(a.bias[m])
     return Problem(
-        a.alpha[m, slots], a.grad[m, slots], lo, hi, a.diagonal[slots],
+        a.alpha[m, slots], a.grad[m, slots], a.lo[m, slots], a.hi[m, slots], a.diagonal[slots],
         task.epsilon, float(support.unit[m]), centre, not task.both_signs,
     )  # fmt: skip
 
@@ -255,6 +253,7 @@ def optimise(
         return _descend(problem, kernel, rows, tol, megabytes, buffers or support.buffers)
     finally:  # also after Ctrl-C: the problem is consistent at every checkpoint
         support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
+        support.changed()
 
 
 def _descend(
