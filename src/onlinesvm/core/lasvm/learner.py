@@ -107,7 +107,10 @@ class LASVM(Compact):
         self.seeds = np.full(n_labels, SEEDS)
         one = (task is None or task.both_signs) and n_labels <= 2
         self.support = Support(like, [1] if one else list(range(n_labels)), task=task)
-        self.memory = Memory(like, self.support, n_labels, **limits) if limits is not None else None
+        self.memory = None
+        if limits is not None:
+            self.memory = Memory(like, self.support, n_labels, **limits)
+            self.support.a.bias[:] = 0.0
         self.cache: KernelCache | None = None
         self.converged = False
         self._shallow = 0  # examples learned one by one since the last optimisation in depth
@@ -257,9 +260,13 @@ class LASVM(Compact):
         few = len(fresh.rows) < FEW
         if self.memory is not None:
             self._learn_limited(fresh, noted)
-        elif self.singly or few:
+        elif self.singly or (few and self.task.both_signs):
             self.learn_singly(fresh, NO_SLOTS, noted)
             self._deepen(len(fresh.rows))
+        elif few:
+            for q in range(len(fresh.rows)):
+                self.learn_singly(fresh.take(slice(q, q + 1)), NO_SLOTS, noted)
+                self._deepen(1)
         else:
             self._learn_blocks(fresh)
 
@@ -361,12 +368,12 @@ class LASVM(Compact):
                 checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
             few, first = fresh.take(slice(first, first + size)) if n > 1 else fresh, first + size
-            self._note_targets(few.label)
             if not len(slot_of) and len(few.rows) <= FEW and self._takes(few.rows):
                 scores = self._learn_dense(few)
             else:
                 values = self.kernel.meet(few.rows, self.support.rows(), self.support.buffers)
                 scores = self.learn_known(few, values, slot_of)
+            self._note_targets(few.label)
             if self.watch is not None and noted:
                 self.watch.note(scores, few.label, few.bound)
 

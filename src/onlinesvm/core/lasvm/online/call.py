@@ -17,7 +17,7 @@ from ..dense_row import compiled_params
 from ..state import Support
 from .memory import Memory
 from .policies import POLICIES
-from .process import Rules, online, reprocess
+from .process import Rules, online, repeat_reprocess
 
 NO_SLOTS = np.empty(0, np.int64)
 _NO_ROWS = np.empty((1, 0), np.float32)
@@ -104,7 +104,8 @@ class Call:
     def reprocess(self, m: int, most: int) -> int:
         """REPROCESS of machine m, ``most`` times at most; rows are the caller's to move."""
         stored = (_NO_ROWS, _NO_ROWS, _NO_SQUARES)
-        return reprocess(m, self.rules.epsilon, most, *stored, self._row, NO_SLOTS, *self._tail)
+        rest = *stored, self._row, NO_SLOTS, *self._tail
+        return repeat_reprocess(m, self.rules.epsilon, most, *rest)
 
 
 def _arrays_of(store: Any) -> tuple[Any, ...]:

@@ -278,6 +278,15 @@ def evict(m, a, c, along):
 
 
 @inlined
+def reprocess(m, a, c, along, epsilon, listed):
+    """REPROCESS, steps 1 to 3; 4 and 5 as well if they are due now. Returns what was found."""
+    made = direction_search(np.int64(-1), m, a, c, epsilon)
+    if listed and made == STEPPED:
+        evict(m, a, c, along)
+    return made
+
+
+@inlined
 def _is_outside(k, m, a):
     """Whether k has coefficient zero and lies on or beyond the margin."""
     excess = a.grad[m, k] - a.bias[m]
@@ -303,9 +312,7 @@ def optimise(rules, joined, a, c, along):
     while m < a.alpha.shape[0]:
         made, k = STEPPED, count[SLOT]
         if phase == REPROCESS:
-            made = direction_search(np.int64(-1), m, a, c, epsilon)
-            if listed and made == STEPPED:
-                evict(m, a, c, along)
+            made = reprocess(m, a, c, along, epsilon, listed)
         elif listed:
             if joined[m] and k >= 0:
                 if not a.delta[m] < np.inf:
@@ -435,7 +442,7 @@ def online(
 
 
 @jit(_nrt=False)
-def reprocess(
+def repeat_reprocess(
     m, epsilon, most, store, low, squares, row, slot_of,
     reals, flags, marks, sizes, scales, positive, count,
     pool, table, pages, stamp, free, blank, cache_count,
@@ -451,7 +458,7 @@ def reprocess(
     if count[OPEN] == 0:
         open_sides(a, epsilon)
     for _ in range(most):
-        made = direction_search(np.int64(-1), m, a, c, epsilon)
+        made = reprocess(m, a, c, along, epsilon, True)
         if made == NEEDS_ROW:
             return -1
         if made != STEPPED:
@@ -459,5 +466,4 @@ def reprocess(
             if top >= 0 and bottom >= 0:
                 a.bias[m], a.delta[m] = (g_max + g_min) / 2, g_max - g_min
             return 0
-        evict(m, a, c, along)
     return 1
