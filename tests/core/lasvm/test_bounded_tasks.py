@@ -104,7 +104,7 @@ def test_every_example_leaves_what_the_twin_leaves(kind, settings):
     bound = np.full(200, 2.0) if values else weight
     label = y[:, None] if values else np.zeros(200, np.int64)
     task = Regression(0.1, 1) if values else OneClass(0.25)
-    learner = BoundedLASVM(kernel, rows, 1, task=task, **settings)
+    learner = LASVM(kernel, rows, 1, task=task, limits=settings)
     data = Examples(rows, label, bound, kernel.diagonal(rows), np.full(200, -1))
     K = kernel.block(rows, rows).astype(float)
     np.fill_diagonal(K, data.diagonal)

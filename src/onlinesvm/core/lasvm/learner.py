@@ -185,20 +185,19 @@ class LASVM(Compact):
         elif self.task.both_signs:
             a.tau[:], a.beyond[:] = self.tau, 0.0 if self.singly else self.depths.stream_slack
         else:
-            a.tau[:] = self.depths.stream_delta * unit
+            a.tau[:] = self.depths.stream_goal * unit
 
     def _lasting(self) -> dict[str, Any]:
-        """Kernel values are computed again; which rows are kept must last."""
+        """Kernel values are computed again, but for all pairs; which rows are kept must last."""
         return self.__dict__ | {
-            "cache": self._lasting_pairs(), "_kept": self.kept_rows(), "_call": None, "_terms": {},
-            "scores": None,
+            "cache": None if self.memory is None else self.cache,
+            "_kept": self.kept_rows(), "_call": None, "_terms": {}, "scores": None,
         }  # fmt: skip
 
-    def _lasting_pairs(self) -> Any:
-        """With limits, the values of a Python kernel: it is not asked again, they might differ."""
-        if self.memory is None or self.cache is None or self.kernel.is_compiled:
-            return None
-        return square(self.cache, self.n)
+    def _in_use(self) -> dict[str, Any]:
+        """With limits, the values of a Python kernel last: it is not asked again, they might differ."""
+        asked = self.memory is None or self.cache is None or self.kernel.is_compiled
+        return self._lasting() | {"cache": None if asked else square(self.cache, self.n)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -429,20 +428,23 @@ class LASVM(Compact):
     def _run_dense(self, X: np.ndarray, low: np.ndarray, *examples: Any) -> bool:
         """The compiled loop over dense rows; false: the first is far and needs a second part."""
         self._begin()
-        rules, count, n = self.rules, self.support.a.count, len(X)
-        evaluations, before = int(count[EVALUATIONS]), -1
-        while True:
-            call = self._call_for(rules, True)
-            done = call.learn(X, low, *examples)
-            count = self.support.a.count
-            count[STORED] = self.store.n = self.n
-            if count[NEED] >= 0:
-                self.fetch_row(int(count[NEED]))
-            elif done == n or done == before:
-                break
+        rules, count = self.rules, self.support.a.count
+        evaluations, done, before = int(count[EVALUATIONS]), 0, -1
+        while before < done < len(X):  # it stops where there is no space for another row
             before = done
+            done = self._run_call(self._call_for(rules, True), X, low, *examples)
         self.kernel.n_evaluations += int(count[EVALUATIONS]) - evaluations
-        return done == n
+        return done == len(X)
+
+    def _run_call(self, call: Call, *examples: Any) -> int:
+        """The compiled loop with the kernel rows that it asks for; returns how many are done."""
+        count = self.support.a.count
+        while True:
+            done = call.learn(*examples)
+            count[STORED] = self.store.n = self.n
+            if count[NEED] < 0:
+                return done
+            self.fetch_row(int(count[NEED]))
 
     def learn_known(self, fresh: Examples, values: np.ndarray, slot_of: np.ndarray) -> np.ndarray:
         """The same where kernel values are known: with the support set, then among themselves.

@@ -140,6 +140,14 @@ class Support(Compact):
     def _take(self, blocks: Blocks) -> None:
         self.blocks, self.a = blocks, _named(*blocks)
 
+    def _lasting(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "a"}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        twin = super().__deepcopy__(memo)
+        twin._take(twin.blocks)
+        return twin
+
     def _in_use(self) -> dict[str, Any]:
         n, (reals, flags, marks, sizes, *machines) = self.n, self.blocks
         reals = reals[:5, :, :n]  # what is left follows from them
