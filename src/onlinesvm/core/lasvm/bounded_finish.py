@@ -32,7 +32,8 @@ def finish(learner: BoundedLASVM, tol: float) -> bool:
         _restore_sum(learner)
     for _ in range(_ROUNDS):
         reached = all([_optimise(learner, m, tol) for m in range(learner.machines)])
-        if not reached or learner.recent is None or not _admit(learner, tol):
+        finer = reached and learner.follow_unit()
+        if not finer and (not reached or learner.recent is None or not _admit(learner, tol)):
             return reached
     return False
 

@@ -86,7 +86,7 @@ class Fit:
             yield Stage(None, self._look_again(), 1)
         yield Stage(None, self._finish(), 1)
         if self.plan.converge or self._is_cheap():
-            steps = self.learner.converge(self.data, self.slacks)
+            steps = self.learner.converge(self.data, self.slacks, self.reached)
             yield Stage("converge" if self.plan.converge else None, steps, None)
             self.reached = self.learner.converged
 

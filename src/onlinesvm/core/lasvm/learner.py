@@ -363,23 +363,30 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         if not self.singly:
             second_look.second_look(self, data, slacks)
 
-    def converge(self, data: Examples, slacks: np.ndarray) -> Iterator[int]:
+    def converge(self, data: Examples, slacks: np.ndarray, done: bool = True) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
-        return second_look.converge(self, data, slacks)
+        return second_look.converge(self, data, slacks, done)
 
     # -- finishing ------------------------------------------------------------------------
 
     def finish(self, tol: float | None = None) -> bool:
-        """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there."""
+        """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there.
+
+        The unit itself may become smaller by it.
+        """
         tol = self.tau if tol is None else tol
         if self.support.n == 0:
             return True
         if self.singly:
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.drop_cache()
-        done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
-        finishing.mend(self)
-        self.support.measure()
+        finer = True
+        while finer:
+            unit = self.support.unit
+            done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
+            finishing.mend(self)
+            self.support.measure()
+            finer = done and bool((self.support.unit < unit).any())
         if tol <= self.tau:
             self.support.buffers.clear()
         return done

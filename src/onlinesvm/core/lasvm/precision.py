@@ -17,7 +17,7 @@ import numpy as np
 from . import bounded_steps as at
 from .bounded import BoundedLASVM
 
-LOST = 0.1
+LOST = 0.02
 """Error of decision values, in units of the machine, that makes a model useless near its edge."""
 
 

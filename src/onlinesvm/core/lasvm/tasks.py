@@ -17,7 +17,9 @@ not a member has a = 0; its *slack* is how far it violates the optimality condit
 
 Where the target comes in any size, so do gradients. Tolerances and thresholds are numbers that
 suit gradients of about 1, times the *unit* of a machine: a power of two, so that dividing
-by it is exact. The unit of classification is 1.
+by it is exact. The unit of classification is 1, that of regression the spread of most targets, that
+of one class the offset rho or, where kernel values are nearly equal, the spread of most decision
+values. Neither follows a few outliers.
 """
 
 from __future__ import annotations
@@ -58,17 +60,51 @@ RECENT = 1024
 ENOUGH = 0.1
 """Share of epsilon up to which violations are left alone after a fit that need not converge."""
 
-_NORMAL = 1.4826  # standard deviation over median deviation of a normal distribution
+SPREADS = 4.0
+"""The unit is at most this number of times what a robust measure of the spread says."""
+
+_NORMAL = 1.4826, 7.96
+"""Standard deviation of a normal distribution over the median, and over the first decile, of the
+distances from its median."""
+
+FEW_OTHERS = 0.1
+"""Share of the targets below which those that differ from all others have no say in the unit ..."""
+
+_TUBES, _LEAST = 100.0, 2.0**-10
+"""... which is this many epsilons then (so that a gap of 1e-3 units is a tenth of epsilon), or, where
+epsilon is zero, this share of the standard deviation."""
+
+_FINEST = 2.0**-20
+"""Least share of the standard deviation that is asked for: beyond it is rounding."""
+
+_SAME = 1e-12
+"""Targets that differ from their median by no more than this share of it are the same."""
 
 
-def spread_of(targets: np.ndarray) -> np.ndarray:
-    """Standard deviation of each column, or what few outliers leave of it.
+def spread_of(targets: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
+    """Standard deviation of each column, or what outliers leave of it.
 
-    At most four times what the median deviation says, unless most targets are the same.
+    At most four times what the median distance from the median says, and the first decile of the
+    distances of those targets that differ from it: more than half of them may be the same (sales,
+    claims, rain), or far apart in groups.
     """
-    deviation = targets.std(axis=0)
-    robust = 4.0 * _NORMAL * np.median(np.abs(targets - np.median(targets, axis=0)), axis=0)
-    return np.where(robust > 0.0, np.minimum(deviation, robust), deviation)
+    return np.array([_spread(column, epsilon) for column in targets.T])
+
+
+def _spread(targets: np.ndarray, epsilon: float) -> float:
+    if not len(targets):
+        return 0.0
+    deviation, middle = float(targets.std()), np.median(targets)
+    distance = np.abs(targets - middle)
+    others = distance[distance > _SAME * abs(middle)]
+    if not len(others):
+        return deviation
+    found = [deviation, SPREADS * _NORMAL[1] * np.quantile(others, 0.1)]
+    if (half := np.median(distance)) > 0.0:
+        found.append(SPREADS * _NORMAL[0] * half)
+    if len(others) <= FEW_OTHERS * len(targets):
+        found.append(max(_TUBES * epsilon, _FINEST * deviation) if epsilon else _LEAST * deviation)
+    return float(min(found))
 
 
 class Classification:
@@ -148,8 +184,12 @@ class Regression:
         """The unit is about the spread of these targets, and of the last ones before them."""
         known = np.concatenate([self.recent, labels])
         self.recent = known[-RECENT:].copy()
-        spread = spread_of(known if len(labels) >= RECENT else self.recent)
-        support.unit = np.where(spread > 0.0, power_of_two(spread), support.unit)
+        support.unit = self.unit_of(known if len(labels) >= RECENT else self.recent, support.unit)
+
+    def unit_of(self, targets: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """The unit of each machine; ``before`` where all targets are the same."""
+        spread = spread_of(targets, self.epsilon)
+        return np.where(spread > 0.0, power_of_two(spread), before)
 
     def measured(self, support: Support) -> None:
         """Nothing to do: the unit depends on the targets alone."""
@@ -162,6 +202,13 @@ class Regression:
         return min(ENOUGH * self.epsilon / float(unit.max()), self.depths.rough / 2)
 
 
+_SMALLEST_SHARE = 2.0**-24
+"""Decision values that differ by less than this share of rho do so by rounding."""
+
+_ENOUGH_OUTSIDE = 8
+"""Rows outside from which on their decision values tell something."""
+
+
 class OneClass:
     """One machine; its coefficients sum to nu times the weights of the examples seen."""
 
@@ -171,6 +218,7 @@ class OneClass:
 
     def __init__(self, nu: float):
         self.nu = nu
+        self.share = 1.0  # of rho that the unit is
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots; all are zero."""
@@ -192,9 +240,34 @@ class OneClass:
         """Nothing to do: the unit depends on the gradients."""
 
     def measured(self, support: Support) -> None:
-        """The unit is about the offset rho of the decision function."""
-        size = np.abs(support.a.grad[:, : support.n]).mean(axis=1) if support.n else 0.0
-        support.unit = power_of_two(np.maximum(np.abs(support.a.bias), size))
+        """The unit follows the decision values of the rows held."""
+        a, n = support.a, support.n
+        support.unit = self.unit_of(a.alpha[0, :n], a.grad[0, :n], a.bound[:n], float(a.bias[0]))
+
+    def unit_of(
+        self, alpha: np.ndarray, grad: np.ndarray, high: np.ndarray, bias: float
+    ) -> np.ndarray:
+        """The unit is about the offset rho of the decision function, or the spread of its values.
+
+        Where kernel values are nearly equal the spread is a small share of rho. It is taken from the
+        rows held while these are most of the examples seen, and most of them are at a bound: free
+        coefficients have no decision value. Later, when most examples have been found to lie
+        farther inside than a part of the unit, the share stays as it is; but rows outside, which
+        are all held, tell where it has become too small.
+        """
+        if not len(alpha):
+            return np.ones(1)
+        size = max(abs(bias), float(np.abs(grad).mean()))
+        outside = alpha >= high * (1.0 - ON_BOUND)
+        bound = (alpha <= 0.0) | outside
+        distance = np.abs(grad - bias)
+        if size > 0.0 and 2 * bound.sum() >= len(alpha):
+            if 2.0 * self.nu * high.sum() >= alpha.sum():
+                self.share = SPREADS * float(np.quantile(distance[bound], 0.75)) / size
+            elif outside.sum() >= _ENOUGH_OUTSIDE:
+                self.share = max(self.share, float(np.median(distance[outside])) / size)
+            self.share = float(np.clip(self.share, _SMALLEST_SHARE, 1.0))
+        return power_of_two(np.array([self.share * size]))
 
     def enough(self, unit: np.ndarray) -> float:
         """Gap at which a fit may end that need not converge, in units of the machine: tol."""
