@@ -59,8 +59,9 @@ def _optimise(learner: BoundedLASVM, m: int, tol: float) -> bool:
             return False
         before = gap
         alpha = F[at.ALPHA, m, :n] / unit
+        centre = 0.0 if learner.task.both_signs else learner.M[at.BIAS, m]
         solve(
-            K, diagonal, alpha, F[at.GRAD, m, :n] / unit, lo / unit, hi / unit,
+            K, diagonal, alpha, (F[at.GRAD, m, :n] - centre) / unit, lo / unit, hi / unit,
             learner.task.epsilon / unit, tol / 2, _STEPS * n,
         )  # fmt: skip
         alpha = np.clip(alpha * unit, lo, hi)

@@ -45,5 +45,7 @@ def unit_of(learner: BoundedLASVM) -> np.ndarray:
         return task.unit_of(task.recent, learner.unit)
     if isinstance(task, OneClass):
         alpha, grad, _, _, high, _ = learner.F[:, 0, :n]
+        some = task.sample(alpha)
+        task.weigh(alpha[some], learner.K[np.ix_(some, some)])
         return task.unit_of(alpha, grad, high, float(learner.M[at.BIAS, 0]))
     return learner.unit

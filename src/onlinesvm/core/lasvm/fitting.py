@@ -96,7 +96,10 @@ class Fit:
         n = len(self.data.rows)
         if self._selective or self.stopped or not in_blocks or len(self.plan.held):
             return False
-        return n <= self.n_iter and (n <= FEW or self._has_rare_class())
+        if n > self.n_iter:
+            return False
+        smooth = getattr(self.learner.support.task, "is_smooth", False)
+        return n <= FEW or smooth or self._has_rare_class()
 
     def _has_rare_class(self) -> bool:
         """Whether some class has few examples, and there are few support vectors."""

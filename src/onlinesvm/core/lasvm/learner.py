@@ -172,6 +172,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         finishing.mend(self)
         if not self.support.task.both_signs:
             self.support.task.observe(self.support.a.label[:0], self.support)
+            finishing.note_influence(self)
             self.support.measure()
         if self._reduce_stream_delta() or not self.support.task.both_signs:
             lasvm_block.evict(self.support, self.depths.stream_slack)
@@ -228,6 +229,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         if deepen and task.both_signs and (self.support.started() & ~before).any():
             self.finish(self.depths.rough)  # many rows of one class may have waited for the other
         elif deepen:
+            finishing.note_influence(self)
             self._reduce_stream_delta()
         finishing.mend(self)
         return slacks, *lasvm_block.evict(self.support, slack)
@@ -380,6 +382,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         if self.singly:
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.drop_cache()
+        finishing.note_influence(self)
         finer = True
         while finer:
             unit = self.support.unit

@@ -206,7 +206,15 @@ _SMALLEST_SHARE = 2.0**-24
 """Decision values that differ by less than this share of rho do so by rounding."""
 
 _ENOUGH_OUTSIDE = 8
-"""Rows outside from which on their decision values tell something."""
+"""Rows outside from which on their decision values tell something: what the unit is, in medians of
+them, at least and at most."""
+_MEDIANS = 1.0, 32.0
+
+_SMOOTH = 1.0 / 16.0
+"""Share of rho from which on decision values differ so little that a single pass may mislead."""
+
+_SAMPLE = 16
+"""Rows whose kernel values tell what a single example means."""
 
 
 class OneClass:
@@ -219,6 +227,12 @@ class OneClass:
     def __init__(self, nu: float):
         self.nu = nu
         self.share = 1.0  # of rho that the unit is
+        self.influence = np.inf  # of one example on a decision value, about
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether decision values differ by a small share of the offset."""
+        return self.share < _SMOOTH
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots; all are zero."""
@@ -250,24 +264,36 @@ class OneClass:
         """The unit is about the offset rho of the decision function, or the spread of its values.
 
         Where kernel values are nearly equal the spread is a small share of rho. It is taken from the
-        rows held while these are most of the examples seen, and most of them are at a bound: free
-        coefficients have no decision value. Later, when most examples have been found to lie
-        farther inside than a part of the unit, the share stays as it is; but rows outside, which
-        are all held, tell where it has become too small.
+        rows held while these are most of the examples seen. Later, when most examples have been
+        found to lie farther inside than a part of the unit, the share stays as it is, within
+        what the rows outside say, which are all held. Rows with free coefficients have no
+        decision value: the influence of one example says how small the unit can reasonably be.
         """
-        if not len(alpha):
+        size = max(abs(bias), float(np.abs(grad).mean())) if len(alpha) else 0.0
+        if size == 0.0:
             return np.ones(1)
-        size = max(abs(bias), float(np.abs(grad).mean()))
-        outside = alpha >= high * (1.0 - ON_BOUND)
-        bound = (alpha <= 0.0) | outside
-        distance = np.abs(grad - bias)
-        if size > 0.0 and 2 * bound.sum() >= len(alpha):
-            if 2.0 * self.nu * high.sum() >= alpha.sum():
-                self.share = SPREADS * float(np.quantile(distance[bound], 0.75)) / size
-            elif outside.sum() >= _ENOUGH_OUTSIDE:
-                self.share = max(self.share, float(np.median(distance[outside])) / size)
-            self.share = float(np.clip(self.share, _SMALLEST_SHARE, 1.0))
+        distance = np.abs(grad - bias) / size
+        outside = distance[alpha >= high * (1.0 - ON_BOUND)]
+        if 2.0 * self.nu * high.sum() >= alpha.sum():
+            self.share = SPREADS * float(np.quantile(distance, 0.75))
+        elif len(outside) >= _ENOUGH_OUTSIDE:
+            low, high = np.median(outside) * np.array(_MEDIANS)
+            self.share = float(np.clip(self.share, low, high))
+        self.share = float(np.clip(max(self.share, self.influence / size), _SMALLEST_SHARE, 1.0))
         return power_of_two(np.array([self.share * size]))
+
+    def sample(self, alpha: np.ndarray) -> np.ndarray:
+        """Some of the rows that carry."""
+        used = np.flatnonzero(alpha)
+        return used[:: max(1, len(used) // _SAMPLE)][:_SAMPLE]
+
+    def weigh(self, alpha: np.ndarray, K: np.ndarray) -> None:
+        """Coefficients and kernel values of a sample: what changes if one row takes another's place."""
+        if len(alpha) > 1:
+            own = K.diagonal().astype(np.float64)
+            curvature = own[:, None] + own - 2.0 * K
+            apart = np.median(np.sort(curvature, axis=1)[:, 1:], axis=1)
+            self.influence = float(np.median(alpha * np.abs(apart)))
 
     def enough(self, unit: np.ndarray) -> float:
         """Gap at which a fit may end that need not converge, in units of the machine: tol."""
