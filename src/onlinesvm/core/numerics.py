@@ -81,13 +81,13 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return inner(function, inline="always")
 
 
-@inner
+@jit
 def flat(size):
     """The curvature floor for kernel values k(x, x) of this size."""
     return max(CURVATURE_FLOOR * min(abs(size), 1.0), _SMALLEST_FLOOR)
 
 
-@inner
+@jit
 def curvature_of(k_ii, k_jj, k_ij):
     """K_ii + K_jj - 2 K_ij in double precision, or the floor where that is less."""
     largest = max(abs(np.float64(k_ii)), abs(np.float64(k_jj)))

@@ -98,8 +98,7 @@ class Fit:
             return False
         if n > self.n_iter:
             return False
-        smooth = getattr(self.learner.support.task, "is_smooth", False)
-        return n <= FEW or smooth or self._has_rare_class()
+        return n <= FEW or self.learner.support.task.is_smooth or self._has_rare_class()
 
     def _has_rare_class(self) -> bool:
         """Whether some class has few examples, and there are few support vectors."""

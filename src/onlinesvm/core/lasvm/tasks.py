@@ -61,7 +61,7 @@ ENOUGH = 0.1
 """Share of epsilon up to which violations are left alone after a fit that need not converge."""
 
 SPREADS = 4.0
-"""The unit is at most this number of times what a robust measure of the spread says."""
+"""How many times a robust measure of the spread the standard deviation may be: more is outliers."""
 
 _NORMAL = 1.4826, 7.96
 """Standard deviation of a normal distribution over the median, and over the first decile, of the
@@ -84,9 +84,9 @@ _SAME = 1e-12
 def spread_of(targets: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
     """Standard deviation of each column, or what outliers leave of it.
 
-    At most four times what the median distance from the median says, and the first decile of the
-    distances of those targets that differ from it: more than half of them may be the same (sales,
-    claims, rain), or far apart in groups.
+    Outliers are told by the distances from the median: half of them, half of those that are not zero
+    (more than half of the targets may be the same: sales, claims, rain), and a tenth of those
+    (they may be far apart in groups).
     """
     return np.array([_spread(column, epsilon) for column in targets.T])
 
@@ -99,12 +99,15 @@ def _spread(targets: np.ndarray, epsilon: float) -> float:
     others = distance[distance > _SAME * abs(middle)]
     if not len(others):
         return deviation
-    found = [deviation, SPREADS * _NORMAL[1] * np.quantile(others, 0.1)]
-    if (half := np.median(distance)) > 0.0:
-        found.append(SPREADS * _NORMAL[0] * half)
+    half = np.median(distance) or np.inf
+    robust = min(
+        _NORMAL[0] * min(half, np.median(others)), _NORMAL[1] * float(np.quantile(others, 0.1))
+    )
+    spread = deviation if deviation <= SPREADS * robust else robust
     if len(others) <= FEW_OTHERS * len(targets):
-        found.append(max(_TUBES * epsilon, _FINEST * deviation) if epsilon else _LEAST * deviation)
-    return float(min(found))
+        least = max(_TUBES * epsilon, _FINEST * deviation) if epsilon else _LEAST * deviation
+        spread = min(spread, least)
+    return float(spread)
 
 
 class Classification:
@@ -113,6 +116,7 @@ class Classification:
     epsilon = 0.0
     nu = 0.0  # s as a share of the bounds of all examples
     both_signs = True  # a machine starts when it has seen both signs
+    is_smooth = False  # decision values differ by a small share of their offset
     depths: ClassVar = Depths(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
 
     def no_labels(self, capacity: int) -> np.ndarray:
@@ -148,6 +152,7 @@ class Regression:
 
     nu = 0.0
     both_signs = False
+    is_smooth = False
     depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
     def __init__(self, epsilon: float, machines: int):
