@@ -45,7 +45,8 @@ class LASVMOneClass(FittedOneClass, OutlierMixin, LASVMModel):
     nu : float, default=0.5
         At most this share of the examples lies outside, at least this share supports the edge.
     tol : float, default=1e-3
-        Violations up to it are left alone, in units of about ``offset_``.
+        Violations up to it are left alone, in units of about ``offset_``, or of the spread of
+        most decision values where that is much smaller.
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
         optimality conditions by more than ``tol``.

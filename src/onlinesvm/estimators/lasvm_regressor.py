@@ -52,7 +52,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Constant of ``poly`` and ``sigmoid``.
     tol : float, default=1e-3
         Violations up to it are left alone, in units of about the standard deviation of y (the
-        power of two nearest to it; few outliers do not count). With a number of ``epochs``, ``fit``
+        power of two nearest to it), or of most of its values where outliers make that large. With a number of ``epochs``, ``fit``
         leaves violations of up to a tenth of ``epsilon`` alone, if that is more.
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the

@@ -286,6 +286,7 @@ class LASVM(Compact):
         finishing.mend(self)
         if not self.task.both_signs:
             self.task.observe(np.empty((0, *self.task.no_labels(0).shape[1:])), self.support)
+            finishing.note_influence(self)
             self.support.measure()
         if self._reduce_stream_delta() or not self.task.both_signs:
             n = self.n
@@ -345,6 +346,7 @@ class LASVM(Compact):
         if deepen and task.both_signs and (self.support.started() & ~before).any():
             self.finish(self.depths.rough)  # many rows of one class may have waited for the other
         elif deepen:
+            finishing.note_influence(self)
             self._reduce_stream_delta()
         finishing.mend(self)
         return slacks, *lasvm_block.evict(self.support, slack)
@@ -532,7 +534,7 @@ class LASVM(Compact):
         assert self.memory is not None
         self.memory.note_one(x, low, label, bound, diagonal)
         if not self.task.both_signs:
-            self._follow_unit(np.full((1, 1), label))
+            self._note_labels(np.full((1, 1), label))
 
     def decide_one(self, x: np.ndarray, wide: np.ndarray | None = None) -> np.ndarray | None:
         """Decision values of one dense row; None where it needs a closer look.
@@ -565,7 +567,7 @@ class LASVM(Compact):
             few = fresh.take(part)
             self.scores[part] = self._learn_part(few)
             if varies:
-                self._follow_unit(few.label)
+                self._note_labels(few.label)
             if watch is not None:
                 watch.note(self.scores[part], few.label, few.bound)
                 self._follow(watch)
@@ -585,12 +587,19 @@ class LASVM(Compact):
             scores[q] = self.learn_known(one, values, NO_SLOTS)[0]
         return scores
 
-    def _follow_unit(self, labels: np.ndarray) -> None:
+    def _note_labels(self, labels: np.ndarray) -> None:
         """Targets were learned; now and then the unit of the machines follows them."""
         if isinstance(self.task, Regression):
             self.task.keep(labels)
         if next_look(int(self.support.a.count[CLOCK]) - 1) == 1:
-            self.task.follow(self.support)
+            self.follow_unit()
+
+    def follow_unit(self) -> bool:
+        """The unit of the machines, by what was learned last; whether one became smaller."""
+        before = self.unit.copy()
+        finishing.note_influence(self)
+        self.task.follow(self.support)
+        return bool((self.unit < before).any())
 
     def _follow(self, watch: Prequential) -> None:
         """The window becomes what the drift detector finds, if it is to follow it."""
@@ -714,17 +723,17 @@ class LASVM(Compact):
         if not self.singly and self.memory is None:
             second_look.second_look(self, data, slacks)
 
-    def converge(self, data: Examples, slacks: np.ndarray) -> Iterator[int]:
+    def converge(self, data: Examples, slacks: np.ndarray, done: bool = True) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
-        return second_look.converge(self, data, slacks)
+        return second_look.converge(self, data, slacks, done)
 
     # -- finishing ------------------------------------------------------------------------
 
     def finish(self, tol: float | None = None) -> bool:
         """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there.
 
-        With a window and no budget, examples of the window that violate are admitted first: the
-        model becomes the SVM of the window.
+        The unit itself may become smaller by it. With a window and no budget, examples of the window
+        that violate are admitted first: the model becomes the SVM of the window.
         """
         tol = self.tau if tol is None else tol
         if self.memory is not None:
@@ -734,10 +743,14 @@ class LASVM(Compact):
         if self.singly:
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.drop_cache()
-        done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
-        self.support.changed()
-        finishing.mend(self)
-        self.support.measure()
+        finishing.note_influence(self)
+        finer = True
+        while finer:
+            unit = self.unit.copy()
+            done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
+            finishing.mend(self)
+            self.support.measure()
+            finer = done and bool((self.unit < unit).any())
         if tol <= self.tau:
             self.support.buffers.clear()
         return done

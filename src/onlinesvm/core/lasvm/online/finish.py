@@ -16,7 +16,8 @@ from ...kernel.cache import KernelCache, add_slot, square
 from ...numerics import jit
 from .. import block, working_set
 from ..smo import PROGRESS, solve
-from ..state import CLOCK, NEED, STORED, N, Support, padded
+from ..state import CLOCK, NEED, STORED, Support, padded
+from ..tasks import OneClass
 
 if TYPE_CHECKING:
     from ..learner import LASVM
@@ -40,7 +41,7 @@ CHUNK_ROWS = 256
 NOTICED = 1e-9
 """Error of a gradient, in units of the machine, that is worth computing it anew."""
 
-LOST = 0.1
+LOST = 0.02
 """Error of decision values, in units of the machine, that makes a model useless near its edge."""
 
 _LIMITED_STEPS = 1000
@@ -55,6 +56,21 @@ def finish_fit(learner: LASVM) -> bool:
     done = learner.finish(max(learner.tau, support.task.enough(support.unit)))
     support.buffers.clear()
     return done
+
+
+def note_influence(learner: LASVM) -> None:
+    """What a single example means to a one-class machine, which bounds its unit from below."""
+    support, task = learner.support, learner.task
+    if not isinstance(task, OneClass):
+        return
+    alpha = support.alpha()[0]
+    some = task.sample(alpha)
+    if learner.memory is not None and learner.cache is not None:
+        task.weigh(alpha[some], square(learner.cache, learner.n)[np.ix_(some, some)])
+        return
+    rows = support.rows().take(some)
+    task.weigh(alpha[some], learner.kernel.block(rows, rows))
+    support.measure()
 
 
 def finish_as_listed(learner: LASVM, m: int) -> bool:
@@ -151,7 +167,9 @@ def finish_limited(learner: LASVM, tol: float) -> bool:
     assert memory is not None
     for _ in range(_ROUNDS):
         reached = all([_optimise(learner, m, tol) for m in range(learner.machines)])
-        if not reached or memory.recent is None or not _admit(learner, memory.recent, tol):
+        finer = reached and learner.follow_unit()
+        admits = reached and memory.recent is not None and not finer
+        if not finer and not (admits and _admit(learner, memory.recent, tol)):
             return reached
     return False
 
@@ -180,8 +198,9 @@ def _optimise(learner: LASVM, m: int, tol: float) -> bool:
             return False
         before = gap
         alpha = a.alpha[m, :n] / unit
+        centre = 0.0 if learner.task.both_signs else a.bias[m]
         solve(
-            K, diagonal, alpha, a.grad[m, :n] / unit, lo / unit, hi / unit,
+            K, diagonal, alpha, (a.grad[m, :n] - centre) / unit, lo / unit, hi / unit,
             learner.task.epsilon / unit, tol / 2, _LIMITED_STEPS * n,
         )  # fmt: skip
         a.alpha[m, :n] = np.clip(alpha * unit, lo, hi)

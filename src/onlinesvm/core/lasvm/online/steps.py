@@ -23,7 +23,7 @@ import numpy as np
 from ...kernel.cache import move_slot, touch
 from ...kernel.never_inline import keep_small, never_inline
 from ...kernel.slopes import shift_slopes
-from ...numerics import CURVATURE_FLOOR, inlined, inner
+from ...numerics import curvature_of, inlined, inner
 from ..state import NEED, OPEN, SLOT, N
 
 ROUNDING = 1e-15
@@ -139,8 +139,7 @@ def move(a, c, m, i, j, most, epsilon):
 @inlined
 def direction(a, c, m, i, j, rise):
     """How far the pair should move: the rise over the curvature (eq. 13)."""
-    curvature = a.diagonal[i] + a.diagonal[j] - 2.0 * value_of(c, i, j)
-    return rise / max(curvature, CURVATURE_FLOOR)
+    return rise / curvature_of(a.diagonal[i], a.diagonal[j], value_of(c, i, j))
 
 
 @inlined
