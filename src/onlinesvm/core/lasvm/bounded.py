@@ -32,7 +32,7 @@ from .bounded_unit import next_look, slack_of, unit_of
 from .dense_row import EIGHT, compiled_params
 from .policies import POLICIES
 from .recent import Recent
-from .tasks import Classification, Regression, Task
+from .tasks import FINISHING_PASSES, Classification, Depths, Regression, Task
 
 MOST = 20
 """Maximum number of REPROCESS steps after one PROCESS."""
@@ -103,6 +103,11 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
     def delta(self) -> np.ndarray:
         """g_max - g_min of every machine; infinite while it has seen one sign."""
         return self.M[at.GAP]
+
+    @property
+    def depths(self) -> Depths:
+        """How far machines are optimised, for the task."""
+        return self.task.depths
 
     @property
     def window(self) -> int | None:
@@ -329,6 +334,11 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
         """Nothing: what was turned away is gone, and the window is looked at in ``finish``."""
 
     # -- finishing ------------------------------------------------------------------------
+
+    def finishing_work(self) -> float:
+        """Values of the kernel matrix that the finishing step goes through, about."""
+        others = 0 if self.recent is None else self.recent.size
+        return FINISHING_PASSES * self.machines * self.n * (self.n + others)
 
     def finish(self, tol: float | None = None) -> bool:
         """Optimise until delta <= tol (tau) for every machine. Returns whether all got there.
