@@ -1,7 +1,6 @@
 """time_limit: fit ends at the next checkpoint with what was learned, says so, and can go on."""
 
 import contextlib
-import itertools
 import pickle
 import threading
 import time

@@ -14,7 +14,7 @@ Everything that can be wrong with the input is found before the learner sees any
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -194,10 +194,8 @@ class OnlineKernelModel(FittedExpansion, KernelEstimator):
         listen_again()
         with Deadline(BRIEFLY) as deadline:
             deadline.arm()
-            try:
+            with suppress(TimeUp):
                 self._wind_up(learner, briefly=True)
-            except TimeUp:
-                pass
 
     def _wind_up(self, learner: Any, briefly: bool) -> None:
         """The finishing step of a fit that is cut short; ``briefly``: the cheap part, if it has one."""

@@ -61,6 +61,13 @@ ASIDE = 0.1
 STAGE = 0.2
 """Share of the gap at which it is worth looking again which rows can be set aside."""
 
+MANY, SHARED = 16, 2
+"""Machines from which on kernel values are computed for all of them at once, where each machine's own
+would be this many times as many."""
+
+EMBEDDED = 0.5
+"""Share of the rows with known values from which on a problem is solved without a copy of them."""
+
 _ROUNDS = 10_000
 _STALLED = 5
 _LAST = -1  # level of buffers_of that no one below uses
@@ -159,6 +166,23 @@ def subtract_rows(grad, pool, places, change, first, last):
                 grad[s] -= weight * row[s]
 
 
+class Known(NamedTuple):
+    """Kernel values of rows that several machines share: ``values[places[i], places[j]]``."""
+
+    values: np.ndarray  # a ``Buffers.square``
+    places: np.ndarray
+
+    def take(self, which: np.ndarray) -> Known:
+        return self._replace(places=self.places[which])
+
+    def spread(self, problem: Problem) -> Problem:
+        """The problem on all rows of ``values``; those that it lacks cannot move."""
+        arrays = [np.zeros(len(self.values)) for _ in range(5)]
+        for wide, own in zip(arrays, problem[:5], strict=True):
+            wide[self.places] = own
+        return Problem(*arrays, *problem[5:])
+
+
 class RowKeeper:
     """Kernel rows K(s, .) of a set of rows that does not change meanwhile."""
 
@@ -227,15 +251,32 @@ def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float)
     Machines small enough to be solved at once go side by side; others may need all the memory.
     """
     done = np.zeros(support.machines, bool)
+    sizes = np.count_nonzero(support.a.member[:, : support.n], axis=1)
+    known = _shared_values(support, kernel, sizes, megabytes)
 
     def task(m: int, own: Kernel, buffers: Buffers) -> None:
-        done[m] = optimise(support, own, m, tol, megabytes, buffers)
+        done[m] = optimise(support, own, m, tol, megabytes, buffers, known)
 
-    small = support.a.member[:, : support.n].sum(axis=1) <= WHOLE
+    small = (sizes <= WHOLE) | (known is not None)
     over_machines(support, kernel, np.flatnonzero(small).tolist(), task)
     for m in np.flatnonzero(~small).tolist():
         task(m, kernel, support.buffers)
     return bool(done.all())
+
+
+def _shared_values(
+    support: Support, kernel: Kernel, sizes: np.ndarray, megabytes: float
+) -> Known | None:
+    """Kernel values among all rows, where many machines have most of them as members.
+
+    They take no more memory than is meant for kernel values, or than the machines themselves take.
+    """
+    n, a = support.n, support.a
+    most = max(megabytes * 2**20, a.alpha.nbytes + a.grad.nbytes)
+    if support.machines < MANY or SHARED * n**2 > (sizes**2).sum() or 4 * n**2 > most:
+        return None
+    rows = support.rows()
+    return Known(kernel.block(rows, rows, support.buffers.square(n)), np.arange(n))
 
 
 def optimise(
@@ -245,21 +286,26 @@ def optimise(
     tol: float,
     megabytes: float,
     buffers: Buffers | None = None,
+    known: Known | None = None,
 ) -> bool:
-    """Bring machine m to g_max - g_min <= tol, in its unit. Returns whether it got there."""
+    """Bring machine m to g_max - g_min <= tol, in its unit. Returns whether it got there.
+
+    ``known`` has the kernel values of all slots, if they are at hand.
+    """
     slots = np.flatnonzero(support.a.member[m, : support.n])
     problem = problem_of(support, m, slots)
     rows = support.rows().take(slots)
     tol *= problem.unit
+    known = known and known.take(slots)
     try:
-        return _descend(problem, kernel, rows, tol, megabytes, buffers or support.buffers)
+        return _descend(problem, kernel, rows, tol, megabytes, buffers or support.buffers, 0, known)
     finally:  # also after Ctrl-C: the problem is consistent at every checkpoint
         support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
 
 
 def _descend(
     problem: Problem, kernel: Kernel, rows: Rows, tol: float, megabytes: float, buffers: Buffers,
-    level: int = 0,
+    level: int = 0, known: Known | None = None,
 ) -> bool:  # fmt: skip
     """Optimise; as the gap closes, go on with fewer rows and come back to check the others."""
     n, K = len(rows), None
@@ -279,18 +325,25 @@ def _descend(
         if len(active) < FEWER * n:
             part, start = problem.take(active), problem.alpha[active]
             goal = max(tol, gap * ASIDE)
-            fewer = rows.take(active)
+            fewer, own = rows.take(active), known and known.take(active)
             try:
-                reached = _descend(part, kernel, fewer, goal, megabytes, buffers, level + 1)
+                reached = _descend(part, kernel, fewer, goal, megabytes, buffers, level + 1, own)
             finally:
                 problem.alpha[active], problem.grad[active] = part.alpha, part.grad
                 _catch_up(problem, kernel, rows, active, part.alpha - start)
             if not reached:
                 return False
             continue
-        if n <= WHOLE:
+        threads = thread_count(kernel.n_jobs)
+        if known is not None and n > EMBEDDED * len(known.values):
+            _solve_spread(problem, known, tol / 2, threads)
+        elif known is not None and n <= WHOLE:
+            K = buffers.square(n, level)
+            gather(known.values, known.places, known.places, K)
+            _solve_whole(problem, K, tol / 2, threads)
+        elif n <= WHOLE:
             K = kernel.block(rows, rows, buffers.square(n, level)) if K is None else K
-            _solve_whole(problem, K, tol / 2, thread_count(kernel.n_jobs))
+            _solve_whole(problem, K, tol / 2, threads)
         else:
             size = LARGE_SET if problem.many_free or n >= LARGE else SET_SIZE
             keeper = keeper or RowKeeper(kernel, rows, megabytes, size)
@@ -348,6 +401,13 @@ def _rounds(
         alpha = problem.alpha[fresh]
         free = (alpha > problem.lo[fresh]) & (alpha < problem.hi[fresh]) & (alpha != 0.0)
         kept = fresh[free][: size // 2]
+
+
+def _solve_spread(problem: Problem, known: Known, tol: float, threads: int) -> None:
+    """All rows as one working set, with the kernel values where they are."""
+    wide = known.spread(problem)
+    _solve_whole(wide, known.values, tol, threads)
+    problem.alpha[:], problem.grad[:] = wide.alpha[known.places], wide.grad[known.places]
 
 
 def _solve_whole(problem: Problem, K: np.ndarray, tol: float, threads: int) -> None:
