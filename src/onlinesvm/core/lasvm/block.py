@@ -70,13 +70,12 @@ from the margin, or, as a share of S, of those that the second look admits."""
 
 
 def judge(
-    support: Support, kernel: Kernel, examples: Examples, m: int | None = None
+    support: Support, kernel: Kernel, examples: Examples, machines: slice = slice(None)
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients and slacks (machines, n) of examples, for all machines or for machine m alone.
+    """Gradients and slacks (machines, n) of examples, for all machines or for some of them.
 
-    All machines share one product over the union of their support vectors.
+    They share one product over the union of their support vectors.
     """
-    machines = slice(None) if m is None else slice(m, m + 1)
     linear = support.task.linear(examples.label, support.a.positive[machines])
     grad = linear - product(kernel, examples.rows, *support.expansion(machines)).T
     return grad, support.task.slack(linear, grad - support.a.bias[machines, None])

@@ -61,12 +61,16 @@ ASIDE = 0.1
 STAGE = 0.2
 """Share of the gap at which it is worth looking again which rows can be set aside."""
 
-MANY, SHARED = 16, 2
-"""Machines from which on kernel values are computed for all of them at once, where each machine's own
-would be this many times as many."""
+MANY, WORTH_SHARING = 16, 2
+"""Machines from which on kernel values are computed once for all, where those of each would be this
+many times as many."""
 
 EMBEDDED = 0.5
-"""Share of the rows with known values from which on a problem is solved without a copy of them."""
+"""Share of the shared rows from which on a problem is solved without a copy of their kernel values."""
+
+FEW_ROWS, INNER_GOAL = 256, 0.9
+"""Of many machines, each counts: problems of few rows are not shrunk, and a set is solved to this share
+of the tolerance. A finer one means more support vectors where the tolerance decides on their number."""
 
 _ROUNDS = 10_000
 _STALLED = 5
@@ -166,18 +170,21 @@ def subtract_rows(grad, pool, places, change, first, last):
                 grad[s] -= weight * row[s]
 
 
-class Known(NamedTuple):
-    """Kernel values of rows that several machines share: ``values[places[i], places[j]]``."""
+class Shared(NamedTuple):
+    """Rows of one of many machines among those that all share.
 
-    values: np.ndarray  # a ``Buffers.square``
+    ``values[places[i], places[j]]`` are their kernel values, where they are computed once for all.
+    """
+
+    values: np.ndarray | None  # a ``Buffers.square``
     places: np.ndarray
 
-    def take(self, which: np.ndarray) -> Known:
+    def take(self, which: np.ndarray) -> Shared:
         return self._replace(places=self.places[which])
 
-    def spread(self, problem: Problem) -> Problem:
-        """The problem on all rows of ``values``; those that it lacks cannot move."""
-        arrays = [np.zeros(len(self.values)) for _ in range(5)]
+    def spread(self, problem: Problem, n: int) -> Problem:
+        """The problem on all n rows of ``values``; those that it lacks cannot move."""
+        arrays = [np.zeros(n) for _ in range(5)]
         for wide, own in zip(arrays, problem[:5], strict=True):
             wide[self.places] = own
         return Problem(*arrays, *problem[5:])
@@ -252,31 +259,30 @@ def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float)
     """
     done = np.zeros(support.machines, bool)
     sizes = np.count_nonzero(support.a.member[:, : support.n], axis=1)
-    known = _shared_values(support, kernel, sizes, megabytes)
+    shared = _share(support, kernel, sizes, megabytes)
 
     def task(m: int, own: Kernel, buffers: Buffers) -> None:
-        done[m] = optimise(support, own, m, tol, megabytes, buffers, known)
+        done[m] = optimise(support, own, m, tol, megabytes, buffers, shared)
 
-    small = (sizes <= WHOLE) | (known is not None)
+    small = (sizes <= WHOLE) | (shared is not None and shared.values is not None)
     over_machines(support, kernel, np.flatnonzero(small).tolist(), task)
     for m in np.flatnonzero(~small).tolist():
         task(m, kernel, support.buffers)
     return bool(done.all())
 
 
-def _shared_values(
-    support: Support, kernel: Kernel, sizes: np.ndarray, megabytes: float
-) -> Known | None:
-    """Kernel values among all rows, where many machines have most of them as members.
+def _share(support: Support, kernel: Kernel, sizes: np.ndarray, megabytes: float) -> Shared | None:
+    """What many machines share; kernel values where most have most rows as members.
 
-    They take no more memory than is meant for kernel values, or than the machines themselves take.
+    These take no more memory than is meant for kernel values, or than the machines themselves take.
     """
-    n, a = support.n, support.a
-    most = max(megabytes * 2**20, a.alpha.nbytes + a.grad.nbytes)
-    if support.machines < MANY or SHARED * n**2 > (sizes**2).sum() or 4 * n**2 > most:
+    if support.machines < MANY:
         return None
-    rows = support.rows()
-    return Known(kernel.block(rows, rows, support.buffers.square(n)), np.arange(n))
+    n, a, rows = support.n, support.a, support.rows()
+    most = max(megabytes * 2**20, a.alpha.nbytes + a.grad.nbytes)
+    worth = WORTH_SHARING * n**2 <= (sizes.astype(np.float64) ** 2).sum() and 4 * n**2 <= most
+    values = kernel.block(rows, rows, support.buffers.square(n)) if worth else None
+    return Shared(values, np.arange(n))
 
 
 def optimise(
@@ -286,29 +292,27 @@ def optimise(
     tol: float,
     megabytes: float,
     buffers: Buffers | None = None,
-    known: Known | None = None,
+    shared: Shared | None = None,
 ) -> bool:
-    """Bring machine m to g_max - g_min <= tol, in its unit. Returns whether it got there.
-
-    ``known`` has the kernel values of all slots, if they are at hand.
-    """
+    """Bring machine m to g_max - g_min <= tol, in its unit. Returns whether it got there."""
     slots = np.flatnonzero(support.a.member[m, : support.n])
     problem = problem_of(support, m, slots)
     rows = support.rows().take(slots)
     tol *= problem.unit
-    known = known and known.take(slots)
+    own = shared and shared.take(slots)
     try:
-        return _descend(problem, kernel, rows, tol, megabytes, buffers or support.buffers, 0, known)
+        return _descend(problem, kernel, rows, tol, megabytes, buffers or support.buffers, 0, own)
     finally:  # also after Ctrl-C: the problem is consistent at every checkpoint
         support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
 
 
 def _descend(
     problem: Problem, kernel: Kernel, rows: Rows, tol: float, megabytes: float, buffers: Buffers,
-    level: int = 0, known: Known | None = None,
+    level: int = 0, shared: Shared | None = None,
 ) -> bool:  # fmt: skip
     """Optimise; as the gap closes, go on with fewer rows and come back to check the others."""
-    n, K = len(rows), None
+    n, K, threads = len(rows), None, thread_count(kernel.n_jobs)
+    inner, least = (tol / 2, 0) if shared is None else (INNER_GOAL * tol, FEW_ROWS)
     keeper: RowKeeper | None = None
     before, tries = np.inf, 0
     while True:
@@ -322,10 +326,10 @@ def _descend(
             return False
         before = min(gap, before)
         active = _active(up, down, gap, problem.unit)
-        if len(active) < FEWER * n:
+        if n > least and len(active) < FEWER * n:
             part, start = problem.take(active), problem.alpha[active]
             goal = max(tol, gap * ASIDE)
-            fewer, own = rows.take(active), known and known.take(active)
+            fewer, own = rows.take(active), shared and shared.take(active)
             try:
                 reached = _descend(part, kernel, fewer, goal, megabytes, buffers, level + 1, own)
             finally:
@@ -334,20 +338,25 @@ def _descend(
             if not reached:
                 return False
             continue
-        threads = thread_count(kernel.n_jobs)
-        if known is not None and n > EMBEDDED * len(known.values):
-            _solve_spread(problem, known, tol / 2, threads)
-        elif known is not None and n <= WHOLE:
-            K = buffers.square(n, level)
-            gather(known.values, known.places, known.places, K)
-            _solve_whole(problem, K, tol / 2, threads)
+        known = None if shared is None else shared.values
+        if shared is not None and known is not None and n > EMBEDDED * len(known):
+            _solve_spread(problem, shared, known, inner, threads)
         elif n <= WHOLE:
-            K = kernel.block(rows, rows, buffers.square(n, level)) if K is None else K
-            _solve_whole(problem, K, tol / 2, threads)
+            if K is None:
+                K = _among(shared, kernel, rows, buffers.square(n, level))
+            _solve_whole(problem, K, inner, threads)
         else:
             size = LARGE_SET if problem.many_free or n >= LARGE else SET_SIZE
             keeper = keeper or RowKeeper(kernel, rows, megabytes, size)
             _rounds(problem, kernel, keeper, max(tol, gap * STAGE), buffers, size)
+
+
+def _among(shared: Shared | None, kernel: Kernel, rows: Rows, out: np.ndarray) -> np.ndarray:
+    """Kernel values among rows: those that are shared, else computed."""
+    if shared is None or shared.values is None:
+        return kernel.block(rows, rows, out)
+    gather(shared.values, shared.places, shared.places, out)
+    return out
 
 
 def _active(up: np.ndarray, down: np.ndarray, gap: float, unit: float) -> np.ndarray:
@@ -403,11 +412,13 @@ def _rounds(
         kept = fresh[free][: size // 2]
 
 
-def _solve_spread(problem: Problem, known: Known, tol: float, threads: int) -> None:
-    """All rows as one working set, with the kernel values where they are."""
-    wide = known.spread(problem)
-    _solve_whole(wide, known.values, tol, threads)
-    problem.alpha[:], problem.grad[:] = wide.alpha[known.places], wide.grad[known.places]
+def _solve_spread(
+    problem: Problem, shared: Shared, K: np.ndarray, tol: float, threads: int
+) -> None:
+    """All rows as one working set, with the kernel values of all where they are."""
+    wide = shared.spread(problem, len(K))
+    _solve_whole(wide, K, tol, threads)
+    problem.alpha[:], problem.grad[:] = wide.alpha[shared.places], wide.grad[shared.places]
 
 
 def _solve_whole(problem: Problem, K: np.ndarray, tol: float, threads: int) -> None:
