@@ -51,7 +51,7 @@ from .state import (
     Support,
     padded,
 )
-from .tasks import Classification, Depths, Regression, Task
+from .tasks import FINISHING_PASSES, Depths, Regression, Task
 
 FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
@@ -729,6 +729,15 @@ class LASVM(Compact):
 
     # -- finishing ------------------------------------------------------------------------
 
+    def finishing_work(self) -> float:
+        """Kernel values that the finishing step takes, about."""
+        if self.memory is not None:
+            recent = self.memory.recent
+            others = 0 if recent is None else recent.size
+            return FINISHING_PASSES * self.machines * self.n * (self.n + others)
+        members = self.support.a.member[:, : self.support.n].sum(axis=1).astype(np.float64)
+        return FINISHING_PASSES * float(members @ members)
+
     def finish(self, tol: float | None = None) -> bool:
         """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there.
 
@@ -747,9 +756,11 @@ class LASVM(Compact):
         finer = True
         while finer:
             unit = self.unit.copy()
-            done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
-            finishing.mend(self)
-            self.support.measure()
+            try:
+                done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
+            finally:  # also where Ctrl-C or a time limit ends it: biases belong to the coefficients
+                finishing.mend(self)
+                self.support.measure()
             finer = done and bool((self.unit < unit).any())
         if tol <= self.tau:
             self.support.buffers.clear()

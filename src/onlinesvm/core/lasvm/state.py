@@ -75,7 +75,8 @@ class State(NamedTuple):
 class Blocks(NamedTuple):
     """The same arrays, those of one shape and type in one: what compiled functions are called with.
 
-    Numba takes a fraction of a microsecond for each array of a call; the names are given inside.
+    Numba takes a fraction of a microsecond for each array of a call; the names are given inside. There
+    may be space for more machines than ``positive`` has.
     """
 
     reals: np.ndarray  # (7, machines, capacity)
@@ -138,7 +139,10 @@ class Support(Compact):
         self._take(empty_blocks(np.array(positive, np.int64), capacity))
 
     def _take(self, blocks: Blocks) -> None:
-        self.blocks, self.a = blocks, _named(*blocks)
+        self.blocks, machines = blocks, len(blocks.positive)
+        wide, every = State._fields[:9], State._fields[17:26]
+        whole = _named(*blocks)
+        self.a = whole._replace(**{name: getattr(whole, name)[:machines] for name in wide + every})
 
     def _lasting(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "a"}
@@ -149,9 +153,9 @@ class Support(Compact):
         return twin
 
     def _in_use(self) -> dict[str, Any]:
-        n, (reals, flags, marks, sizes, *machines) = self.n, self.blocks
-        reals = reals[:5, :, :n]  # what is left follows from them
-        cut = Blocks(reals, flags[:1, :, :n], marks[:, :n], sizes[:, :n], *machines)
+        n, k, (reals, flags, marks, sizes, scales, *rest) = self.n, self.machines, self.blocks
+        reals, flags = reals[:5, :k, :n], flags[:1, :k, :n]  # what is left follows from them
+        cut = Blocks(reals, flags, marks[:, :n], sizes[:, :n], scales[:, :k], *rest)
         return {"store": self.store, "task": self.task, "blocks": tuple(cut)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -329,20 +333,17 @@ class Support(Compact):
 
         With its first example all rows become its members.
         """
-        reals, flags, marks, sizes, scales, positive, count = self.blocks
-        a, capacity = self.a, self.capacity
+        a, k = self.a, self.machines
         largest = np.maximum(a.hi[0], -a.lo[0])  # as age has left it
-        more = np.zeros((7, 1, capacity))
-        more[1], more[2], more[3] = -1.0, -1.0, -largest
-        scale = np.zeros((9, 1))
-        new = _named(*empty_blocks(np.array([label]), 1))
-        for place, name in enumerate(State._fields[17:26]):
-            scale[place] = getattr(new, name)
-        self._take(
-            Blocks(
-                np.concatenate([reals, more], axis=1),
-                np.concatenate([flags, np.zeros((2, 1, capacity), bool)], axis=1),
-                marks, sizes, np.concatenate([scales, scale], axis=1), np.append(positive, label), count,
-            )
-        )  # fmt: skip
+        reals, flags, marks, sizes, scales, positive, count = self.blocks
+        if k == reals.shape[1]:  # hundreds of labels may come one by one: a copy for some of them only
+            more = 1 + k // 4
+            wide = ((0, 0), (0, more), (0, 0))
+            reals, flags = np.pad(reals, wide), np.pad(flags, wide)
+            scales = np.pad(scales, ((0, 0), (0, more)))
+        positive = np.append(positive, label)
+        self._take(Blocks(reals, flags, marks, sizes, scales, positive, count))
+        a = self.a
+        a.grad[k], a.p[k], a.lo[k] = -1.0, -1.0, -largest
+        a.bias[k], a.delta[k], a.unit[k] = -1.0, np.inf, 1.0
         self.changed()

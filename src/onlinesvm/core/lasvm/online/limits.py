@@ -126,7 +126,7 @@ def violation_of(a, m, s, epsilon):
 def _largest_violation(a, s, epsilon):
     """Over the machines, in units of how far beyond the margin rows leave; inf where it carries."""
     largest = -np.inf
-    for m in range(a.alpha.shape[0]):
+    for m in range(a.positive.shape[0]):
         carries = a.alpha[m, s] != 0.0 or a.delta[m] == np.inf
         violation = np.inf if carries else violation_of(a, m, s, epsilon) / a.beyond[m]
         largest = max(largest, violation)
@@ -167,7 +167,7 @@ def choose(a, limits, epsilon):
         if free and (oldest < 0 or born < a.born[oldest]):
             oldest = s
         largest = -np.inf
-        for m in range(a.alpha.shape[0]):
+        for m in range(a.positive.shape[0]):
             value, violation = a.alpha[m, s], violation_of(a, m, s, epsilon)
             idles = value == 0.0 and a.delta[m] < np.inf
             largest = max(largest, violation / a.beyond[m] if idles else np.inf)
@@ -196,13 +196,13 @@ def hand_over(a, c, limits, epsilon, near):
         if r < 0 or not free or a.born[s] > a.count[CLOCK] - YOUNG:
             continue
         carried = 0.0
-        for m in range(a.alpha.shape[0]):
+        for m in range(a.positive.shape[0]):
             carried = max(carried, abs(a.alpha[m, s]))
         apart = a.diagonal[s] + a.diagonal[r] - 2.0 * value_of(c, s, r)
         cost = carried * np.sqrt(max(apart, 0.0))
         if cost < value:
             best, value = s, cost
-    for m in range(a.alpha.shape[0] if best >= 0 else 0):
+    for m in range(a.positive.shape[0] if best >= 0 else 0):
         carried, r = a.alpha[m, best], near[best]
         if carried != 0.0:
             i, j = (r, best) if carried > 0.0 else (best, r)
@@ -242,7 +242,7 @@ def forget(a, c, along, limits, epsilon, nu, near, after):
             a.mass[0] -= a.alpha[0, s] if nu > 0.0 else 0.0
         if s < 0:
             break
-        for m in range(a.alpha.shape[0]):
+        for m in range(a.positive.shape[0]):
             bring_down(a, c, m, s, a.bound[s] * part, epsilon, nu == 0.0)
         if leaves:
             count_out(a, c, limits.labels, near, s, along)

@@ -157,7 +157,7 @@ def insert(q, fresh, a, c, along, g, part, epsilon):
         if slot_of.shape[0] > 0:
             slot_of[key] = n
     length = np.sqrt(abs(a.diagonal[k]))
-    for m in range(a.alpha.shape[0]):
+    for m in range(a.positive.shape[0]):
         joined[m] = k == n or not a.member[m, k]
         if joined[m]:
             a.grad[m, k], a.p[m, k], a.member[m, k] = g[m], given[0, m], True
@@ -183,13 +183,13 @@ def take_seed(label, seeds, a):
     """Whether S holds this label alone, so that no machine has a pair, and may have more of it."""
     keep_small()
     alone = seeds[label] > 0
-    for m in range(a.delta.shape[0]):
+    for m in range(a.positive.shape[0]):
         alone &= not a.delta[m] < np.inf
     for s in range(a.count[N] if alone else 0):
         alone &= a.label[s] == label
     if alone:
         seeds[label] -= 1
-        for m in range(a.delta.shape[0]):
+        for m in range(a.positive.shape[0]):
             a.bias[m] = 1.0 if label == a.positive[m] else -1.0
     return alone
 
@@ -253,7 +253,7 @@ def give_up(s, m, a, c, along):
     a.member[m, s] = False
     a.above[m, s], a.below[m, s] = -np.inf, np.inf
     wanted = False
-    for r in range(a.member.shape[0]):
+    for r in range(a.positive.shape[0]):
         wanted |= a.member[r, s]
     if not wanted:
         leave(s, a, c, along)
@@ -309,7 +309,7 @@ def optimise(rules, joined, a, c, along):
     keep_small()
     count, listed, epsilon = a.count, rules.listed, rules.epsilon
     phase, m = count[PHASE], count[MACHINE]
-    while m < a.alpha.shape[0]:
+    while m < a.positive.shape[0]:
         made, k = STEPPED, count[SLOT]
         if phase == REPROCESS:
             made = reprocess(m, a, c, along, epsilon, listed)
@@ -346,7 +346,7 @@ def optimise(rules, joined, a, c, along):
 def end_example(a, c, fewer):
     """Gradients are mended; where that or rows that left changed something, bias and gap follow."""
     keep_small()
-    for m in range(a.alpha.shape[0]):
+    for m in range(a.positive.shape[0]):
         if mend_gradients(m, a, c) or fewer:
             measure(m, a, c)
 

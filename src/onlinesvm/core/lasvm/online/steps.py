@@ -56,7 +56,7 @@ def open_sides(a, epsilon):
     """``above`` and ``below`` of all slots, where coefficients were changed elsewhere."""
     never_inline()
     n, capacity = a.count[N], a.label.shape[0]
-    for m in range(a.alpha.shape[0]):
+    for m in range(a.positive.shape[0]):
         for s in range(n):
             place(a, m, s, a.alpha[m, s], epsilon)
         for s in range(n, capacity):
@@ -196,7 +196,7 @@ def leave(s, a, c, along):
     move_slot(c, last, s, last)
     if s != last:
         along.row[s] = along.row[last]
-        for m in range(a.alpha.shape[0]):
+        for m in range(a.positive.shape[0]):
             a.alpha[m, s], a.grad[m, s], a.p[m, s] = a.alpha[m, last], a.grad[m, last], a.p[m, last]
             a.lo[m, s], a.hi[m, s] = a.lo[m, last], a.hi[m, last]
             a.above[m, s], a.below[m, s] = a.above[m, last], a.below[m, last]
@@ -210,7 +210,7 @@ def leave(s, a, c, along):
                 rows[s, f] = rows[last, f]
             for f in range(low.shape[1] if low.shape[0] else 0):
                 low[s, f] = low[last, f]
-    for m in range(a.alpha.shape[0]):
+    for m in range(a.positive.shape[0]):
         a.above[m, last], a.below[m, last] = -np.inf, np.inf
     count[N] = last
 
