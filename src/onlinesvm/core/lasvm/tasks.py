@@ -63,8 +63,8 @@ ENOUGH = 0.1
 SPREADS = 4.0
 """How many times a robust measure of the spread the standard deviation may be: more is outliers."""
 
-_NORMAL = 1.4826, 7.96
-"""Standard deviation of a normal distribution over the median, and over the first decile, of the
+_NORMAL = 1.4826, 2.595
+"""Standard deviation of a normal distribution over the median, and over the third decile, of the
 distances from its median."""
 
 FEW_OTHERS = 0.1
@@ -85,8 +85,8 @@ def spread_of(targets: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
     """Standard deviation of each column, or what outliers leave of it.
 
     Outliers are told by the distances from the median: half of them, half of those that are not zero
-    (more than half of the targets may be the same: sales, claims, rain), and a tenth of those
-    (they may be far apart in groups).
+    (more than half of the targets may be the same: sales, claims, rain), and three tenths of
+    those (they may be far apart in groups).
     """
     return np.array([_spread(column, epsilon) for column in targets.T])
 
@@ -101,7 +101,7 @@ def _spread(targets: np.ndarray, epsilon: float) -> float:
         return deviation
     half = np.median(distance) or np.inf
     robust = min(
-        _NORMAL[0] * min(half, np.median(others)), _NORMAL[1] * float(np.quantile(others, 0.1))
+        _NORMAL[0] * min(half, np.median(others)), _NORMAL[1] * float(np.quantile(others, 0.3))
     )
     spread = deviation if deviation <= SPREADS * robust else robust
     if len(others) <= FEW_OTHERS * len(targets):
