@@ -215,8 +215,9 @@ _ENOUGH_OUTSIDE = 8
 them, at least and at most."""
 _MEDIANS = 1.0, 32.0
 
-_SMOOTH = 1.0 / 16.0
-"""Share of rho from which on decision values differ so little that a single pass may mislead."""
+_SMOOTH = 1.0 / 8.0
+"""Share of rho below which decision values differ so little that the unit is their spread, and that
+a single pass may mislead."""
 
 _SAMPLE = 16
 """Rows whose kernel values tell what a single example means."""
@@ -231,7 +232,7 @@ class OneClass:
 
     def __init__(self, nu: float):
         self.nu = nu
-        self.share = 1.0  # of rho that the unit is
+        self.share = 1.0  # of rho that most decision values spread over
         self.influence = np.inf  # of one example on a decision value, about
 
     @property
@@ -285,7 +286,7 @@ class OneClass:
             low, high = np.median(outside) * np.array(_MEDIANS)
             self.share = float(np.clip(self.share, low, high))
         self.share = float(np.clip(max(self.share, self.influence / size), _SMALLEST_SHARE, 1.0))
-        return power_of_two(np.array([self.share * size]))
+        return power_of_two(np.array([self.share * size if self.is_smooth else size]))
 
     def sample(self, alpha: np.ndarray) -> np.ndarray:
         """Some of the rows that carry."""
