@@ -77,8 +77,8 @@ class Case:
     y: np.ndarray
     weight: np.ndarray | None
     steps: list[tuple[str, Any]] = field(default_factory=list)
-    targets: str = "plain"  # of regression, one of TARGETS
     notes: dict[str, Any] = field(default_factory=dict)
+    targets: str = "plain"  # of regression, one of TARGETS
 
     def __repr__(self) -> str:
         data = " ".join(f"{name}={value}" for name, value in self.notes.items())

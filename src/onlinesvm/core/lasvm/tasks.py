@@ -66,8 +66,8 @@ ENOUGH = 0.1
 SPREADS = 4.0
 """How many times a robust measure of the spread the standard deviation may be: more is outliers."""
 
-_NORMAL = 1.4826, 7.96
-"""Standard deviation of a normal distribution over the median, and over the first decile, of the
+_NORMAL = 1.4826, 2.595
+"""Standard deviation of a normal distribution over the median, and over the third decile, of the
 distances from its median."""
 
 FEW_OTHERS = 0.1
@@ -88,8 +88,8 @@ def spread_of(targets: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
     """Standard deviation of each column, or what outliers leave of it.
 
     Outliers are told by the distances from the median: half of them, half of those that are not zero
-    (more than half of the targets may be the same: sales, claims, rain), and a tenth of those
-    (they may be far apart in groups).
+    (more than half of the targets may be the same: sales, claims, rain), and three tenths of
+    those (they may be far apart in groups).
     """
     return np.array([_spread(column, epsilon) for column in targets.T])
 
@@ -104,7 +104,7 @@ def _spread(targets: np.ndarray, epsilon: float) -> float:
         return deviation
     half = np.median(distance) or np.inf
     robust = min(
-        _NORMAL[0] * min(half, np.median(others)), _NORMAL[1] * float(np.quantile(others, 0.1))
+        _NORMAL[0] * min(half, np.median(others)), _NORMAL[1] * float(np.quantile(others, 0.3))
     )
     spread = deviation if deviation <= SPREADS * robust else robust
     if len(others) <= FEW_OTHERS * len(targets):
@@ -252,8 +252,9 @@ _ENOUGH_OUTSIDE = 8
 them, at least and at most."""
 _MEDIANS = 1.0, 32.0
 
-_SMOOTH = 1.0 / 16.0
-"""Share of rho from which on decision values differ so little that a single pass may mislead."""
+_SMOOTH = 1.0 / 8.0
+"""Share of rho below which decision values differ so little that the unit is their spread, and that
+a single pass may mislead."""
 
 _SAMPLE = 16
 """Rows whose kernel values tell what a single example means."""
@@ -268,7 +269,7 @@ class OneClass:
 
     def __init__(self, nu: float):
         self.nu = nu
-        self.share = 1.0  # of rho that the unit is
+        self.share = 1.0  # of rho that most decision values spread over
         self.influence = np.inf  # of one example on a decision value, about
 
     @property
@@ -338,7 +339,7 @@ class OneClass:
             low, high = np.median(outside) * np.array(_MEDIANS)
             self.share = float(np.clip(self.share, low, high))
         self.share = float(np.clip(max(self.share, self.influence / size), _SMALLEST_SHARE, 1.0))
-        return power_of_two(np.array([self.share * size]))
+        return power_of_two(np.array([self.share * size if self.is_smooth else size]))
 
     def sample(self, alpha: np.ndarray) -> np.ndarray:
         """Some of the rows that carry."""
