@@ -78,7 +78,22 @@ class BesidePeers:
                 value += a @ self.targets - model.epsilon * abs(a).sum()
             duals.append(value)
         limit = 0.01 * (abs(duals[1]) + 1e-3)
-        expect(duals[0] >= duals[1] - limit, "dual:", duals[0], "instead of", duals[1])
+        if case.targets != "shifted":  # 1e6 sum(a), which is zero but for rounding
+            expect(duals[0] >= duals[1] - limit, "dual:", duals[0], "instead of", duals[1])
+        if not self.is_one_class() and ref.fit_status_ == 0:
+            self.compare_ordinary(model.predict(X if self.precomputed else case.X), ref.predict(K))
+
+    def compare_ordinary(self, ours: np.ndarray, theirs: np.ndarray) -> None:
+        """Most targets are as near as SVR's: whatever the others are."""
+        y = self.targets
+        distance = abs(y - np.median(y))
+        plain = distance <= np.quantile(distance, 0.8)
+        errors = [abs(values - y)[plain].mean() for values in (ours, theirs)]
+        spread = min(y[plain].std() + self.model.epsilon, y.std())
+        expect(
+            errors[0] <= 1.1 * errors[1] + 0.1 * spread + 1e-9 * abs(y).max(),
+            "ordinary targets are missed by", errors[0], "instead of", errors[1],
+        )  # fmt: skip
 
     def is_solved(self) -> bool:
         """Whether the last fit was to solve the whole problem, with a bounded kernel, and did."""

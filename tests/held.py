@@ -1,12 +1,9 @@
-"""What a LASVM learner holds, whichever of its two forms it has."""
+"""What a LASVM learner holds."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
-from onlinesvm.core.lasvm import bounded_steps as at
-from onlinesvm.core.lasvm.bounded import BoundedLASVM
 
 
 @dataclass
@@ -28,14 +25,6 @@ class Held:
 
 def held(learner: Any) -> Held:
     """The support set of a learner."""
-    if isinstance(learner, BoundedLASVM):
-        n = learner.n
-        alpha, grad, linear, low, high, _ = learner.F[:, :, :n]
-        return Held(
-            n, learner.store.n, learner.store.rows(), alpha, grad, linear, low, high,
-            np.ones(alpha.shape, bool), learner.K.diagonal()[:n].astype(np.float64),
-            learner.F[at.BOUND, 0, :n],
-        )  # fmt: skip
     support = learner.support
     n, a = support.n, support.a
     low, high = support.bounds()

@@ -5,13 +5,17 @@ import pickle
 
 import numpy as np
 import pytest
-from naive.one_value import NaiveValues
+from naive.one_value import StreamOfNovelty, StreamOfValues
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVR, OneClassSVM
 
 from onlinesvm import LASVMOneClass, LASVMRegressor
-from onlinesvm.core.lasvm.one_value import MOST_STEPS
+from onlinesvm.core.examples import Examples
+from onlinesvm.core.kernel.kernel import Kernel
+from onlinesvm.core.kernel.rows import Rows
+from onlinesvm.core.lasvm.learner import LASVM
+from onlinesvm.core.lasvm.tasks import OneClass, Regression
 
 
 def sine(n=300, d=3, seed=0):
@@ -161,30 +165,32 @@ def value(model, X):
 
 @both
 def test_the_compiled_steps_are_those_of_the_naive_twin(make, monkeypatch):
+    monkeypatch.setattr(LASVM, "_deepen", lambda self, count: None)
     X, y = sine(100)
-    model = learned(make(), X[:20], y[:20])
-    learner = model._learner
-    monkeypatch.setattr(type(learner), "_deepen", lambda self, count: None)
-    support, task = learner.support, learner.support.task
-    compared = 0
-    for x, target in zip(X[20:], y[20:], strict=True):
-        naive = NaiveValues(
-            lambda a, b: np.exp(-0.3 * ((a - b) ** 2).sum()), task.epsilon,
-            -1.0 if make is regressor else 0.0, support.rows().to_array(model._centre),
-            support.linear()[0], support.alpha()[0], support.a.bound[: support.n],
-            support.a.bias[0],
-        )  # fmt: skip
-        bound = 2.0 if make is regressor else 1.0
-        goal = task.depths.stream_delta * support.unit[0]
-        p = target if make is regressor else 0.0
-        naive.learn(x, p, bound, task.nu * bound, goal, MOST_STEPS)
-        learned_one(model, x, target)
-        if naive.doubt > 1e-5:
-            compared += 1
-            np.testing.assert_allclose(support.alpha()[0], naive.alpha, atol=1e-4)
-            assert support.a.bias[0] == pytest.approx(naive.bias, abs=1e-4)
-    assert compared > 60
-    assert support.n > 35  # some have joined
+    kernel, rows, n = Kernel("rbf", gamma=0.3), Rows.of(X), len(y)
+    diagonal = kernel.diagonal(rows)
+    K = kernel.block(rows, rows).astype(np.float64)
+    np.fill_diagonal(K, diagonal)
+    if make is regressor:
+        task, label, bound = Regression(0.1, 1), y[:, None], np.full(n, 2.0)
+        twin = StreamOfValues(K, y, 2.0, 0.0)
+        twin.epsilon, twin.bias = 0.1, -1.0
+    else:
+        task, label = OneClass(0.2), np.zeros(n, np.int64)
+        bound = np.random.default_rng(1).choice([0.5, 1.0, 2.0], n)
+        twin = StreamOfNovelty(K, bound, 0.0)
+        twin.nu, twin.bias = 0.2, -1.0
+    learner = LASVM(kernel, rows, 1, task=task)
+    data = Examples(rows, label, bound, diagonal, np.full(n, -1))
+    for k in range(n):
+        twin.tau = task.depths.stream_goal * learner.unit[0]
+        learner.learn(data.take(slice(k, k + 1)))
+        twin.learn(k)
+        a, held = learner.support.a, learner.n
+        assert a.born[:held].tolist() == twin.S
+        np.testing.assert_allclose(a.alpha[0, :held], [twin.alpha[s] for s in twin.S], atol=1e-9)
+        assert a.bias[0] == pytest.approx(twin.bias, abs=1e-9)
+    assert learner.n > 35  # some have joined
 
 
 @both

@@ -63,6 +63,9 @@ class Learner(Protocol):
     def finish(self) -> bool | None:
         """The finishing step of the paper; false where it did not get to its end."""
 
+    def finishing_work(self) -> float:
+        """Kernel values that the finishing step takes, about; 0 where nothing is left to do."""
+
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Support vectors, their coefficients (machines, n), the biases, and the slots."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.kernel.kernel import Kernel
-from ..core.lasvm.policies import POLICIES
+from ..core.lasvm.online.policies import POLICIES
 
 FORGOTTEN = 10
 """Half-lives after which an example is forgotten altogether, where there is no other limit."""
@@ -36,7 +36,7 @@ class BoundedMemory:
 
     @property
     def _is_bounded(self) -> bool:
-        """Whether memory is bounded, and examples are learned one by one (``core.lasvm.bounded``)."""
+        """Whether memory is bounded, and examples are learned one by one (``core.lasvm.online``)."""
         return not (self.budget is None and self.window is None and self.half_life is None)
 
     @property
@@ -45,15 +45,16 @@ class BoundedMemory:
         return self.window is not None or self.half_life is not None
 
     def _bounded_learner(self, kernel: Kernel, rows: Any, n_labels: int, **settings: Any) -> Any:
-        from ..core.lasvm.bounded import BoundedLASVM
+        from ..core.lasvm.learner import LASVM
 
         window = settings.pop("window", self.window)
         if window is None and self.budget is None:
             window = int(np.ceil(FORGOTTEN * self.half_life))  # type: ignore[operator]
-        return BoundedLASVM(
-            kernel, rows, n_labels, tau=self.tol, window=window, budget=self.budget,
-            half_life=self.half_life, policy=self.policy, **settings,
-        )  # fmt: skip
+        limits = {
+            "window": window, "budget": self.budget, "half_life": self.half_life,
+            "policy": self.policy, "cost": settings.pop("cost", 0.0),
+        }  # fmt: skip
+        return LASVM(kernel, rows, n_labels, tau=self.tol, limits=limits, **settings)
 
     def _check_converge(self, *others: str) -> None:
         """Refuse settings that contradict ``epochs="converge"``."""

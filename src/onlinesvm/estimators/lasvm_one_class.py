@@ -45,7 +45,8 @@ class LASVMOneClass(FittedOneClass, OutlierMixin, LASVMModel):
     nu : float, default=0.5
         At most this share of the examples lies outside, at least this share supports the edge.
     tol : float, default=1e-3
-        Violations up to it are left alone, in units of about ``offset_``.
+        Violations up to it are left alone, in units of about ``offset_``, or of the spread of
+        most decision values where that is much smaller.
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
         optimality conditions by more than ``tol``.
@@ -69,8 +70,8 @@ class LASVMOneClass(FittedOneClass, OutlierMixin, LASVMModel):
         Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
         order is always the order given.
     time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
+        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
+        finishing step. ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=0
@@ -142,7 +143,7 @@ class LASVMOneClass(FittedOneClass, OutlierMixin, LASVMModel):
     >>> stream = LASVMOneClass(nu=0.1, gamma=0.5, window=100)
     >>> for x in X + np.linspace(0, 9, 500)[:, None]:
     ...     stream = stream.learn_one(x)
-    >>> stream.predict([[0.0, 0.0], [8.0, 8.0]])
+    >>> stream.finish().predict([[0.0, 0.0], [8.0, 8.0]])
     array([-1,  1])
     """
 

@@ -52,7 +52,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Constant of ``poly`` and ``sigmoid``.
     tol : float, default=1e-3
         Violations up to it are left alone, in units of about the standard deviation of y (the
-        power of two nearest to it; few outliers do not count). With a number of ``epochs``, ``fit``
+        power of two nearest to it), or of most of its values where outliers make that large. With a number of ``epochs``, ``fit``
         leaves violations of up to a tenth of ``epsilon`` alone, if that is more.
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
@@ -77,8 +77,8 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
         Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
         order is always the order given.
     time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
+        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
+        finishing step. ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=0
@@ -159,7 +159,7 @@ class LASVMRegressor(RegressorMixin, LASVMModel):
     >>> recent = LASVMRegressor(C=100, gamma=0.5, window=500).partial_fit(X[:100], y[:100])
     >>> for x, target in zip(X[100:1000], y[100:1000]):
     ...     recent = recent.learn_one(x, target)
-    >>> bool(recent.score(X[1000:], y[1000:]) > 0.9)
+    >>> bool(recent.finish().score(X[1000:], y[1000:]) > 0.9)
     True
     """
 

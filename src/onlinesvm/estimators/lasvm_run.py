@@ -37,10 +37,18 @@ class LASVMRun:
                 return
         self._tell_of_finish(fit.reached)
 
-    def _tell_of_finish(self, done: bool) -> None:
-        from ..core.lasvm.precision import is_precise
+    def _wind_up(self, learner: Any, briefly: bool) -> None:
+        from ..core.lasvm.fitting import wind_up
 
-        precise = is_precise(self._learner)
+        wind_up(learner, briefly)
+
+    def _told_learned(self, n: int) -> str:
+        if self.n_iter_ < n:
+            return f"{self.n_iter_:,} of {n:,} examples were learned"
+        return f"all {n:,} examples were learned, and not all judged again by the final model"
+
+    def _tell_of_finish(self, done: bool) -> None:
+        precise = self._learner.is_precise()
         self.fit_status_ = int(not (done and precise))
         if not done:
             _warn(

@@ -14,7 +14,7 @@ Everything that can be wrong with the input is found before the learner sees any
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from numbers import Integral, Real
 from typing import Any
 
@@ -25,7 +25,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import Deadline, Interruptible, TimeUp, checkpoint
+from ..core.interrupts import (
+    Deadline,
+    Interruptible,
+    TimeUp,
+    checkpoint,
+    interrupted,
+    listen_again,
+)
 from ..core.kernel.kernel import KERNEL_NAMES, Kernel, check_size
 from ..core.state.compact import compact, restore
 from ..core.state.published import published
@@ -49,6 +56,9 @@ SPARSE_FROM = 32
 SPARSE_ROWS = 8
 """... and that at least this number of rows says so: a stream that is standardised on the fly, or
 that brings one row at a time, may begin with a row of zeros, and is faster dense."""
+
+BRIEFLY = 2.0
+"""Seconds of the finishing step, at most, after Ctrl-C has ended a fit."""
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
@@ -119,34 +129,81 @@ class OnlineKernelModel(FittedExpansion, KernelEstimator):
             except BaseException:
                 self.__dict__ = before
                 raise
-            self._train(learner, data, X, y, before, deadline)
+            finished = self._train(learner, data, X, y, before, deadline)
         if deadline.has_passed:
-            warn_of_time_limit(self.time_limit)
+            warn_of_time_limit(self.time_limit, self._told_learned(len(data.rows)), finished)
 
     def _train(
         self, learner: Any, data: Any, X: Any, y: Any, before: dict[str, Any], deadline: Deadline
-    ) -> None:
+    ) -> bool:
         """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned.
 
-        The time limit holds from the first step on, so that there is a model.
+        Ctrl-C in the finishing step ends it at once; in a pass, its cheap part is made.
+
+        Returns whether what was learned has had its finishing step.
         """
         rng = check_random_state(getattr(self, "random_state", None))
         self._learner = learner
         progress = FitProgress(self, X, y, None)
         try:
-            for _ in self._run(learner, data, rng, progress):
-                deadline.arm()
-                checkpoint()
-                if progress.stopped:
-                    break
-        except TimeUp:
-            pass
+            steps = self._run(learner, data, rng, progress)
+            finished = self._take_steps(steps, learner, progress, deadline)
         except KeyboardInterrupt:
+            if interrupted() and progress.learning:
+                self._finish_briefly(learner)
             raise
         except BaseException:
             self.__dict__ = before
             raise
         progress.close()
+        return finished
+
+    def _take_steps(
+        self, steps: Iterator[Any], learner: Any, progress: FitProgress, deadline: Deadline
+    ) -> bool:
+        """The steps of a fit within the time limit; what was learned is finished in any case.
+
+        The limit holds from the first step on, so that there is a model, and learning ends so early
+        that there is time for the finishing step. Returns whether there was.
+        """
+        start = last = deadline.elapsed
+        try:
+            for _ in steps:
+                deadline.arm()
+                if self.time_limit is not None:
+                    now = deadline.elapsed
+                    rate = (now - start) / max(1, learner.kernel.n_evaluations)
+                    deadline.keep(rate * learner.finishing_work() + now - last)  # and one more step
+                    last = now
+                checkpoint()
+                if progress.stopped:
+                    break
+            if not progress.stopped:
+                return True
+        except TimeUp:
+            pass
+        deadline.keep(0.0)
+        try:
+            self._wind_up(learner, briefly=False)
+        except TimeUp:
+            return False
+        return True
+
+    def _finish_briefly(self, learner: Any) -> None:
+        """After Ctrl-C: the cheap part of the finishing step, which another Ctrl-C ends at once."""
+        listen_again()
+        with Deadline(BRIEFLY) as deadline:
+            deadline.arm()
+            with suppress(TimeUp):
+                self._wind_up(learner, briefly=True)
+
+    def _wind_up(self, learner: Any, briefly: bool) -> None:
+        """The finishing step of a fit that is cut short; ``briefly``: the cheap part, if it has one."""
+        learner.finish()
+
+    def _told_learned(self, n: int) -> str:
+        """How far a fit has come that was to learn n examples, for a warning."""
+        return "the model is what was learned until then"
 
     def _learn_stream(self, *given: Any) -> None:
         """Learn examples of a stream; an error leaves the model as it was."""

@@ -31,6 +31,7 @@ class FitProgress:
     def __init__(self, estimator: Any, X: Any, y: Any, epochs: int | None):
         self.estimator, self.X, self.y = estimator, X, y
         self.stopped = False
+        self.learning = False  # whether a pass is under way, not the finishing step
         self.root = None
         if hasattr(estimator, "_init_callback_context") and _listens(estimator):
             self.root = estimator._init_callback_context(max_subtasks=epochs)
@@ -38,9 +39,12 @@ class FitProgress:
 
     def epoch(self, name: str, blocks: Iterable[Any], n_blocks: int | None) -> Iterator[Any]:
         """Pass on what ``blocks`` yields, telling of each; stops early if a callback asks."""
-        if self.root is None:
-            yield from blocks
-            return
+        self.learning = True
+        yield from blocks if self.root is None else self._told(name, blocks, n_blocks)
+        self.learning = False
+
+    def _told(self, name: str, blocks: Iterable[Any], n_blocks: int | None) -> Iterator[Any]:
+        assert self.root is not None
         task = self._begin(self.root.subcontext(task_name=name, max_subtasks=n_blocks))
         blocks, made, more = iter(blocks), 0, True
         while more and not self.stopped and made != n_blocks:

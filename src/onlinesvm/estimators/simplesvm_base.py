@@ -121,7 +121,9 @@ class SimpleSVMBase(SimpleSVMFitted, KernelEstimator):
             self._publish(learner, data.features)
         progress.close()
         if deadline.has_passed:
-            warn_of_time_limit(self.time_limit, stacklevel=4)
+            warn_of_time_limit(
+                self.time_limit, "the model is what was learned until then", stacklevel=4
+            )
         else:
             self._warn(learner)
 

@@ -82,11 +82,16 @@ def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
     return False
 
 
-def warn_of_time_limit(seconds: float | None, stacklevel: int = 3) -> None:
-    """Say that a fit has ended before it was done."""
+def warn_of_time_limit(
+    seconds: float | None, learned: str, finished: bool = True, stacklevel: int = 3
+) -> None:
+    """Say that a fit has ended before it was done, how far it has come, and what is left to do."""
+    rest = (
+        "" if finished else " finish() optimises what was learned: the limit left no time for it."
+    )
     warnings.warn(
-        f"fit stopped after time_limit={seconds} seconds: the model is what was learned until "
-        "then. partial_fit goes on from there; a larger time_limit lets fit end by itself.",
+        f"fit stopped after time_limit={seconds} seconds: {learned}.{rest} partial_fit goes on from "
+        "there; a larger time_limit lets fit end by itself.",
         ConvergenceWarning,
         stacklevel=stacklevel,
     )

@@ -11,10 +11,10 @@ from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.examples import Examples
+from onlinesvm.core.kernel.cache import square
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.lasvm import bounded_steps as at
-from onlinesvm.core.lasvm.bounded import BoundedLASVM
+from onlinesvm.core.lasvm.learner import LASVM
 
 SETTINGS = {
     "window": {"window": 60},
@@ -38,16 +38,22 @@ def make(X, label, C=2.0, kernel=None, **settings):
     """A learner, and all examples for it."""
     kernel = kernel or Kernel("rbf", gamma=0.4)
     rows, n = Rows.of(X), len(label)
-    learner = BoundedLASVM(kernel, rows, int(label.max()) + 1, **settings)
+    learner = LASVM(kernel, rows, int(label.max()) + 1, limits=settings)
     data = Examples(rows, label, np.full(n, C), kernel.diagonal(rows), np.full(n, -1))
     return learner, data
+
+
+def size_of_bounds(model):
+    lo, hi = model._learner.support.bounds()
+    return hi - lo
 
 
 def check_gradients(learner, within=1e-10):
     """They are those of the coefficients, to the digits that a sum of such numbers has."""
     n = learner.n
-    alpha, grad, linear, *_ = learner.F[:, :, :n]
-    K = learner.K[:n, :n].astype(np.float64)
+    a = learner.support.a
+    alpha, grad, linear = a.alpha[:, :n], a.grad[:, :n], a.p[:, :n]
+    K = square(learner.cache, n).astype(np.float64)
     limit = within * (1.0 + abs(alpha) @ abs(K))
     assert (abs(grad - (linear - alpha @ K)) <= limit).all()
 
@@ -55,17 +61,18 @@ def check_gradients(learner, within=1e-10):
 def check(learner):
     """Bounds, sums, gradients, kernel values and counts are what they should be."""
     n = learner.n
-    alpha, _, _, lo, hi, _ = learner.F[:, :, :n]
+    a = learner.support.a
+    alpha, lo, hi = a.alpha[:, :n], a.lo[:, :n], a.hi[:, :n]
     rows = learner.store.rows()
     K = learner.kernel.block(rows, rows)
     np.fill_diagonal(K, learner.kernel.diagonal(rows))
-    np.testing.assert_array_equal(learner.K[:n, :n], K)
+    np.testing.assert_array_equal(square(learner.cache, n), K)
     assert (alpha >= lo).all()
     assert (alpha <= hi).all()
     np.testing.assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-10)
     check_gradients(learner)
-    held = np.bincount(learner.T[at.LABEL, :n], minlength=len(learner.labels_held))
-    np.testing.assert_array_equal(held, learner.labels_held)
+    held = np.bincount(a.label[:n], minlength=len(learner.memory.labels_held))
+    np.testing.assert_array_equal(held, learner.memory.labels_held)
     if learner.budget:
         assert n <= learner.budget
 
@@ -84,12 +91,12 @@ def test_every_example_leaves_what_the_twin_leaves(settings):
         learner.learn(data.take(slice(k, k + 1)))
         score = twin.learn(k)
         n = learner.n
-        assert learner.T[at.BORN, :n].tolist() == twin.S
+        assert learner.support.a.born[:n].tolist() == twin.S
         np.testing.assert_allclose(
-            learner.F[at.ALPHA, 0, :n], [twin.alpha[s] for s in twin.S], atol=1e-9
+            learner.support.a.alpha[0, :n], [twin.alpha[s] for s in twin.S], atol=1e-9
         )
         np.testing.assert_allclose(
-            [learner.scores[0, 0], learner.M[at.BIAS, 0]], [score, twin.bias], atol=1e-8
+            [learner.scores[0, 0], learner.support.a.bias[0]], [score, twin.bias], atol=1e-8
         )
     assert twin.removals > 20 or "budget" not in settings
 
@@ -243,10 +250,10 @@ def test_the_cap_of_bounds_keeps_weights_and_waits_for_the_budget():
     model = LASVMClassifier(C=300, gamma=0.4, budget=40).partial_fit(
         X[:30], y[:30], sample_weight=weight[:30]
     )
-    assert np.abs(model._learner.F[at.BOUND, 0, : model._learner.n]).max() == 300
-    assert (model._learner.F[at.HIGH] - model._learner.F[at.LOW]).max() == 300  # nobody had to go
+    assert model._learner.support.a.bound[: model._learner.n].max() == 300
+    assert size_of_bounds(model).max() == 300  # nobody had to go
     model.partial_fit(X[30:], y[30:], sample_weight=weight[30:])
-    size = (model._learner.F[at.HIGH] - model._learner.F[at.LOW])[0, : model._learner.n]
+    size = size_of_bounds(model)[0]
     assert set(np.round(size, 12)) == {3.0, 1.5}
     check(model._learner)
 

@@ -11,10 +11,11 @@ from sklearn.svm import SVR, OneClassSVM
 
 from onlinesvm import LASVMOneClass, LASVMRegressor
 from onlinesvm.core.examples import Examples
+from onlinesvm.core.kernel.cache import square
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.lasvm import bounded_steps as at
-from onlinesvm.core.lasvm.bounded import BoundedLASVM
+from onlinesvm.core.lasvm.learner import LASVM
+from onlinesvm.core.lasvm.state import REMOVALS
 from onlinesvm.core.lasvm.tasks import OneClass, Regression
 
 SETTINGS = {
@@ -60,22 +61,24 @@ def outputs(model, X):
 def check(learner):
     """Bounds, sums, gradients and kernel values are what they should be."""
     n = learner.n
-    alpha, grad, linear, lo, hi, bound = learner.F[:, :, :n]
+    a = learner.support.a
+    alpha, grad, linear = a.alpha[:, :n], a.grad[:, :n], a.p[:, :n]
+    lo, hi, bound = a.lo[:, :n], a.hi[:, :n], a.bound[:n]
     rows = learner.store.rows()
     K = learner.kernel.block(rows, rows)
     np.fill_diagonal(K, learner.kernel.diagonal(rows))
-    np.testing.assert_array_equal(learner.K[:n, :n], K)
+    np.testing.assert_array_equal(square(learner.cache, n), K)
     assert (alpha >= lo).all()
     assert (alpha <= hi).all()
     assert (hi <= bound).all()
     scale = max(1.0, abs(linear).max(), abs(alpha).sum(axis=1).max())
     np.testing.assert_allclose(grad, linear - alpha @ K.astype(float), atol=1e-10 * scale)
-    mass = learner.M[at.MASS]
+    mass = a.mass
     if learner.task.nu and hi.sum() < mass[0]:
         np.testing.assert_array_equal(alpha, hi)
     else:
         np.testing.assert_allclose(alpha.sum(axis=1), mass, atol=1e-10 * scale)
-    assert learner.labels_held[0] == n
+    assert learner.memory.labels_held[0] == n
     assert not learner.budget or n <= learner.budget
 
 
@@ -83,11 +86,11 @@ def step_by_step(learner, data, twin, steps):
     """Learner and twin, after every example; the twin is told the unit of the machine."""
     for k in range(steps):
         twin.tau = 1e-3 * learner.unit[0]
-        twin.beyond = learner.M[at.SLACK, 0]
+        twin.beyond = learner.task.beyond(learner.unit)[0]
         learner.learn(data.take(slice(k, k + 1)))
         score, n = twin.learn(k), learner.n
-        assert learner.T[at.BORN, :n].tolist() == twin.S, k
-        found = [*learner.F[at.ALPHA, 0, :n], learner.scores[0, 0], learner.M[at.BIAS, 0]]
+        assert learner.support.a.born[:n].tolist() == twin.S, k
+        found = [*learner.support.a.alpha[0, :n], learner.scores[0, 0], learner.support.a.bias[0]]
         expected = [*(twin.alpha[s] for s in twin.S), score, twin.bias]
         np.testing.assert_allclose(found, expected, atol=1e-8, err_msg=str(k))
 
@@ -101,7 +104,7 @@ def test_every_example_leaves_what_the_twin_leaves(kind, settings):
     bound = np.full(200, 2.0) if values else weight
     label = y[:, None] if values else np.zeros(200, np.int64)
     task = Regression(0.1, 1) if values else OneClass(0.25)
-    learner = BoundedLASVM(kernel, rows, 1, task=task, **settings)
+    learner = LASVM(kernel, rows, 1, task=task, limits=settings)
     data = Examples(rows, label, bound, kernel.diagonal(rows), np.full(200, -1))
     K = kernel.block(rows, rows).astype(float)
     np.fill_diagonal(K, data.diagonal)
@@ -130,11 +133,11 @@ def test_invariants_hold_after_every_example(kind, settings):
             check(learner)
         if kind is LASVMOneClass:
             counts = (k - age >= 0) & (k - age < (learner.window or np.inf))
-            left = 2.0 ** (-(k - age[counts]) / learner.half_life)
-            assert learner.M[at.WHOLE_MASS, 0] == pytest.approx(0.2 * left @ weight[counts])
+            left = 2.0 ** (-(k - age[counts]) / learner.memory.half_life)
+            assert learner.support.a.whole_mass[0] == pytest.approx(0.2 * left @ weight[counts])
             if learner.budget is None:
-                assert learner.M[at.MASS, 0] == learner.M[at.WHOLE_MASS, 0]
-            assert learner.M[at.MASS, 0] <= learner.M[at.WHOLE_MASS, 0] * (1 + 1e-12)
+                assert learner.support.a.mass[0] == learner.support.a.whole_mass[0]
+            assert learner.support.a.mass[0] <= learner.support.a.whole_mass[0] * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "callable", "far"])
@@ -266,7 +269,7 @@ def test_finishing_finds_room_for_the_mass_of_those_inside():
     weight = np.repeat([1.0, 1.0, 1e-3], 60)
     model = learn(LASVMOneClass(nu=0.3, gamma=0.4, window=120, tol=1e-5), X, weight, weight=weight)
     learner = model._learner
-    assert learner.F[at.ALPHA, 0, : learner.n].sum() < 0.9 * learner.M[at.MASS, 0]
+    assert learner.support.a.alpha[0, : learner.n].sum() < 0.9 * learner.support.a.mass[0]
     model.finish()
     check(learner)
     exact = OneClassSVM(nu=0.3, gamma=0.4, tol=1e-6).fit(X[-120:], sample_weight=weight[-120:])
@@ -287,7 +290,7 @@ def test_all_examples_on_their_bounds():
 def test_nu_means_about_the_same_with_a_budget(nu):
     X, _ = stream(3000, seed=6)
     model = LASVMOneClass(nu=nu, gamma=0.4, budget=300).partial_fit(X[:2000])
-    assert model._learner.count[at.REMOVALS] > 50
+    assert model._learner.support.a.count[REMOVALS] > 50
     outside = (model.predict(X[2000:]) < 0).mean()
     assert nu / 2 < outside < 2 * nu
 
@@ -335,4 +338,4 @@ def test_a_window_takes_memory_as_examples_come():
     X = np.random.default_rng(0).normal(size=(40, 2))
     small, large = (LASVMOneClass(nu=0.2, gamma=0.5, window=w).fit(X) for w in (40, 2**40))
     np.testing.assert_array_equal(small.decision_function(X), large.decision_function(X))
-    assert len(large._learner.masses) < 1000
+    assert len(large._learner.memory.masses) < 1000

@@ -11,10 +11,12 @@ from sklearn.svm import SVC
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.kernel import cache
 from onlinesvm.core.kernel.kernel import Kernel
+from onlinesvm.core.kernel.slopes import plain_shift
 from onlinesvm.core.lasvm import learner as lasvm_learner
-from onlinesvm.core.lasvm import listing as lasvm
-from onlinesvm.core.lasvm import steps as lasvm_steps
-from onlinesvm.core.lasvm import support
+from onlinesvm.core.lasvm import state
+from onlinesvm.core.lasvm.online import call as lasvm_call
+from onlinesvm.core.lasvm.online import process as lasvm
+from onlinesvm.core.lasvm.online import steps as lasvm_steps
 
 TINY, AMPLE = 1e-6, 1.0  # MB: a handful of rows, and all of them
 
@@ -86,9 +88,11 @@ def pair(make, kernel, seed=0, **options):
 @pytest.fixture
 def plain(monkeypatch):
     """The loops of the listing as plain Python, so that a test can look between their steps."""
-    for module in (cache, lasvm, lasvm_steps, support, lasvm_learner):
+    for module in (cache, lasvm, lasvm_call, lasvm_steps, state, lasvm_learner):
         for name in ("never_inline", "keep_small"):  # intrinsics
             monkeypatch.setattr(module, name, lambda: None, raising=False)
+        if hasattr(module, "shift_slopes"):
+            monkeypatch.setattr(module, "shift_slopes", plain_shift)
         for name, value in list(vars(module).items()):
             if hasattr(value, "py_func"):
                 monkeypatch.setattr(module, name, value.py_func)
@@ -110,8 +114,8 @@ class Watch:
             self.both.compare_machine(m)
             self.steps.append("process")
         result = self.real(m, *rest)
-        if result >= 0:  # not stopped to wait for a kernel row
-            assert twin.reprocess() == bool(result)
+        if result != lasvm.NEEDS_ROW:
+            assert twin.reprocess() == (result == lasvm.STEPPED)
             self.both.compare_machine(m)
             self.steps.append("reprocess")
         return result
@@ -129,9 +133,9 @@ class Watch:
 
 
 @every_maker
-@pytest.mark.parametrize(  # pages of 4: rows of many pages. Each pair of settings meets
+@pytest.mark.parametrize(  # pages of 8: rows of many pages. Each pair of settings meets
     ("kernel", "cache_size", "page"),
-    [("linear", AMPLE, 4), ("linear", TINY, 512), ("rbf", AMPLE, 512), ("rbf", TINY, 4)],
+    [("linear", AMPLE, 8), ("linear", TINY, 512), ("rbf", AMPLE, 512), ("rbf", TINY, 8)],
 )
 def test_after_every_process_and_reprocess(plain, monkeypatch, make, kernel, cache_size, page):
     monkeypatch.setattr(cache, "PAGE", page)

@@ -10,7 +10,7 @@ from scipy import sparse
 from onlinesvm.core.examples import Examples
 from onlinesvm.core.kernel import rows as rows_module
 from onlinesvm.core.kernel.rows import Rows, RowStore, pack
-from onlinesvm.core.lasvm.support import Support
+from onlinesvm.core.lasvm.state import Support
 
 seeds = st.integers(0, 2**32 - 1)
 

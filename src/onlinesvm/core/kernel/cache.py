@@ -3,6 +3,9 @@
 A kept row holds K(s, r) for every slot r in use. It lies in pages of one pool, found through a
 table, so that growth adds pages and copies nothing, and memory is touched only when used. When
 the pool runs out, the row not used for longest gives up its pages; it can be computed again.
+
+Where the number of rows is bounded, all pairs are kept (``all_pairs``): each row is one page, as wide
+as there are slots, and none ever makes way.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ class KernelCache(NamedTuple):
     pages: np.ndarray  # (capacity,) pages that row s holds; 0: not kept
     stamp: np.ndarray  # (capacity,) when last used
     free: np.ndarray  # a stack of page numbers
+    blank: np.ndarray  # a page of zeros
     count: np.ndarray  # type: ignore[assignment]
 
 
@@ -42,8 +46,30 @@ def make_cache(megabytes: float, capacity: int) -> KernelCache:
         pages=np.zeros(capacity, np.int64),
         stamp=np.zeros(capacity, np.int64),
         free=np.arange(n_pages, dtype=np.int32)[::-1].copy(),
+        blank=np.zeros(PAGE, np.float32),
         count=np.array([n_pages, 0]),
     )
+
+
+def all_pairs(K: np.ndarray, n: int) -> KernelCache:
+    """A cache that keeps the whole of K, (capacity, capacity), of which n slots are in use."""
+    capacity = len(K)
+    pages = np.zeros(capacity, np.int64)
+    pages[:n] = 1
+    return KernelCache(
+        pool=K,
+        table=np.arange(capacity, dtype=np.int32)[:, None].copy(),
+        pages=pages,
+        stamp=np.zeros(capacity, np.int64),
+        free=np.arange(capacity, dtype=np.int32)[::-1].copy(),
+        blank=np.zeros(capacity, np.float32),
+        count=np.array([capacity - n, 0]),
+    )
+
+
+def square(cache: KernelCache, n: int) -> np.ndarray:
+    """The kernel values among the n slots in use of a cache that keeps all pairs; a copy."""
+    return cache.pool[cache.table[:n, 0], :n]
 
 
 class KeptRows(NamedTuple):
@@ -107,43 +133,28 @@ def _make_room(c, n, needed, spare_a, spare_b):
 @jit
 def keep_row(c, s, values, n, spare):
     """Keep K(s, 0..n-1). The row ``spare`` must not make way for it."""
-    needed = (n + PAGE - 1) // PAGE
+    width = c.pool.shape[1]
+    needed = (n + width - 1) // width
     if not _make_room(c, n, needed, s, spare):
         return False
     for p in range(needed):
         c.count[FREE] -= 1
         page = c.free[c.count[FREE]]
         c.table[s, p] = page
-        for r in range(p * PAGE, min(n, (p + 1) * PAGE)):
-            c.pool[page, r - p * PAGE] = values[r]
+        for r in range(p * width, min(n, (p + 1) * width)):
+            c.pool[page, r - p * width] = values[r]
     c.pages[s] = needed
     touch(c, s)
     return True
 
 
-@inlined
-def extend_rows(c, values, n):
-    """A new slot n: every kept row r gains the value K(r, n). A row that finds no page is lost."""
-    page, place = n // PAGE, n % PAGE
-    for r in range(n):
-        if c.pages[r] == 0:
-            continue
-        if page >= c.pages[r]:
-            if not _make_room(c, n, np.int64(1), r, np.int64(-1)):
-                drop_row(c, r)
-                continue
-            c.count[FREE] -= 1
-            c.table[r, page] = c.free[c.count[FREE]]
-            c.pages[r] = page + 1
-        c.pool[c.table[r, page], place] = values[r]
-
-
 @inner(_nrt=False)
 def add_slot(c, values, n):
-    """A new slot n, kept if it can be: every kept row r gains K(r, n), as in ``extend_rows``."""
+    """A new slot n, kept if it can be: every kept row r gains K(r, n). One without a page is lost."""
     never_inline()
     pool, table, pages, free, count = c.pool, c.table, c.pages, c.free, c.count
-    page, place = n // PAGE, n % PAGE
+    width = pool.shape[1]
+    page, place = n // width, n % width
     for r in range(n + 1):
         if pages[r] == 0 and r < n:
             continue
@@ -156,8 +167,10 @@ def add_slot(c, values, n):
             pages[r] += 1
         pool[table[r, page], place] = values[r]
     if pages[n] > 0:
-        for r in range(n):
-            pool[table[n, r // PAGE], r % PAGE] = values[r]
+        for p in range(page + 1):
+            own, first = pool[table[n, p]], p * width
+            for r in range(min(width, n - first)):
+                own[r] = values[first + r]
         touch(c, n)
 
 
@@ -168,13 +181,14 @@ def move_slot(c, source, target, n):
     Where they are the same, its row is dropped.
     """
     pool, table, pages, stamp = c.pool, c.table, c.pages, c.stamp
+    width = pool.shape[1]
     drop_row(c, target)
     for p in range(pages[source]):
         table[target, p] = table[source, p]
     pages[target], stamp[target] = pages[source], stamp[source]
     pages[source] = 0
-    from_page, from_place = source // PAGE, source % PAGE
-    to_page, to_place = target // PAGE, target % PAGE
+    from_page, from_place = source // width, source % width
+    to_page, to_place = target // width, target % width
     for r in range(n if source != target else 0):
         if pages[r] > 0:
             pool[table[r, to_page], to_place] = pool[table[r, from_page], from_place]
@@ -183,8 +197,8 @@ def move_slot(c, source, target, n):
 @inlined
 def trim_rows(c, n):
     """Give back pages that lie wholly beyond slot n - 1."""
-    pages, table, free, count = c.pages, c.table, c.free, c.count
-    needed = (n + PAGE - 1) // PAGE
+    pages, table, free, count, width = c.pages, c.table, c.free, c.count, c.pool.shape[1]
+    needed = (n + width - 1) // width
     for r in range(n):
         while pages[r] > needed:
             pages[r] -= 1

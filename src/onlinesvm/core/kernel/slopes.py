@@ -18,16 +18,19 @@ from ..numerics import JIT_DISABLED
 
 WIDTH = 8
 
+
+def plain_shift(grad, above, below, k, l, step, n):  # noqa: E741
+    """The same in NumPy."""
+    grad[:n] -= step * (k[:n].astype(np.float64) - l[:n].astype(np.float64))
+    up, down = grad[:n] + above[:n], grad[:n] + below[:n]
+    top, bottom = (int(up.argmax()), int(down.argmin())) if n else (-1, -1)
+    g_max, g_min = (up[top], down[bottom]) if n else (-np.inf, np.inf)
+    top, bottom = top if g_max > -np.inf else -1, bottom if g_min < np.inf else -1
+    return top, bottom, g_max, g_min
+
+
 if JIT_DISABLED:
-
-    def shift_slopes(grad, above, below, k, l, step, n):  # noqa: E741
-        grad[:n] -= step * (k[:n].astype(np.float64) - l[:n].astype(np.float64))
-        up, down = grad[:n] + above[:n], grad[:n] + below[:n]
-        top, bottom = (int(up.argmax()), int(down.argmin())) if n else (-1, -1)
-        g_max, g_min = (up[top], down[bottom]) if n else (-np.inf, np.inf)
-        top, bottom = top if g_max > -np.inf else -1, bottom if g_min < np.inf else -1
-        return top, bottom, g_max, g_min
-
+    shift_slopes = plain_shift
 else:
     from llvmlite import ir
     from numba.core import types

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..examples import Examples
-from .finishing import finish_fit
 from .held_out import held_out
 from .learner import LASVM
+from .online.finish import finish_fit
 from .selection import SelectiveLASVM, Urn
 
 _NOBODY = np.empty(0, np.int64)
@@ -88,7 +88,7 @@ class Fit:
             yield Stage(None, self._look_again(), 1)
         yield Stage(None, self._finish(), 1)
         if self.plan.converge or self._is_cheap():
-            steps = self.learner.converge(self.data, self.slacks)
+            steps = self.learner.converge(self.data, self.slacks, self.reached)
             yield Stage("converge" if self.plan.converge else None, steps, None)
             self.reached = self.learner.converged
         if self._makes_probabilities:
@@ -98,15 +98,17 @@ class Fit:
     def _makes_probabilities(self) -> bool:
         """Whether scores are wanted, and the order of the examples meant nothing."""
         watch = self.learner.watch
-        return isinstance(self.learner, LASVM) and watch is not None and watch.keeps_scores
+        return self.learner.memory is None and watch is not None and watch.keeps_scores
 
     def _is_cheap(self) -> bool:
         """Whether each example matters, all were learned in blocks, and to converge costs little."""
-        in_blocks = isinstance(self.learner, LASVM) and not self.learner.singly
+        in_blocks = self.learner.memory is None and not self.learner.singly
         n = len(self.data.rows)
         if self._selective or self.stopped or not in_blocks or len(self.plan.held):
             return False
-        return n <= self.n_iter and (n <= FEW or self._has_rare_class())
+        if n > self.n_iter:
+            return False
+        return n <= FEW or self.learner.support.task.is_smooth or self._has_rare_class()
 
     def _has_rare_class(self) -> bool:
         """Whether some class has few examples, and there are few support vectors."""
@@ -160,10 +162,7 @@ class Fit:
         yield
 
     def _finish(self) -> Iterator[None]:
-        if self.plan.converge or not isinstance(self.learner, LASVM):
-            self.reached = self.learner.finish()
-        else:
-            self.reached = finish_fit(self.learner)
+        self.reached = _finish(self.learner, self.plan.converge)
         if self.learner.watch is not None and self.plan.shuffle:
             self.learner.watch.settle()
         yield
@@ -177,3 +176,21 @@ class Fit:
                 label, bound = self.data.label[found.which], self.data.bound[found.which]
                 watch.replace(found.scores, label, bound, found.stands_for)
             yield
+
+def _finish(learner: LASVM, converge: bool) -> bool:
+    """The finishing step: to tau, or, in a fit that need not converge, as far as its task asks for."""
+    if converge or learner.memory is not None:
+        return bool(learner.finish())
+    return finish_fit(learner)
+
+
+def wind_up(learner: LASVM, briefly: bool) -> None:
+    """What a fit that is cut short still needs: finished roughly, then, unless ``briefly``, in full.
+
+    Steps on the last blocks alone leave biases and coefficients far from any optimum, the farther the
+    larger the support set is. The rough part is most of what finishing is worth, and cheap; all
+    machines have it before one goes on.
+    """
+    learner.finish(max(learner.tau, learner.depths.rough))
+    if not briefly:
+        _finish(learner, converge=False)

@@ -28,7 +28,7 @@ from ..interrupts import checkpoint
 from . import working_set
 from .learner import LASVM
 from .second_look import admit
-from .support import Support
+from .state import Support
 
 DEPTH = 0.05
 """Gap to which the models of the folds are optimised, or that of the learner if it is larger:

@@ -4,9 +4,9 @@
 optimises what was collected (lasvm-2005, section 3.2, step 3), ``converge`` goes on until no
 example of the data set violates the optimality conditions by more than tau: the exact SVM.
 
-With ``block_size == 1`` the listing is followed to the letter (``listing.py``), else blocks of
-examples are learned at once (``block.py``), which is the only way for tasks other than
-classification (``tasks.py``).
+There are two roads. One example at a time (``online``): the listing of the paper with
+``block_size == 1``, streams that bring few examples at a time, and every stream whose memory is
+bounded by limits (``memory``). Many at a time (``block``): everything else.
 """
 
 from __future__ import annotations
@@ -18,39 +18,70 @@ import numpy as np
 
 from ..examples import Examples
 from ..interrupts import checkpoint
-from ..kernel.cache import KeptRows, KernelCache, keep_row, kept_rows, make_cache, widen
+from ..kernel.cache import (
+    KeptRows,
+    KernelCache,
+    all_pairs,
+    keep_row,
+    kept_rows,
+    make_cache,
+    square,
+    widen,
+)
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK, Prequential
 from ..state.compact import Compact
 from . import block as lasvm_block
-from . import finishing, second_look, working_set
-from . import listing as lasvm
-from .one import OneAtATime
-from .one_value import OneValueAtATime
-from .support import NEED, PHASE, POSITION, STORED, Support
-from .tasks import Depths, Task
+from . import second_look, working_set
+from .dense_row import EIGHT, decide_one, second_part
+from .online import finish as finishing
+from .online.call import NO_SLOTS, Call
+from .online.limits import SEEDS
+from .online.memory import Memory, next_look
+from .online.process import INSERT, Rules
+from .state import (
+    CLOCK,
+    EVALUATIONS,
+    MACHINE,
+    NEED,
+    PHASE,
+    POSITION,
+    STORED,
+    Support,
+    padded,
+)
+from .tasks import FINISHING_PASSES, Depths, Regression, Task
 
 FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
 
 SHALLOW = 16
 """The whole support set is optimised after one example per this number of its rows has been learned in
-small batches; for tasks other than classification, where nothing but small working sets precedes it."""
+small batches, for tasks other than classification."""
 
 STREAM_REPROCESS = 20
 """Maximum number of REPROCESS after one PROCESS of a stream."""
 
+MOST_REPROCESS = 100_000
+"""Maximum number of REPROCESS after one PROCESS with ``delta_max``; reached only where rounding
+stalls them."""
+
 _SINGLES = 256
-"""Examples between two signs of progress when they are learned one by one."""
+"""Examples between two signs of progress when they are learned one by one, and, with limits, between
+two looks at whether Ctrl-C has come."""
 
 _FEWEST = 64
 """Examples that are learned one by one before Ctrl-C is heard: fewer make no model."""
 
-_NO_SLOTS = np.empty(0, np.int64)
+_SETTLED = 64
+"""Number of targets from which on their spread is measured now and then, not for each."""
+
+_KEPT = 256
+"""Pairs of label and bound whose linear terms and bounds are kept."""
 
 
-class LASVM(OneAtATime, OneValueAtATime, Compact):
+class LASVM(Compact):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     watch: Prequential | None = None  # takes note of decision values before examples are learned
@@ -67,50 +98,39 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         block_size: int = 2048,
         delta_max: float = np.inf,
         task: Task | None = None,
+        limits: dict[str, Any] | None = None,
     ):
+        """``limits``: window, budget, half_life, policy and cost of a ``Memory``, or None."""
         self.kernel, self.tau, self.cache_size = kernel, tau, cache_size
         self.block_size, self.delta_max = block_size, delta_max
         self.n_labels = n_labels
-        self.seeds = np.full(n_labels, lasvm.SEEDS)
-        machines = [1] if task is None and n_labels <= 2 else list(range(n_labels))
-        self.support = Support(like, machines, task=task)
+        self.seeds = np.full(n_labels, SEEDS)
+        one = (task is None or task.both_signs) and n_labels <= 2
+        self.support = Support(like, [1] if one else list(range(n_labels)), task=task)
+        self.memory = None
+        if limits is not None:
+            self.memory = Memory(like, self.support, n_labels, **limits)
+            self.support.a.bias[:] = 0.0
         self.cache: KernelCache | None = None
         self.converged = False
         self._shallow = 0  # examples learned one by one since the last optimisation in depth
-        self._one: Any = None
         self.watch = None
+        self._forget_calls()
+
+    # -- state ----------------------------------------------------------------------------
 
     @property
-    def singly(self) -> bool:
-        """Whether examples are learned one by one, as listed."""
-        return self.block_size == 1 and self.support.task.both_signs
+    def task(self) -> Task:
+        return self.support.task
 
     @property
-    def depth(self) -> tuple[float, float, int]:
-        """How far one example is optimised, one by one: delta_max, slack and most REPROCESS."""
-        if self.singly:
-            return self.delta_max, 0.0, lasvm.MOST_REPROCESS
-        if self.delta_max < np.inf:
-            return self.delta_max, self.depths.stream_slack, lasvm.MOST_REPROCESS
-        return self.depths.stream_delta, self.depths.stream_slack, STREAM_REPROCESS
+    def n(self) -> int:
+        """Number of rows held."""
+        return self.support.n
 
     @property
-    def depths(self) -> Depths:
-        """How far machines are optimised, for the task."""
-        return self.support.task.depths
-
-    def _lasting(self) -> dict[str, Any]:
-        """Kernel values are computed again; which rows are kept must last."""
-        return self.__dict__ | {"cache": None, "_one": None, "_kept": self.kept_rows()}
-
-    def kept_rows(self) -> KeptRows | None:
-        """Which kernel rows are kept: a budget chooses among them, and each costs evaluations.
-
-        None for a kernel in Python, which is not asked for values on the chance of their use.
-        """
-        if self.cache is None or not self.kernel.is_compiled:
-            return self._kept
-        return kept_rows(self.cache, self.support.n)
+    def unit(self) -> np.ndarray:
+        return self.support.unit
 
     @property
     def machines(self) -> int:
@@ -119,7 +139,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
 
     @property
     def delta(self) -> np.ndarray:
-        """g_max - g_min of every machine, eq. (10)."""
+        """g_max - g_min of every machine, eq. (10); infinite while it has seen one sign."""
         return self.support.a.delta
 
     @property
@@ -127,54 +147,152 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         """The rows that are held."""
         return self.support.store
 
+    @property
+    def window(self) -> int | None:
+        """Number of examples that count; None: all."""
+        return None if self.memory is None else self.memory.window
+
+    @property
+    def budget(self) -> int | None:
+        """Maximum number of rows held; None: any."""
+        return None if self.memory is None else self.memory.budget
+
+    @property
+    def singly(self) -> bool:
+        """Whether examples of a data set are learned one by one, as listed."""
+        return self.block_size == 1 and self.task.both_signs and self.memory is None
+
+    @property
+    def depths(self) -> Depths:
+        """How far machines are optimised, for the task."""
+        return self.task.depths
+
+    @property
+    def rules(self) -> Rules:
+        """How far one example is optimised on the road of single examples."""
+        task, listed = self.task, self.memory is None and self.task.both_signs
+        if not listed:
+            return Rules(-np.inf, task.epsilon, task.nu, STREAM_REPROCESS, False)
+        if self.singly or self.delta_max < np.inf:
+            return Rules(self.delta_max, 0.0, 0.0, MOST_REPROCESS, True)
+        return Rules(self.depths.stream_delta, 0.0, 0.0, STREAM_REPROCESS, True)
+
+    def _set_thresholds(self) -> None:
+        """Tolerance, and how far beyond the margin rows leave, in the units of the machines."""
+        a, unit = self.support.a, self.unit
+        if self.memory is not None:
+            a.tau[:], a.beyond[:] = self.tau * unit, self.task.beyond(unit)
+        elif self.task.both_signs:
+            a.tau[:], a.beyond[:] = self.tau, 0.0 if self.singly else self.depths.stream_slack
+        else:
+            a.tau[:] = self.depths.stream_goal * unit
+
+    def _lasting(self) -> dict[str, Any]:
+        """Kernel values are computed again, but for all pairs; which rows are kept must last."""
+        return self.__dict__ | {
+            "cache": None if self.memory is None else self.cache,
+            "_kept": self.kept_rows(), "_call": None, "_terms": {}, "scores": None,
+        }  # fmt: skip
+
+    def _in_use(self) -> dict[str, Any]:
+        """With limits, the values of a Python kernel last: it is not asked again, they might differ."""
+        asked = self.memory is None or self.cache is None or self.kernel.is_compiled
+        return self._lasting() | {"cache": None if asked else square(self.cache, self.n)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self.memory is not None:
+            self.restore_pairs(self.cache)  # type: ignore[arg-type]
+
+    def restore_pairs(self, K: np.ndarray | None = None) -> None:
+        """With limits: the kernel values among all rows held, which are the same however computed."""
+        rows, n, capacity = self.support.rows(), self.n, self.support.capacity
+        whole = np.zeros((capacity, capacity), np.float32)
+        if n:
+            from dataclasses import replace
+
+            whole[:n, :n] = replace(self.kernel).block(rows, rows) if K is None else K
+            whole[np.arange(n), np.arange(n)] = self.support.a.diagonal[:n]
+        self.cache = all_pairs(whole, n)
+        self.reserve(n + 1)
+
+    def kept_rows(self) -> KeptRows | None:
+        """Which kernel rows are kept: each costs evaluations.
+
+        None for a kernel in Python, which is not asked for values on the chance of their use.
+        """
+        if self.memory is not None:
+            return None
+        if self.cache is None or not self.kernel.is_compiled:
+            return self._kept
+        return kept_rows(self.cache, self.support.n)
+
     # -- labels ---------------------------------------------------------------------------
 
     def add_label(self) -> None:
         """One more label; its machine starts with the present rows as counter-examples."""
-        self._one = None
+        support = self.support
         if self.n_labels == 2:
-            self.support.split_classes()
+            support.split_classes()
         self.n_labels += 1
         if self.n_labels > 2:
-            self.support.add_machine(self.n_labels - 1)
+            support.add_machine(self.n_labels - 1)
+            if self.memory is not None:  # all rows are members of all machines
+                support.a.member[-1, : self.n] = True
+                support.a.longest[-1] = support.a.longest[0]
+        if self.memory is not None:
+            self.memory.add_label(self.n_labels)
         if self.watch is not None:
             self.watch.add_label(self.n_labels)
-        self.seeds = np.append(self.seeds, lasvm.SEEDS)
+        self.seeds = np.append(self.seeds, SEEDS)
+        self._forget_calls()
 
     # -- learning -------------------------------------------------------------------------
 
-    def learn(self, fresh: Examples) -> None:
-        """Examples of a stream, in order."""
-        if self.watch is not None:
+    def learn(self, fresh: Examples, noted: bool = True) -> None:
+        """Examples of a stream, in order.
+
+        ``noted``: none of them was learned before, and ``watch`` is told.
+        """
+        if self.watch is not None and noted:
             self.watch.begin()
         few = len(fresh.rows) < FEW
-        if self.singly or (few and self.support.task.both_signs):
-            self.learn_singly(fresh, _NO_SLOTS)
+        if self.memory is not None:
+            self._learn_limited(fresh, noted)
+        elif self.singly or (few and self.task.both_signs):
+            self.learn_singly(fresh, NO_SLOTS, noted)
             self._deepen(len(fresh.rows))
-            return
-        if few and self.learn_few(fresh):
-            return
-        self.support.task.observe(fresh.label, self.support)
+        elif few:
+            for q in range(len(fresh.rows)):
+                self.learn_singly(fresh.take(slice(q, q + 1)), NO_SLOTS, noted)
+                self._deepen(1)
+        else:
+            self._learn_blocks(fresh)
+
+    def _learn_blocks(self, fresh: Examples) -> None:
+        self.task.observe(fresh.label, self.support)
         for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
             if number:
                 checkpoint()
-            self._learn_block(part, self.depths.stream_slack, deepen=not few)
-        if few:
-            self._deepen(len(fresh.rows))
+            self._learn_block(part, self.depths.stream_slack, deepen=True)
 
     def _deepen(self, count: int) -> None:
         """After ``count`` more single examples of a stream: optimise in depth, now and then."""
         self._shallow += count
-        share = FEW if self.support.task.both_signs else SHALLOW
+        share = FEW if self.task.both_signs else SHALLOW
         if self.singly or self._shallow < max(FEW, self.support.n // share):
             return
         self._shallow = 0
         finishing.mend(self)
-        if not self.support.task.both_signs:
-            self.support.task.observe(self.support.a.label[:0], self.support)
+        if not self.task.both_signs:
+            self.task.observe(np.empty((0, *self.task.no_labels(0).shape[1:])), self.support)
+            finishing.note_influence(self)
             self.support.measure()
-        if self._reduce_stream_delta() or not self.support.task.both_signs:
+        if self._reduce_stream_delta() or not self.task.both_signs:
+            n = self.n
             lasvm_block.evict(self.support, self.depths.stream_slack)
+            if self.n < n:
+                self.drop_cache()
 
     def _reduce_stream_delta(self) -> bool:
         """Optimise a stream's model whose delta is large. Returns whether it was."""
@@ -220,7 +338,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         ``watch`` is told.
         """
         self.drop_cache()
-        task, slot, size = self.support.task, self.support.slots(fresh.key), len(fresh.rows)
+        task, slot, size = self.task, self.support.slots(fresh.key), len(fresh.rows)
         mass = task.nu * fresh.bound[new].sum() if task.nu else 0.0
         few = size < FEW and not task.both_signs
         company = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
@@ -235,6 +353,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         if deepen and task.both_signs and (self.support.started() & ~before).any():
             self.finish(self.depths.rough)  # many rows of one class may have waited for the other
         elif deepen:
+            finishing.note_influence(self)
             self._reduce_stream_delta()
         finishing.mend(self)
         return slacks, *lasvm_block.evict(self.support, slack)
@@ -244,20 +363,97 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         if (self.support.a.delta >= self.delta_max).any():
             self.finish(max(self.tau, 0.9 * self.delta_max))
 
+    # -- one example at a time ------------------------------------------------------------
+
     def learn_singly(self, fresh: Examples, slot_of: np.ndarray, noted: bool = True) -> None:
-        """PROCESS and REPROCESS for each example in turn. ``noted`` as in ``_learn_block``."""
+        """PROCESS and REPROCESS for each example in turn. ``noted`` as in ``learn``.
+
+        ``slot_of``: the slot of every example of a data set, -1: none; empty on a stream.
+        """
         n, first = len(fresh.rows), 0
         while first < n:
             if first >= _FEWEST:
                 checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
             few, first = fresh.take(slice(first, first + size)) if n > 1 else fresh, first + size
-            if not len(slot_of) and self.learn_row(few, noted):
-                continue
-            values = self.kernel.meet(few.rows, self.support.rows(), self.support.buffers)
-            scores = self.learn_known(few, values, slot_of)
+            if not len(slot_of) and len(few.rows) <= FEW and self._takes(few.rows):
+                scores = self._learn_dense(few)
+            else:
+                values = self.kernel.meet(few.rows, self.support.rows(), self.support.buffers)
+                scores = self.learn_known(few, values, slot_of)
+            self._note_targets(few.label)
             if self.watch is not None and noted:
                 self.watch.note(scores, few.label, few.bound)
+
+    def _note_targets(self, targets: np.ndarray) -> None:
+        """The unit follows the targets: at once while they are few."""
+        task = self.task
+        if isinstance(task, Regression) and self.memory is None:
+            task.keep(targets)
+            if len(task.recent) < _SETTLED:
+                task.observe(task.recent[:0], self.support)
+
+    def _takes(self, rows: Rows) -> bool:
+        """Whether the compiled loop computes the kernel values of these rows itself."""
+        return self.kernel.is_compiled and not (rows.is_sparse or self.store.is_sparse)
+
+    def _call_for(self, rules: Rules, dense: bool) -> Call:
+        """The arrays of the compiled loop, with space for one more row."""
+        self.reserve(self.n + EIGHT + 1)
+        call = self._call
+        if call is None or not call.fits(self.support, self.cache, rules, self.memory, dense):
+            assert self.cache is not None
+            if dense:
+                self.store.reserve(self.support.capacity)
+            call = self._call = Call(
+                self.support, self.cache, self.kernel, rules, self.seeds, self.memory,
+                self.n_labels, dense,
+            )  # fmt: skip
+        return call
+
+    def begin_reprocess(self) -> Call:
+        """What the finishing step as listed needs."""
+        self._set_thresholds()
+        return self._call_for(self.rules, False)
+
+    def _begin(self) -> None:
+        """A pass over some examples begins."""
+        self._set_thresholds()
+        count = self.support.a.count
+        count[POSITION], count[PHASE], count[MACHINE] = 0, INSERT, 0
+
+    def _learn_dense(self, fresh: Examples) -> np.ndarray:
+        """Dense examples, with a compiled kernel; returns their scores."""
+        rows = fresh.rows
+        if len(rows.low) or self.store.has_second_parts():
+            self.store.reserve_second_parts()
+        scores = np.empty((len(rows), self.machines))
+        tags = np.stack([self.task.groups(fresh.label), fresh.key], axis=1)
+        given = self._given(fresh.label, fresh.bound)
+        about = np.stack([fresh.bound, fresh.diagonal], axis=1)
+        self._run_dense(np.asarray(rows.values), rows.low, tags, given, about, scores)
+        return scores
+
+    def _run_dense(self, X: np.ndarray, low: np.ndarray, *examples: Any) -> bool:
+        """The compiled loop over dense rows; false: the first is far and needs a second part."""
+        self._begin()
+        rules, count = self.rules, self.support.a.count
+        evaluations, done, before = int(count[EVALUATIONS]), 0, -1
+        while before < done < len(X):  # it stops where there is no space for another row
+            before = done
+            done = self._run_call(self._call_for(rules, True), X, low, *examples)
+        self.kernel.n_evaluations += int(count[EVALUATIONS]) - evaluations
+        return done == len(X)
+
+    def _run_call(self, call: Call, *examples: Any) -> int:
+        """The compiled loop with the kernel rows that it asks for; returns how many are done."""
+        count = self.support.a.count
+        while True:
+            done = call.learn(*examples)
+            count[STORED] = self.store.n = self.n
+            if count[NEED] < 0:
+                return done
+            self.fetch_row(int(count[NEED]))
 
     def learn_known(self, fresh: Examples, values: np.ndarray, slot_of: np.ndarray) -> np.ndarray:
         """The same where kernel values are known: with the support set, then among themselves.
@@ -266,54 +462,201 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         """
         support, n = self.support, self.support.n
         self.reserve(n + len(fresh.rows))
+        self._begin()
         a = support.a
         a.column[:n] = a.handle[:n] = np.arange(n)
-        a.count[POSITION], a.count[PHASE], a.count[STORED] = 0, lasvm.INSERT, n
-        joined = np.zeros(support.machines, bool)
+        a.count[STORED] = n
         scores = np.empty((len(fresh.rows), support.machines))
-        block = lasvm.FreshBlock(values, *fresh[1:], self.seeds, joined, slot_of, scores)
-        row = np.empty(n + len(fresh.rows), np.float32)
-        if self._online(block, row):
+        tags = np.stack([self.task.groups(fresh.label), fresh.key], axis=1)
+        about = np.stack([fresh.bound, fresh.diagonal], axis=1)
+        examples = tags, self._given(fresh.label, fresh.bound), about, scores, slot_of
+        call = self._call_for(self.rules, False)
+        while call.learn_known(values, *examples) < len(fresh.rows):
             support.commit_rows(fresh.rows)
-        else:
-            self._go_on(block, row, fresh.rows)
+            self.fetch_row(int(a.count[NEED]))
+        support.commit_rows(fresh.rows)
         return scores
 
-    def _online(self, block: lasvm.FreshBlock, row: np.ndarray) -> bool:
-        """Online iterations over a block; false where a kernel row is needed."""
-        assert self.cache is not None
-        return lasvm.online(*self.depth, self.tau, row, *block, *self.support.a, *self.cache)
+    def _given(self, label: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        """p, lo and hi of examples, (n, 3, machines)."""
+        return np.ascontiguousarray(self.support.given(label, bound).transpose(2, 0, 1))
 
-    def _go_on(self, block: lasvm.FreshBlock, row: np.ndarray, fresh: Rows) -> None:
-        """Fetch the kernel rows that an interrupted pass asks for, until it is done."""
-        support = self.support
-        while True:
-            support.commit_rows(fresh)
-            self.fetch_row(int(support.a.count[NEED]))
-            if self._online(block, row):
-                break
-        support.commit_rows(fresh)
+    def _given_of(self, label: Any, bound: float) -> np.ndarray:
+        """The same for one example; those of classes are kept, for they come again."""
+        if isinstance(label, float):  # one target
+            return np.array([[[label], [-bound], [bound]]])
+        found = self._terms.get((label, bound))
+        if found is None:
+            if len(self._terms) >= _KEPT:
+                self._terms.clear()
+            found = self._given(self.task.no_labels(1) + label, np.array([bound]))
+            self._terms[label, bound] = found
+        return found
+
+    def learn_one(self, x: np.ndarray, label: Any, bound: float, diagonal: float) -> bool:
+        """One dense example, float32 and shifted like the others, with a compiled kernel.
+
+        False: it is far and needs a second part (``learn_far``), or rows are not dense; nothing was
+        done.
+        """
+        if self.store.is_sparse or not self.kernel.is_compiled:
+            return False
+        if len(self.store.low) and self.support.a.count[CLOCK] % _SINGLES == 0:
+            self.store.has_second_parts()  # gives up their place when the last has gone
+        return self._learn_one(x, self.store.low[:0], label, bound, diagonal)
+
+    def learn_far(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> None:
+        """As ``learn_one`` with the RBF kernel; ``wide`` is the row before it became float32."""
+        self.store.reserve_second_parts()
+        self._learn_one(x, second_part(wide, x), label, bound, 1.0)
+
+    def _learn_one(
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+    ) -> bool:
+        call, given = self._call_for(self.rules, True), self._given_of(label, bound)
+        if self.memory is not None:
+            self.memory.reserve_masses(self.support, 1)
+        call.about[0] = bound, diagonal
+        call.tags[0, 0] = 0 if isinstance(label, float) else label
+        scores = np.empty((1, self.machines))
+        if not self._run_dense(x[None, :], low, call.tags, given, call.about, scores):
+            return False
+        self.scores = scores
+        if self.memory is not None:
+            self._end_limited(x, low, label, bound, diagonal)
+        elif isinstance(label, float):
+            self._note_targets(np.full((1, 1), label))
+        if self.watch is not None:
+            self.watch.note_one(scores[0], label, bound)
+            self._follow(self.watch)
+        if self.memory is None:
+            self._deepen(1)
+        return True
+
+    def _end_limited(
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+    ) -> None:
+        assert self.memory is not None
+        self.memory.note_one(x, low, label, bound, diagonal)
+        if not self.task.both_signs:
+            self._note_labels(np.full((1, 1), label))
+
+    def decide_one(self, x: np.ndarray, wide: np.ndarray | None = None) -> np.ndarray | None:
+        """Decision values of one dense row; None where it needs a closer look.
+
+        ``wide`` is the row before it became float32.
+        """
+        a = self.support.a
+        return decide_one(self.kernel, self.store, a.alpha, a.bias, self.n, x, wide)
+
+    def decide_far(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
+        """As ``decide_one``; ``wide`` is the row before it became float32."""
+        return self.decide_one(x, wide)
+
+    # -- limits ---------------------------------------------------------------------------
+
+    def _learn_limited(self, fresh: Examples, noted: bool) -> None:
+        """Examples of a stream with limits. ``scores`` are then their decision values beforehand."""
+        watch = self.watch if noted else None
+        self.scores = np.empty((len(fresh.rows), self.machines))
+        varies, first = not self.task.both_signs, 0
+        while first < len(fresh.rows):
+            if first:
+                checkpoint()
+            # A window that changes does so at the same examples however the stream is cut.
+            size = watch.left() if watch is not None and watch.follows else _SINGLES
+            if varies:
+                size = min(size, next_look(int(self.support.a.count[CLOCK])))
+            part = slice(first, first + size)
+            first = part.stop
+            few = fresh.take(part)
+            self.scores[part] = self._learn_part(few)
+            if varies:
+                self._note_labels(few.label)
+            if watch is not None:
+                watch.note(self.scores[part], few.label, few.bound)
+                self._follow(watch)
+
+    def _learn_part(self, fresh: Examples) -> np.ndarray:
+        assert self.memory is not None
+        if self.memory.recent is not None:
+            self.memory.recent.append(fresh)
+        self.memory.reserve_masses(self.support, len(fresh.rows))
+        if self._takes(fresh.rows):
+            return self._learn_dense(fresh)
+        scores = np.empty((len(fresh.rows), self.machines))
+        for q in range(len(fresh.rows)):
+            one = fresh.take(slice(q, q + 1))
+            row = self.kernel.block(one.rows, self.support.rows())
+            values = np.append(row, one.diagonal.astype(np.float32)[None], axis=1)
+            scores[q] = self.learn_known(one, values, NO_SLOTS)[0]
+        return scores
+
+    def _note_labels(self, labels: np.ndarray) -> None:
+        """Targets were learned; now and then the unit of the machines follows them."""
+        if isinstance(self.task, Regression):
+            self.task.keep(labels)
+        if next_look(int(self.support.a.count[CLOCK]) - 1) == 1:
+            self.follow_unit()
+
+    def follow_unit(self) -> bool:
+        """The unit of the machines, by what was learned last; whether one became smaller."""
+        before = self.unit.copy()
+        finishing.note_influence(self)
+        self.task.follow(self.support)
+        return bool((self.unit < before).any())
+
+    def _follow(self, watch: Prequential) -> None:
+        """The window becomes what the drift detector finds, if it is to follow it."""
+        if watch.follows_now and self.memory is not None:
+            self.memory.follow(watch.window)
+
+    # -- kernel values --------------------------------------------------------------------
 
     def reserve(self, needed: int) -> None:
+        """Space for ``needed`` rows, in the support set and in the cache."""
+        if self.memory is not None:
+            self._reserve_pairs(needed)
+            return
         if self.cache is None and self._kept is not None:
             self._restore_cache(self._kept)
         self.support.reserve(needed)
-        capacity = len(self.support.a.label)
+        capacity = self.support.capacity
         if self.cache is None:
             self.cache = make_cache(self.cache_size, capacity)
         elif len(self.cache.pages) < capacity:
             self.cache = widen(self.cache, self.cache_size, capacity)
 
+    def _reserve_pairs(self, needed: int) -> None:
+        """With limits: no more space than the budget takes."""
+        if self.cache is not None and needed <= len(self.cache.pages):
+            return
+        capacity, n = self.support.capacity, self.n
+        larger = max(2 * capacity if self.cache is not None else capacity, needed)
+        if self.budget:
+            larger = max(min(larger, self.budget + EIGHT + 2), needed)
+        if padded(larger) > capacity:
+            self.support.grow_to(larger)
+        K = np.zeros((self.support.capacity, self.support.capacity), np.float32)
+        if self.cache is not None:
+            K[:n, :n] = square(self.cache, n)
+        self.cache = all_pairs(K, n)
+
     def drop_cache(self) -> None:
         """Forget kernel values whose slots are about to change."""
         self.cache = self._kept = None
 
+    def _forget_calls(self) -> None:
+        self._call: Call | None = None
+        self._terms: dict[Any, np.ndarray] = {}  # of label and bound
+        self.scores: Any = None
+
     def _restore_cache(self, kept: KeptRows) -> None:
         """The cache that a copy or a file has left out. Does not count as training."""
         self._kept, count = None, self.kernel.n_evaluations
-        if kept.capacity > len(self.support.a.label):
+        if kept.capacity > self.support.capacity:
             self.support.grow_to(kept.capacity)
-        self.cache = make_cache(self.cache_size, kept.capacity)
+        self.cache = make_cache(self.cache_size, self.support.capacity)
         for s in kept.slots.tolist():
             self.fetch_row(s)
         self.kernel.n_evaluations = count
@@ -335,10 +678,13 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         ``slacks[m, i]`` is example i's last known y (g - b) for machine m, for a second look at
         those turned away. ``first``: none of the examples was learned before.
         """
+        if self.memory is not None:
+            yield from self._epoch_limited(data, order, first)
+            return
         if self.support.n == 0:
-            self.support.task.observe(data.label[order], self.support)
-            if self.support.task.both_signs:
-                order = lasvm.seeds_first(order, data.label)
+            self.task.observe(data.label[order], self.support)
+            if self.task.both_signs:
+                order = seeds_first(order, data.label)
         if self.singly:
             yield from self._epoch_singly(data, order, first)
             return
@@ -361,32 +707,66 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
             self.learn_singly(data.take(which), slot_of, noted)
             yield min(first + _SINGLES, len(order))
 
+    def _epoch_limited(self, data: Examples, order: np.ndarray, noted: bool) -> Iterator[int]:
+        for first in range(0, len(order), _SINGLES):
+            if first:
+                checkpoint()
+            self.learn(data.take(order[first : first + _SINGLES]), noted)
+            yield min(first + _SINGLES, len(order))
+
     def n_steps(self, n: int) -> int:
         """How often ``epoch`` yields for n examples."""
-        return -(-n // _SINGLES) if self.singly else len(list(self._sizes(n, at_hand=True)))
+        if self.singly or self.memory is not None:
+            return -(-n // _SINGLES)
+        return len(list(self._sizes(n, at_hand=True)))
 
     def second_look(self, data: Examples, slacks: np.ndarray) -> None:
-        """Judge examples that were turned away by the model as it is now (``second_look``)."""
-        if not self.singly:
+        """Judge examples that were turned away by the model as it is now (``second_look``).
+
+        With limits there is none: what was turned away is gone.
+        """
+        if not self.singly and self.memory is None:
             second_look.second_look(self, data, slacks)
 
-    def converge(self, data: Examples, slacks: np.ndarray) -> Iterator[int]:
+    def converge(self, data: Examples, slacks: np.ndarray, done: bool = True) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
-        return second_look.converge(self, data, slacks)
+        return second_look.converge(self, data, slacks, done)
 
     # -- finishing ------------------------------------------------------------------------
 
+    def finishing_work(self) -> float:
+        """Kernel values that the finishing step takes, about."""
+        if self.memory is not None:
+            recent = self.memory.recent
+            others = 0 if recent is None else recent.size
+            return FINISHING_PASSES * self.machines * self.n * (self.n + others)
+        members = self.support.a.member[:, : self.support.n].sum(axis=1).astype(np.float64)
+        return FINISHING_PASSES * float(members @ members)
+
     def finish(self, tol: float | None = None) -> bool:
-        """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there."""
+        """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there.
+
+        The unit itself may become smaller by it. With a window and no budget, examples of the window
+        that violate are admitted first: the model becomes the SVM of the window.
+        """
         tol = self.tau if tol is None else tol
+        if self.memory is not None:
+            return finishing.finish_limited(self, tol)
         if self.support.n == 0:
             return True
         if self.singly:
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.drop_cache()
-        done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
-        finishing.mend(self)
-        self.support.measure()
+        finishing.note_influence(self)
+        finer = True
+        while finer:
+            unit = self.unit.copy()
+            try:
+                done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
+            finally:  # also where Ctrl-C or a time limit ends it: biases belong to the coefficients
+                finishing.mend(self)
+                self.support.measure()
+            finer = done and bool((self.unit < unit).any())
         if tol <= self.tau:
             self.support.buffers.clear()
         return done
@@ -394,6 +774,10 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
     def decide(self, rows: Rows) -> np.ndarray:
         """Decision values (n, machines) by the support set as it is."""
         return self.kernel.product(rows, *self.support.expansion()) + self.support.a.bias
+
+    def is_precise(self) -> bool:
+        """Whether single-precision kernel values suffice for the coefficients (``finish``)."""
+        return finishing.is_precise(self.support)
 
     # -- what was learned -----------------------------------------------------------------
 
@@ -408,4 +792,13 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
         return self.support.a.key[slots]
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
-        return self.support.a.label[slots]
+        return self.support.labels(slots)
+
+
+def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """``order`` with a few examples of each class at its beginning (step 1 of the listing)."""
+    by_label = np.argsort(label[order], kind="stable")
+    count = np.bincount(label[order])
+    rank = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
+    seeds = np.sort(by_label[rank < SEEDS])
+    return np.concatenate([order[seeds], np.delete(order, seeds)])

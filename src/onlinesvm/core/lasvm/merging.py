@@ -30,7 +30,7 @@ from . import block, working_set
 from .duplicates import merge_duplicates
 from .fitting import Fit, Plan
 from .learner import LASVM
-from .support import Support
+from .state import Support
 from .tasks import Classification
 
 DEPTH = 0.1
@@ -138,7 +138,7 @@ def gradients(
 def _gradients_of(part: Support, inside: slice, parts: list[Support], kernel: Kernel) -> np.ndarray:
     known = bool(part.a.member[:, : part.n].all())
     a, rows = part.a, part.rows().take(inside)
-    grad = a.grad[:, inside].copy() if known else part.linear(a.label[inside])
+    grad = a.grad[:, inside].copy() if known else a.p[:, inside].copy()
     for other in parts:
         if other is not part or not known:
             grad -= kernel.product(rows, *other.expansion()).T

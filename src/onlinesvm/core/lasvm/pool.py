@@ -32,6 +32,7 @@ from ..kernel.vector import LANES, panel_dot
 from ..numerics import ORDERED_MATH, inner, jit
 from .dense_row import EIGHT, eight_dots
 from .learner import LASVM
+from .online.call import NO_SLOTS
 
 TYPICAL = 200
 """Number of support vectors: kernel rows over the pool are kept where one row costs less than the values
@@ -279,9 +280,6 @@ class PoolValues:
         self._key = key[self._known[:, key].any(axis=0)]
 
 
-_NO_SLOTS = np.empty(0, np.int64)
-
-
 def is_of_pool(learner: LASVM) -> bool:
     """Whether all support vectors have a number in the pool."""
     n = learner.support.n
@@ -290,7 +288,7 @@ def is_of_pool(learner: LASVM) -> bool:
 
 def learn_dense(learner: LASVM, fresh: Examples) -> None:
     """One example of the pool, dense, in one compiled call."""
-    learner.learn_singly(fresh, _NO_SLOTS)
+    learner.learn_singly(fresh, NO_SLOTS)
 
 
 @jit
@@ -323,7 +321,7 @@ def learn_sparse(learner: LASVM, fresh: Examples, row: np.ndarray | None) -> Non
         values[0, :n] = row[support.a.key[:n]]
     values[0, n] = fresh.diagonal[0]
     learner.kernel.n_evaluations += n + 1
-    scores = learner.learn_known(fresh, values, np.empty(0, np.int64))
+    scores = learner.learn_known(fresh, values, NO_SLOTS)
     if learner.watch is not None:
         learner.watch.note(scores, fresh.label, fresh.bound)
 

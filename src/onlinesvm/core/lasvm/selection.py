@@ -49,7 +49,7 @@ from .criteria import (
     sets_until_enough,
 )
 from .learner import LASVM
-from .listing import SEEDS
+from .online.limits import SEEDS
 
 LOOK_AHEAD = 20
 """Examples chosen at once: the size of the support set divided by this number."""

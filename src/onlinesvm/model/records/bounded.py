@@ -1,4 +1,4 @@
-"""The learning state of LASVM with a bounded memory. Kernel values are computed again."""
+"""What LASVM remembers where its memory is bounded. Kernel values are computed again."""
 
 from __future__ import annotations
 
@@ -6,138 +6,162 @@ from typing import Any
 
 import numpy as np
 
-from ...core.lasvm import bounded_steps as at
-from ...core.lasvm.bounded import BoundedLASVM
-from ...core.lasvm.policies import POLICIES
-from ...core.lasvm.recent import Recent
-from ...core.lasvm.tasks import Classification, Task
+from ...core.lasvm.learner import LASVM
+from ...core.lasvm.online.memory import Memory
+from ...core.lasvm.online.policies import POLICIES
+from ...core.lasvm.online.recent import Recent
+from ...core.lasvm.state import CLOCK, EVALUATIONS, REMOVALS, STORED, TURN, N, Support
+from ...core.lasvm.tasks import Classification
 from ..fields import Fields, narrow
 from .common import Context, keys_of, labels_of, store_fields, store_of
-from .prequential import watch_fields, watch_of
-from .tasks import task_fields, task_of
+from .prequential import watch_of
+from .tasks import task_of
 
 _BEYOND = 1e-6
 """Share of its bound by which rounding may carry a coefficient beyond it."""
 
 _LONGEST = 2**53
+_COUNTS = [CLOCK, TURN, REMOVALS, EVALUATIONS]
 
 
-def bounded_fields(learner: BoundedLASVM) -> dict[str, Any]:
-    """Everything that the learner needs to go on as if it had never stopped."""
-    n = learner.n
-    F, T = learner.F[:, :, :n], learner.T[:, :n]
+def check_bounds(fields: Fields, support: Support) -> None:
+    """Coefficients are within their bounds."""
+    n, a = support.n, support.a
+    beyond, alpha = _BEYOND * a.bound[:n], support.alpha()
+    lo, hi = support.bounds()
+    if not ((alpha >= lo - beyond) & (alpha <= hi + beyond)).all():
+        raise fields.wrong("alpha", "has coefficients beyond their bounds")
+
+
+def memory_fields(learner: LASVM) -> dict[str, Any]:
+    """Limits, and what they have left of the rows held."""
+    a, n, memory = learner.support.a, learner.n, learner.memory
+    assert memory is not None
     return {
-        "tau": float(learner.tau),
-        "window": learner.window,
-        "budget": learner.budget,
-        "half_life": float(learner.half_life),
-        "cost": float(learner.cost),
-        "policy": POLICIES[int(learner.limits[at.POLICY])],
-        "store": store_fields(learner.store),
-        "diagonal": learner.K.diagonal()[:n].copy(),
-        "alpha": F[at.ALPHA], "grad": F[at.GRAD], "lo": F[at.LOW], "hi": F[at.HIGH],
-        "bound": F[at.BOUND, 0],
-        "label": narrow(T[at.LABEL]), "born": narrow(T[at.BORN]), "key": narrow(T[at.KEY]),
-        "near": narrow(T[at.NEAR]),
-        "bias": learner.M[at.BIAS], "gap": learner.M[at.GAP],
-        "rounding": learner.M[[at.PATH, at.LENGTH]],
-        "count": learner.count[[at.CLOCK, at.TURN, at.REMOVALS, at.EVALUATIONS]],
-        "recent": None if learner.recent is None else _recent_fields(learner.recent),
-        **({} if isinstance(learner.task, Classification) else {"task": _task_fields(learner)}),
-        **watch_fields(learner.watch),
+        "window": memory.window,
+        "budget": memory.budget,
+        "half_life": float(memory.half_life),
+        "cost": float(memory.cost),
+        "policy": memory.policy,
+        "lo": a.lo[:, :n], "hi": a.hi[:, :n],
+        "born": narrow(a.born[:n]), "near": narrow(a.near[:n]),
+        "rounding": np.stack([a.path, a.longest]),
+        "mass": np.stack([a.mass, a.whole_mass]),
+        "masses": memory.masses[: a.count[CLOCK]],
+        "count": a.count[_COUNTS],
+        "recent": None if memory.recent is None else _recent_fields(memory.recent),
     }  # fmt: skip
 
 
-def _task_fields(learner: BoundedLASVM) -> dict[str, Any]:
-    """What tasks other than classification need: targets of the rows held, units, mass."""
-    return {
-        "task": task_fields(learner.task),
-        "unit": learner.unit,
-        "linear": learner.F[at.LINEAR, :, : learner.n],
-        "mass": learner.M[[at.MASS, at.WHOLE_MASS]],
-        "masses": learner.masses[: learner.count[at.CLOCK]],
-    }
+def memory_of(fields: Fields, context: Context, support: Support) -> Memory:
+    """The limits again; bounds that fit the labels, times and slots that exist."""
+    a, n, machines = support.a, support.n, support.machines
+    memory = _limits_of(fields, context, support)
+    _take_bounds(fields, support, memory)
+    a.path[:], a.longest[:] = fields.array("rounding", np.float64, (2, machines), 0.0)
+    a.mass[:], a.whole_mass[:] = fields.array("mass", np.float64, (2, machines), low=0.0)
+    _take_masses(fields, support, memory)
+    _take_recent(fields, context, memory)
+    fields.close()
+    memory.labels_held = np.bincount(a.label[:n], minlength=max(context.n_labels, 1))
+    return memory
 
 
-def bounded_of(fields: Fields, context: Context) -> BoundedLASVM:
-    """The learner again: coefficients within their bounds, labels, keys and slots that exist."""
+def _limits_of(fields: Fields, context: Context, support: Support) -> Memory:
+    window = None if fields.absent("window") else fields.whole("window", 2)
+    budget = None if fields.absent("budget") else fields.whole("budget", 2)
+    if budget is not None and support.n > budget:
+        raise fields.wrong("budget", f"is {budget} where there are {support.n} rows")
+    like = support.rows().take(slice(0, 0))
+    return Memory(
+        like, support, context.n_labels, window=window, budget=budget,
+        half_life=fields.number("half_life", 1.0, infinite=True),
+        policy=fields.word("policy", *POLICIES),
+        cost=fields.number("cost", 0.0) if fields.has("cost") else 0.0,
+    )  # fmt: skip
+
+
+def _take_bounds(fields: Fields, support: Support, memory: Memory) -> None:
+    """Bounds as age has left them, and when rows came."""
+    a, n, machines = support.a, support.n, support.machines
+    least, most = a.lo[:, :n].copy(), a.hi[:, :n].copy()
+    a.lo[:, :n] = lo = fields.array("lo", np.float64, (machines, n))
+    a.hi[:, :n] = hi = fields.array("hi", np.float64, (machines, n))
+    if not ((lo >= least) & (hi <= most) & (lo <= 0) & (hi >= 0)).all():
+        raise fields.wrong("hi", "does not fit the labels and the bounds")
+    check_bounds(fields, support)
+    a.count[_COUNTS] = fields.array("count", np.int64, (4,), 0, _LONGEST)
+    a.born[:n] = fields.array("born", np.int64, (n,), 0, _LONGEST)
+    a.near[:n] = fields.array("near", np.int64, (n,), -1, max(n - 1, 0))
+    if (a.born[:n] >= max(a.count[CLOCK], 1)).any():
+        raise fields.wrong("born", "has arrival times after the clock")
+
+
+def _take_masses(fields: Fields, support: Support, memory: Memory) -> None:
+    memory.masses = fields.array("masses", np.float64, (None,), low=0.0)
+    window = memory.window or 0 if support.task.nu else 0
+    if not min(int(support.a.count[CLOCK]), window) <= len(memory.masses) <= window:
+        raise fields.wrong("masses", f"has {len(memory.masses)} values for a window of {window}")
+
+
+def _take_recent(fields: Fields, context: Context, memory: Memory) -> None:
+    if fields.absent("recent") != (memory.recent is None):
+        raise fields.wrong("recent", "does not fit the window and the budget")
+    if memory.recent is not None:
+        memory.recent = _recent_of(fields.record("recent"), context, memory.recent)
+
+
+def older_of(fields: Fields, context: Context) -> LASVM:
+    """A learner from a file of the older form, which had another record for bounded memory."""
     store = store_of(fields.record("store"), context)
     n = store.n
     others = fields.record("task") if fields.has("task") else None
     task = Classification() if others is None else task_of(others.record("task"), context)
-    window = None if fields.absent("window") else fields.whole("window", 2)
-    budget = None if fields.absent("budget") else fields.whole("budget", 2)
-    learner = BoundedLASVM(
+    learner = LASVM(
         context.kernel, store.rows().take(slice(0, 0)), context.n_labels,
-        tau=fields.number("tau", 0.0), window=window, budget=budget,
-        half_life=fields.number("half_life", 1.0, infinite=True),
-        policy=fields.word("policy", *POLICIES),
-        cost=fields.number("cost", 0.0) if fields.has("cost") else 0.0, task=task,
+        tau=fields.number("tau", 0.0), task=task, limits={},
     )  # fmt: skip
-    if budget is not None and n > budget:
-        raise fields.wrong("store", f"has {n} rows where the budget is {budget}")
-    learner.store = store
-    machines = learner.machines
-    F = np.zeros((6, machines, n))
-    for place, name in ((at.ALPHA, "alpha"), (at.GRAD, "grad"), (at.LOW, "lo"), (at.HIGH, "hi")):
-        F[place] = fields.array(name, np.float64, (machines, n))
-    F[at.BOUND] = fields.array("bound", np.float64, (n,), low=0.0)
-    label = labels_of(fields, n, context)
-    clock, turn, removals, evaluations = fields.array("count", np.int64, (4,), 0, _LONGEST).tolist()
-    learner.count[:] = n, n, clock, turn, removals, evaluations
-    if others is None:
-        F[at.LINEAR] = task.linear(label, learner.positive)
+    support, machines = learner.support, learner.machines
+    support.store = store
+    support.reserve(n)
+    a = support.a
+    a.count[N] = a.count[STORED] = n
+    learner.memory = _limits_of(fields, context, support)
+    a.alpha[:, :n] = fields.array("alpha", np.float64, (machines, n))
+    a.grad[:, :n] = fields.array("grad", np.float64, (machines, n))
+    a.bound[:n] = bound = fields.array("bound", np.float64, (n,), low=0.0)
+    a.label[:n] = label = labels_of(fields, n, context)
+    a.member[:, :n], a.handle[:n] = True, np.arange(n)
+    a.p[:, :n], a.lo[:, :n], a.hi[:, :n] = (
+        support.given(label, bound) if others is None else _older_targets(others, learner, bound)
+    )
+    _take_bounds(fields, support, learner.memory)
+    if others is not None:
+        _take_masses(others, support, learner.memory)
+        others.close()
+    a.key[:n] = keys_of(fields, n, context)
+    a.bias[:] = fields.array("bias", np.float64, (machines,))
+    a.delta[:] = fields.array("gap", np.float64, (machines,), infinite=True)
+    a.diagonal[:n] = fields.array("diagonal", np.float32, (n,))
+    if fields.has("rounding"):  # the first files have it not
+        a.path[:], a.longest[:] = fields.array("rounding", np.float64, (2, machines), 0.0)
     else:
-        _restore_task(others, learner, F)
-    _check_bounds(fields, F, task)
-    born = fields.array("born", np.int64, (n,), 0, _LONGEST)
-    near = fields.array("near", np.int64, (n,), -1, max(n - 1, 0))
-    key = keys_of(fields, n, context)
-    if (born >= max(clock, 1)).any():
-        raise fields.wrong("born", "has examples of the future")
-    learner.F, learner.T = F, np.stack([label, born, key, np.arange(n), near])
-    learner.labels_held = np.bincount(label, minlength=max(context.n_labels, 1))
-    learner.M[at.BIAS] = fields.array("bias", np.float64, (machines,))
-    learner.M[at.GAP] = fields.array("gap", np.float64, (machines,), infinite=True)
-    diagonal = fields.array("diagonal", np.float32, (n,))
-    if fields.has("rounding"):  # files of 0.1 have it not
-        learner.M[[at.PATH, at.LENGTH]] = fields.array("rounding", np.float64, (2, machines), 0.0)
-    else:
-        learner.M[at.PATH], learner.M[at.LENGTH] = np.inf, np.sqrt(abs(diagonal).max(initial=1.0))
-    if fields.absent("recent") != (learner.recent is None):
-        raise fields.wrong("recent", "does not fit the window and the budget")
-    if learner.recent is not None:
-        learner.recent = _recent_of(fields.record("recent"), context, learner.recent)
+        a.path[:], a.longest[:] = np.inf, np.sqrt(abs(a.diagonal[:n]).max(initial=1.0))
+    _take_recent(fields, context, learner.memory)
+    learner.memory.labels_held = np.bincount(label, minlength=max(context.n_labels, 1))
     learner.watch = watch_of(fields, machines, context.n_labels)
     fields.close()
-    learner.restore_kernel_values(diagonal)
+    learner.restore_pairs()
     return learner
 
 
-def _restore_task(fields: Fields, learner: BoundedLASVM, F: np.ndarray) -> None:
-    """Targets, units and mass of a task other than classification."""
-    machines, n = F.shape[1:]
-    F[at.LINEAR] = fields.array("linear", np.float64, (machines, n))
-    learner.unit = fields.array("unit", np.float64, (machines,), low=2.0**-1000)
-    mass = fields.array("mass", np.float64, (2, machines), low=0.0)
-    learner.M[[at.MASS, at.WHOLE_MASS]] = mass
-    learner.masses = fields.array("masses", np.float64, (None,), low=0.0)
-    window = learner.window or 0 if learner.task.nu else 0
-    if not min(int(learner.count[at.CLOCK]), window) <= len(learner.masses) <= window:
-        raise fields.wrong("masses", f"has {len(learner.masses)} values for a window of {window}")
-    learner._settle_limits()
-    fields.close()
-
-
-def _check_bounds(fields: Fields, F: np.ndarray, task: Task) -> None:
-    alpha, lo, hi, bound = F[at.ALPHA], F[at.LOW], F[at.HIGH], F[at.BOUND]
-    beyond = _BEYOND * bound
-    least, most = task.bounds(F[at.LINEAR], bound)
-    good = (lo >= least) & (hi <= most)
-    if not (good & (lo <= 0) & (hi >= 0)).all():
-        raise fields.wrong("hi", "does not fit the labels and the bounds")
-    if not ((alpha >= lo - beyond) & (alpha <= hi + beyond)).all():
-        raise fields.wrong("alpha", "has coefficients beyond their bounds")
+def _older_targets(fields: Fields, learner: LASVM, bound: np.ndarray) -> Any:
+    """p, lo and hi of a task other than classification; its units and mass."""
+    a, n, machines = learner.support.a, learner.n, learner.machines
+    linear = fields.array("linear", np.float64, (machines, n))
+    a.unit[:] = fields.array("unit", np.float64, (machines,), low=2.0**-1000)
+    a.mass[:], a.whole_mass[:] = fields.array("mass", np.float64, (2, machines), low=0.0)
+    return linear, *learner.task.bounds(linear, bound)
 
 
 def _recent_fields(recent: Recent) -> dict[str, Any]:

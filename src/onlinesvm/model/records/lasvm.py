@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ...core.kernel.buffers import Buffers
-from ...core.lasvm.bounded import BoundedLASVM
 from ...core.lasvm.criteria import ACTIVE, AUTOACTIVE, GRADIENT
 from ...core.lasvm.learner import LASVM
-from ...core.lasvm.listing import SEEDS
+from ...core.lasvm.online.limits import SEEDS
 from ...core.lasvm.selection import SelectiveLASVM
-from ...core.lasvm.support import STORED, N, Support, SupportArrays
+from ...core.lasvm.state import STORED, N, Support
 from ...core.lasvm.tasks import Classification, Regression
 from ..fields import Fields, narrow
-from .bounded import bounded_fields, bounded_of
+from .bounded import check_bounds, memory_fields, memory_of, older_of
 from .common import (
     LARGEST_CACHE,
     Context,
@@ -30,26 +28,21 @@ from .common import (
 from .prequential import watch_fields, watch_of
 from .tasks import task_fields, task_of
 
-_SLACK = 1e-6
-"""Share of its bound by which rounding may carry a coefficient beyond it."""
 
-
-def lasvm_fields(learner: LASVM | BoundedLASVM) -> dict[str, Any]:
+def lasvm_fields(learner: LASVM) -> dict[str, Any]:
     """Everything that LASVM needs to go on as if it had never stopped."""
-    if isinstance(learner, BoundedLASVM):
-        return {"form": "bounded", "state": bounded_fields(learner)}
-    return {"form": "plain", "state": _plain_fields(learner)}
+    return {"form": "plain", "state": _state_fields(learner)}
 
 
-def lasvm_of(fields: Fields, context: Context) -> LASVM | BoundedLASVM:
-    """The learner again."""
+def lasvm_of(fields: Fields, context: Context) -> LASVM:
+    """The learner again. Files of an older form have another record where memory is bounded."""
     form = fields.word("form", "plain", "bounded")
     state = fields.record("state")
     fields.close()
-    return bounded_of(state, context) if form == "bounded" else _plain_of(state, context)
+    return older_of(state, context) if form == "bounded" else _learner_of(state, context)
 
 
-def _plain_fields(learner: LASVM) -> dict[str, Any]:
+def _state_fields(learner: LASVM) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "tau": float(learner.tau),
         "cache_size": float(learner.cache_size),
@@ -60,6 +53,7 @@ def _plain_fields(learner: LASVM) -> dict[str, Any]:
         "shallow": int(learner._shallow),
         "support": support_fields(learner.support),
         "kept": kept_fields(learner.kept_rows()),
+        **({} if learner.memory is None else {"memory": memory_fields(learner)}),
         **watch_fields(learner.watch),
     }
     if isinstance(learner, SelectiveLASVM):
@@ -76,7 +70,7 @@ def _plain_fields(learner: LASVM) -> dict[str, Any]:
     return fields
 
 
-def _plain_of(fields: Fields, context: Context) -> LASVM:
+def _learner_of(fields: Fields, context: Context) -> LASVM:
     selects = not fields.absent("selection")
     learner: Any = object.__new__(SelectiveLASVM if selects else LASVM)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
@@ -87,8 +81,12 @@ def _plain_of(fields: Fields, context: Context) -> LASVM:
     learner.seeds = fields.array("seeds", np.int64, (context.n_labels,), 0, SEEDS)
     learner.converged = fields.flag("converged")
     learner._shallow = fields.whole("shallow")
-    learner.support = support_of(fields.record("support"), context)
-    learner.cache = learner._one = learner._kept = None
+    bounded = fields.has("memory")
+    learner.support = support_of(fields.record("support"), context, not bounded)
+    learner.cache = learner._kept = learner.memory = None
+    learner._forget_calls()
+    if bounded:
+        learner.memory = memory_of(fields.record("memory"), context, learner.support)
     learner.watch = watch_of(fields, learner.machines, context.n_labels)
     if not fields.absent("kept"):
         support = learner.support
@@ -103,12 +101,15 @@ def _plain_of(fields: Fields, context: Context) -> LASVM:
         learner.everything = part.flag("everything")
         part.close()
     fields.close()
+    if bounded:
+        learner.restore_pairs()
     return learner
 
 
 def support_fields(support: Support) -> dict[str, Any]:
     """Rows, coefficients and gradients in use."""
     a, n = support.a, support.n
+    label = support.labels(np.arange(n))
     return {
         "task": task_fields(support.task),
         "unit": support.unit,
@@ -116,7 +117,7 @@ def support_fields(support: Support) -> dict[str, Any]:
         "alpha": a.alpha[:, :n],
         "grad": a.grad[:, :n],
         "member": a.member[:, :n],
-        "label": narrow(a.label[:n]) if a.label.ndim == 1 else a.label[:n],
+        "label": narrow(label) if label.ndim == 1 else label,
         "bound": a.bound[:n],
         "diagonal": a.diagonal[:n],
         "key": narrow(a.key[:n]),
@@ -125,8 +126,11 @@ def support_fields(support: Support) -> dict[str, Any]:
     }
 
 
-def support_of(fields: Fields, context: Context) -> Support:
-    """The support set again: coefficients within their bounds, labels and keys that exist."""
+def support_of(fields: Fields, context: Context, whole_bounds: bool = True) -> Support:
+    """The support set again: coefficients within their bounds, labels and keys that exist.
+
+    ``whole_bounds``: no bound has shrunk, so that they follow from the labels.
+    """
     task = task_of(fields.record("task"), context)
     classes = isinstance(task, Classification)
     positive = positives(context.n_labels) if classes else np.arange(context.n_labels)
@@ -137,34 +141,24 @@ def support_of(fields: Fields, context: Context) -> Support:
         label = fields.array("label", np.float64, (n, machines))
     else:
         label = labels_of(fields, n, context)
+    support = Support(store.rows().take(slice(0, 0)), positive.tolist(), max(n, 1), task)
+    support.store, a = store, support.a
     bound = fields.array("bound", np.float64, (n,), low=0.0)
-    count = np.zeros(8, np.int64)
-    count[N] = count[STORED] = n
-    a = SupportArrays(
-        alpha=fields.array("alpha", np.float64, (machines, n)),
-        grad=fields.array("grad", np.float64, (machines, n)),
-        member=fields.array("member", bool, (machines, n)),
-        fresh=np.zeros((machines, n), bool),
-        label=label,
-        bound=bound,
-        diagonal=fields.array("diagonal", np.float64, (n,)),
-        key=keys_of(fields, n, context),
-        column=np.arange(n),
-        handle=np.arange(n),
-        positive=positive,
-        bias=fields.array("bias", np.float64, (machines,)),
-        delta=fields.array("delta", np.float64, (machines,), infinite=True),
-        count=count,
-    )
-    unit = fields.array("unit", np.float64, (machines,), low=2.0**-1000)
+    a.count[N] = a.count[STORED] = n
+    a.alpha[:, :n] = fields.array("alpha", np.float64, (machines, n))
+    a.grad[:, :n] = fields.array("grad", np.float64, (machines, n))
+    a.member[:, :n] = fields.array("member", bool, (machines, n))
+    a.label[:n], a.bound[:n] = task.groups(label), bound
+    a.p[:, :n], a.lo[:, :n], a.hi[:, :n] = support.given(label, bound)
+    a.diagonal[:n] = fields.array("diagonal", np.float64, (n,))
+    a.key[:n] = keys_of(fields, n, context)
+    a.column[:n] = a.handle[:n] = np.arange(n)
+    a.bias[:] = fields.array("bias", np.float64, (machines,))
+    a.delta[:] = fields.array("delta", np.float64, (machines,), infinite=True)
+    a.unit[:] = fields.array("unit", np.float64, (machines,), low=2.0**-1000)
     fields.close()
-    lo, hi = task.bounds(task.linear(label, positive), bound)
-    beyond = _SLACK * bound
-    if not ((a.alpha >= lo - beyond) & (a.alpha <= hi + beyond)).all():
-        raise fields.wrong("alpha", "has coefficients beyond their bounds")
-    if (a.alpha[~a.member] != 0.0).any():
+    if whole_bounds:
+        check_bounds(fields, support)
+    if (a.alpha[:, :n][~a.member[:, :n]] != 0.0).any():
         raise fields.wrong("alpha", "has coefficients of rows that are no members")
-    support = object.__new__(Support)
-    support.store, support.a, support.buffers = store, a, Buffers()
-    support.task, support.unit = task, unit
     return support

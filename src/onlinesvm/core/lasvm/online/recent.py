@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ..examples import Examples
-from ..kernel.rows import Rows, RowStore
-from ..kernel.tiles import squared_norms
-from ..state.compact import Compact
+from ...examples import Examples
+from ...kernel.rows import Rows, RowStore
+from ...kernel.tiles import squared_norms
+from ...state.compact import Compact
 
 _ARRAYS = Examples._fields[1:]
 

@@ -16,72 +16,64 @@ that leave a window with a budget take the share that is left of their mass.
 
 from __future__ import annotations
 
-from ..kernel.never_inline import keep_small, never_inline
-from ..numerics import inlined, inner
-from .bounded_steps import (
-    ALPHA,
-    CLOCK,
-    GRAD,
-    HIGH,
-    MASS,
-    WHOLE_MASS,
-    N,
-    extremes,
-    note_rounding,
-    place,
-)
+from ...kernel.never_inline import keep_small, never_inline
+from ...numerics import inlined, inner
+from ..state import CLOCK, N
+from .steps import extremes, note_rounding, place
 
-ROUNDING = 1e-12
+MISSING = 1e-12
 """Share of the mass that may be missing: otherwise rounding would give rows at zero coefficients."""
 
 
-@inner
-def balance(F, sides, K, M, n):
-    """Coefficients of machine 0 up or down until they sum to MASS, or none can move on."""
+@inner(_nrt=False)
+def balance(a, c):
+    """Coefficients of machine 0 up or down until they sum to their mass, or none can move on."""
     never_inline()
-    rest = M[MASS, 0]
+    alpha, grad, n = a.alpha[0], a.grad[0], a.count[N]
+    rest = a.mass[0]
     for s in range(n):
-        rest -= F[ALPHA, 0, s]
-    if abs(rest) <= ROUNDING * M[MASS, 0]:
+        rest -= alpha[s]
+    if abs(rest) <= MISSING * a.mass[0]:
         rest = 0.0
     while rest != 0.0:
-        top, bottom, _, _ = extremes(F, sides, K, 0, n)
+        top, bottom, _, _ = extremes(a, c, 0)
         s = top if rest > 0.0 else bottom
         if s < 0:
             break
-        a = F[ALPHA, 0, s]
-        end = F[HIGH, 0, s] if rest > 0.0 else 0.0
-        reached = abs(rest) >= abs(end - a)
-        place(F, sides, 0, s, end if reached else a + rest, 0.0)
-        step = F[ALPHA, 0, s] - a
-        note_rounding(F, K, M, 0, s)
+        before = alpha[s]
+        end = a.hi[0, s] if rest > 0.0 else 0.0
+        reached = abs(rest) >= abs(end - before)
+        place(a, 0, s, end if reached else before + rest, 0.0)
+        step = alpha[s] - before
+        note_rounding(a, 0, s)
+        row = c.pool[c.table[s, 0]]
         for r in range(n):
-            F[GRAD, 0, r] -= step * K[s, r]
+            grad[r] -= step * row[r]
         rest = rest - step if reached else 0.0
 
 
 @inlined
-def lacks_room(F, M, n, mass):
+def lacks_room(a, mass):
     """Whether the rows held cannot take this mass."""
-    room = -M[MASS, 0] - mass
-    for s in range(n):
-        room += F[HIGH, 0, s]
+    room = -a.mass[0] - mass
+    for s in range(a.count[N]):
+        room += a.hi[0, s]
     return room < 0.0
 
 
-@inner
-def add_mass(F, sides, K, M, masses, window, count, mass):
+@inner(_nrt=False)
+def add_mass(a, c, limits, mass):
     """The example at hand brings mass."""
     keep_small()
-    M[MASS, 0] += mass
-    M[WHOLE_MASS, 0] += mass
-    if window:
-        masses[count[CLOCK] % window] = mass
-    balance(F, sides, K, M, count[N])
+    a.mass[0] += mass
+    a.whole_mass[0] += mass
+    if limits.window:
+        limits.masses[a.count[CLOCK] % limits.window] = mass
+    balance(a, c)
 
 
-@inner
-def _whole_mass(masses, window, clock, half_life):
+@inner(_nrt=False)
+def _mass_of_window(masses, window, clock, half_life):
     """The mass of all examples in the window but the one that leaves it, now."""
     never_inline()
     total = 0.0
@@ -90,17 +82,17 @@ def _whole_mass(masses, window, clock, half_life):
     return total
 
 
-@inner
-def fade_mass(F, sides, K, M, masses, window, count, half_life):
+@inner(_nrt=False)
+def fade_mass(a, c, limits):
     """Mass fades by the age of one example; that of the one that leaves the window goes."""
     keep_small()
-    whole = M[WHOLE_MASS, 0]
+    whole, window, clock = a.whole_mass[0], limits.window, a.count[CLOCK]
     if whole > 0.0:
-        left = whole * 2.0 ** (-1.0 / half_life)
-        if window and count[CLOCK] >= window:
-            gone = masses[count[CLOCK] % window] * 2.0 ** (-window / half_life)
+        left = whole * 2.0 ** (-1.0 / limits.half_life)
+        if window and clock >= window:
+            gone = limits.masses[clock % window] * 2.0 ** (-window / limits.half_life)
             left -= gone
-            if gone > left or count[CLOCK] % window == 0:  # differences lose digits
-                left = _whole_mass(masses, window, count[CLOCK], half_life)
-        M[MASS, 0], M[WHOLE_MASS, 0] = M[MASS, 0] / whole * left, left
-    balance(F, sides, K, M, count[N])
+            if gone > left or clock % window == 0:  # differences lose digits
+                left = _mass_of_window(limits.masses, window, clock, limits.half_life)
+        a.mass[0], a.whole_mass[0] = a.mass[0] / whole * left, left
+    balance(a, c)

@@ -1,0 +1,289 @@
+"""The finishing step where examples are learned one at a time (lasvm-2005, section 3.2, step 3).
+
+As listed, REPROCESS is repeated; with limits, all rows held are one working set, and examples of the
+window that violate are admitted. In blocks, finishing is ``working_set.optimise_all``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...examples import Examples
+from ...interrupts import checkpoint
+from ...kernel.cache import KernelCache, add_slot, square
+from ...numerics import jit
+from .. import block, working_set
+from ..smo import PROGRESS, solve
+from ..state import CLOCK, NEED, STORED, Support, padded
+from ..tasks import OneClass
+
+if TYPE_CHECKING:
+    from ..learner import LASVM
+    from .recent import Recent
+
+REPROCESS_STEPS = 100
+"""Finishing as listed goes on for this many steps for each row, then by working sets."""
+
+CHUNK_STEPS = 20_000
+"""... but at least for this many."""
+
+ROW_STEPS = 20
+"""A kernel row that has to be computed counts as this many of them."""
+
+STEPS_AT_ONCE = 50_000_000
+"""Gradients changed by one compiled call, about: Ctrl-C is heard after it."""
+
+CHUNK_ROWS = 256
+"""Rows whose gradients are computed at a time."""
+
+NOTICED = 1e-9
+"""Error of a gradient, in units of the machine, that is worth computing it anew."""
+
+LOST = 0.02
+"""Error of decision values, in units of the machine, that makes a model useless near its edge."""
+
+_LIMITED_STEPS = 1000
+"""With limits: maximum number of pair steps for each row, per round."""
+
+_ROUNDS = 100
+
+
+def finish_fit(learner: LASVM) -> bool:
+    """The finishing step of a fit that need not converge: as far as its task asks for."""
+    support = learner.support
+    done = learner.finish(max(learner.tau, support.task.enough(support.unit)))
+    support.buffers.clear()
+    return done
+
+
+def note_influence(learner: LASVM) -> None:
+    """What a single example means to a one-class machine, which bounds its unit from below."""
+    support, task = learner.support, learner.task
+    if not isinstance(task, OneClass):
+        return
+    alpha = support.alpha()[0]
+    some = task.sample(alpha)
+    if learner.memory is not None and learner.cache is not None:
+        task.weigh(alpha[some], square(learner.cache, learner.n)[np.ix_(some, some)])
+        return
+    rows = support.rows().take(some)
+    task.weigh(alpha[some], learner.kernel.block(rows, rows))
+    support.measure()
+
+
+def finish_as_listed(learner: LASVM, m: int) -> bool:
+    """Step 3 of the listing. Evicted rows are gone from the store at once.
+
+    REPROCESS takes the pair that violates most, which can zig-zag for ever at a large C: after
+    some steps for each row, second-order steps on working sets go on.
+    """
+    support = learner.support
+    call = learner.begin_reprocess()
+    support.a.count[STORED] = support.n
+    support.a.handle[: support.n] = np.arange(support.n)
+    left = max(CHUNK_STEPS, REPROCESS_STEPS * support.n)
+    while left > 0:
+        steps = min(left, max(100, STEPS_AT_ONCE // (support.n + 1)))
+        state = call.reprocess(m, steps)
+        support.commit_rows(support.rows())
+        checkpoint()
+        if state == 0:
+            mend(learner)
+            return True
+        if state < 0:
+            learner.fetch_row(int(support.a.count[NEED]))
+        left -= ROW_STEPS if state < 0 else steps
+    return _finish_by_sets(learner, m)
+
+
+def _finish_by_sets(learner: LASVM, m: int) -> bool:
+    """Optimise machine m by working sets; then its rows at zero beyond the margin leave."""
+    support = learner.support
+    try:
+        done = working_set.optimise(support, learner.kernel, m, learner.tau, learner.cache_size)
+    finally:  # also where Ctrl-C or a time limit ends it
+        refresh(learner)
+        support.measure()
+    block.evict(support, max(0.0, float(support.a.delta[m]) / 2))
+    learner.drop_cache()
+    return done
+
+
+def mend(learner: LASVM) -> None:
+    """Gradients anew where kernel values and bounds are so large that rounding errors matter.
+
+    A change of coefficient r leaves errors of about eps B_r |K_rs| in the gradients, which stay when
+    the coefficient becomes small again. See ``steps.mend_gradients`` for streams with limits.
+    """
+    support, n = learner.support, learner.support.n
+    length = np.sqrt(np.abs(support.a.diagonal[:n]))
+    largest = (support.a.bound[:n] * length).max(initial=0.0) * length.max(initial=0.0)
+    if np.finfo(np.float64).eps * largest > NOTICED * support.unit.min():
+        refresh(learner)
+
+
+def refresh(learner: LASVM) -> None:
+    """Gradients anew from the coefficients: what drift there was is gone."""
+    support, a = learner.support, learner.support.a
+    rows, alpha, n = support.rows(), support.alpha(), support.n
+    used = np.flatnonzero(alpha.any(axis=0))
+    place = np.full(n, -1)
+    place[used] = np.arange(len(used))
+    vectors, linear = rows.take(used), support.linear()
+    for first in range(0, n, CHUNK_ROWS):
+        part = np.arange(first, min(first + CHUNK_ROWS, n))
+        K = learner.kernel.block(rows.take(part), vectors)
+        own = np.flatnonzero(place[part] >= 0)
+        K[own, place[part[own]]] = a.diagonal[part[own]]
+        a.grad[:, part] = linear[:, part] - alpha[:, used] @ K.T.astype(np.float64)
+
+
+def is_precise(support: Support) -> bool:
+    """Whether decision values of the rows held are right to ``LOST``.
+
+    f(x) = sum_s a_s k(x_s, x) + b: each kernel value has a rounding error of about u |k|, u = 2^-24, and
+    errors of many values add up like independent ones: f(x) is off by about
+    u sqrt(k(x, x) sum_s a_s^2 k(x_s, x_s)). With large coefficients (a large C on data that it cannot
+    fit) and large kernel values that can be more than what the model has learned, while the gap of the
+    optimisation, which has the same errors, is small.
+    """
+    size = np.abs(support.a.diagonal[: support.n])
+    error = 2.0**-24 * np.sqrt(support.alpha() ** 2 @ size * size.max(initial=0.0))
+    return bool((error <= LOST * support.unit).all())
+
+
+# -- with limits --------------------------------------------------------------------------
+
+
+def finish_limited(learner: LASVM, tol: float) -> bool:
+    """Optimise; admit examples of the window that violate; until there is none.
+
+    Returns whether every machine has a gap of at most ``tol``.
+    """
+    if learner.task.nu:
+        _restore_sum(learner)
+    memory = learner.memory
+    assert memory is not None
+    for _ in range(_ROUNDS):
+        reached = all([_optimise(learner, m, tol) for m in range(learner.machines)])
+        finer = reached and learner.follow_unit()
+        admits = reached and memory.recent is not None and not finer
+        if not finer and not (admits and _admit(learner, memory.recent, tol)):
+            return reached
+    return False
+
+
+def _optimise(learner: LASVM, m: int, tol: float) -> bool:
+    """Second-order steps on all rows held."""
+    support, n = learner.support, learner.n
+    if n == 0:
+        return True
+    assert learner.cache is not None
+    a, width, values = support.a, padded(n), square(learner.cache, n)
+    K = np.zeros((n, width), np.float32)
+    K[:, :n] = values
+    diagonal = np.zeros(width, np.float32)
+    diagonal[:n] = a.diagonal[:n]
+    values = values.astype(np.float64)
+    lo, hi, unit = a.lo[m, :n], a.hi[m, :n], support.unit[m]
+    before = np.inf
+    while True:
+        checkpoint()
+        support.measure(m)
+        gap = a.delta[m] / unit
+        if not (tol < gap < np.inf):
+            return True
+        if not gap < (1.0 - PROGRESS) * before:  # single precision allows no more
+            return False
+        before = gap
+        alpha = a.alpha[m, :n] / unit
+        centre = 0.0 if learner.task.both_signs else a.bias[m]
+        solve(
+            K, diagonal, alpha, (a.grad[m, :n] - centre) / unit, lo / unit, hi / unit,
+            learner.task.epsilon / unit, tol / 2, _LIMITED_STEPS * n,
+        )  # fmt: skip
+        a.alpha[m, :n] = np.clip(alpha * unit, lo, hi)
+        a.grad[m, :n] = a.p[m, :n] - values @ a.alpha[m, :n]
+        support.changed()
+
+
+def _outside(
+    learner: LASVM, recent: Recent
+) -> tuple[Examples, np.ndarray, np.ndarray, np.ndarray]:
+    """Examples of the window that are not held, their times, p, lo and hi, and gradients."""
+    support, memory = learner.support, learner.memory
+    assert memory is not None
+    examples, born = recent.examples()
+    outside = np.flatnonzero(~np.isin(born, support.a.born[: support.n]))
+    examples, born = examples.take(outside), born[outside]
+    given = support.given(examples.label, examples.bound)
+    if memory.half_life < np.inf:
+        given[1:] *= 2.0 ** (-(support.a.count[CLOCK] - born) / memory.half_life)
+    product = learner.kernel.product(examples.rows, support.rows(), support.alpha())
+    return examples, born, given, given[0] - product.T
+
+
+def _admit(learner: LASVM, recent: Recent, tol: float) -> bool:
+    """Examples of the window that violate by more than tol come in; false: there is none."""
+    examples, born, given, grad = _outside(learner, recent)
+    support, epsilon = learner.support, learner.task.epsilon
+    residual = grad - support.a.bias[:, None]
+    up = np.where(given[2] > 0, residual - epsilon, -np.inf)
+    down = np.where(given[1] < 0, -residual - epsilon, -np.inf)
+    violation = (np.maximum(up, down) / support.unit[:, None]).max(axis=0)
+    chosen = np.flatnonzero(violation > tol)
+    for k in chosen[np.argsort(-violation[chosen], kind="stable")][: max(64, learner.n // 4)]:
+        _append(learner, examples.take(slice(k, k + 1)), int(born[k]), given[..., k], grad[:, k])
+    return len(chosen) > 0
+
+
+def _restore_sum(learner: LASVM) -> None:
+    """Coefficients sum to what they should, if rows of the window had to be admitted for it."""
+    a, n, memory = learner.support.a, learner.n, learner.memory
+    assert memory is not None
+    missing = a.mass[0] - a.alpha[0, :n].sum()
+    if n == 0 or missing <= 1e-12 * a.mass[0]:
+        return
+    room = (a.hi[0, :n] - a.alpha[0, :n]).sum()
+    if memory.recent is not None and room < missing:
+        examples, born, given, grad = _outside(learner, memory.recent)
+        order = np.argsort(-grad[0], kind="stable")
+        enough = int(np.searchsorted(np.cumsum(given[2, 0, order]), missing - room)) + 1
+        for k in order[:enough]:
+            one = examples.take(slice(k, k + 1))
+            _append(learner, one, int(born[k]), given[..., k], grad[:, k])
+    a, n = learner.support.a, learner.n
+    alpha, high = a.alpha[0, :n], a.hi[0, :n]
+    order = np.argsort(-a.grad[0, :n], kind="stable")
+    before = np.cumsum((high - alpha)[order]) - (high - alpha)[order]
+    alpha[order] += np.clip(missing - before, 0.0, (high - alpha)[order])
+    assert learner.cache is not None
+    a.grad[0, :n] = a.p[0, :n] - square(learner.cache, n).astype(np.float64) @ alpha
+    learner.support.changed()
+
+
+@jit
+def _add_to_cache(pool, table, pages, stamp, free, blank, count, row, n):
+    """A new slot n with these kernel values."""
+    add_slot(KernelCache(pool, table, pages, stamp, free, blank, count), row, n)
+
+
+def _append(
+    learner: LASVM, one: Examples, born: int, given: np.ndarray, grad: np.ndarray
+) -> None:
+    """A row comes in with coefficient zero."""
+    support, memory, k = learner.support, learner.memory, learner.n
+    assert memory is not None
+    learner.reserve(k + 1)
+    row = np.append(
+        learner.kernel.block(one.rows, support.rows())[0], one.diagonal.astype(np.float32)
+    )
+    _add_to_cache(*learner.cache, row, k)
+    support.append(one, grad[:, None], np.ones((support.machines, 1), bool))
+    a = support.a
+    a.lo[:, k], a.hi[:, k] = given[1:]
+    a.born[k], a.near[k] = born, -1
+    a.longest[:] = np.maximum(a.longest, np.sqrt(abs(one.diagonal[0])))
+    memory.labels_held[a.label[k]] += 1

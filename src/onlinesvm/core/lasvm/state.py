@@ -1,0 +1,349 @@
+"""The state of LASVM: one record of named arrays, for every task, with and without limits.
+
+What a machine learns is its task (``tasks``). For machine m and the row in slot s,
+
+    lo <= alpha <= hi,    grad = p - sum_r alpha_r K(s, r),                    (lasvm-2005, eq. 5, 9)
+
+and the coefficients of a machine sum to zero, or to its mass (one class). ``grad`` is kept for every
+row that the machine has as a ``member``. Rows are shared: a row leaves when no machine keeps it. Slots
+0 .. n-1 are in use; a hole is filled from the end.
+
+``above`` and ``below`` follow from alpha, lo and hi: by what the slopes of the objective to the right
+and to the left of a coefficient differ from its gradient, -inf and inf where it cannot go there. They
+are what the search for g_max and g_min reads (eq. 10); only the compiled loops of ``online`` use them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..examples import Examples
+from ..kernel.buffers import Buffers
+from ..kernel.rows import Rows, RowStore
+from ..numerics import inlined
+from ..state.compact import Compact
+from .tasks import ON_BOUND, Classification, Task, one_sided
+
+# Places in State.count: rows held, rows in the store; whether ``above`` and ``below`` are up to date;
+N, STORED, OPEN = range(3)
+# where an interrupted pass goes on, and the slot whose kernel row it needs, or -1;
+POSITION, PHASE, MACHINE, SLOT, ROUND, CHANGED, NEED = range(3, 10)
+# examples seen, whose bound shrinks next, rows pushed out, kernel values computed.
+CLOCK, TURN, REMOVALS, EVALUATIONS = range(10, 14)
+
+_LANES = 64  # capacities are multiples of it, as vector instructions want them
+
+
+class State(NamedTuple):
+    """What compiled loops see of the support set. Arrays are longer than the n in use."""
+
+    # (machines, capacity)
+    alpha: np.ndarray
+    grad: np.ndarray
+    p: np.ndarray  # linear term: y = +-1, the target, or zero
+    lo: np.ndarray
+    hi: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    member: np.ndarray
+    fresh: np.ndarray  # members since the last step of a block
+    # (capacity,)
+    label: np.ndarray  # of a class; zero for other tasks
+    born: np.ndarray  # number of examples that came before
+    key: np.ndarray  # the row's number in the data set, or -1
+    column: np.ndarray  # where the row's values stand in the block of fresh kernel values
+    handle: np.ndarray  # where the row itself is: in the store, or (>= STORED) in the block
+    near: np.ndarray  # slot of the nearest row with the same label, where rows are joined
+    bound: np.ndarray  # C of the row, weights included, when it came
+    diagonal: np.ndarray  # K(s, s)
+    # (machines,)
+    bias: np.ndarray
+    delta: np.ndarray  # g_max - g_min
+    unit: np.ndarray  # size of the machine's gradients, about
+    tau: np.ndarray  # tolerance, in absolute terms
+    beyond: np.ndarray  # how far beyond the margin a row at zero must lie to leave
+    mass: np.ndarray  # what the coefficients sum to
+    whole_mass: np.ndarray  # what it would be without a budget
+    path: np.ndarray  # these two bound the errors of the gradients (``mend_gradients``)
+    longest: np.ndarray
+    positive: np.ndarray  # the label that machine m calls +1
+    count: np.ndarray  # type: ignore[assignment]
+
+
+class Blocks(NamedTuple):
+    """The same arrays, those of one shape and type in one: what compiled functions are called with.
+
+    Numba takes a fraction of a microsecond for each array of a call; the names are given inside. There
+    may be space for more machines than ``positive`` has.
+    """
+
+    reals: np.ndarray  # (7, machines, capacity)
+    flags: np.ndarray  # (2, machines, capacity)
+    marks: np.ndarray  # (6, capacity)
+    sizes: np.ndarray  # (2, capacity)
+    scales: np.ndarray  # (9, machines)
+    positive: np.ndarray
+    count: np.ndarray  # type: ignore[assignment]
+
+
+def _named(reals, flags, marks, sizes, scales, positive, count):
+    """The arrays by name."""
+    return State(
+        reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6],
+        flags[0], flags[1],
+        marks[0], marks[1], marks[2], marks[3], marks[4], marks[5],
+        sizes[0], sizes[1],
+        scales[0], scales[1], scales[2], scales[3], scales[4], scales[5], scales[6], scales[7],
+        scales[8],
+        positive, count,
+    )  # fmt: skip
+
+
+named = inlined(_named)
+
+
+def empty_blocks(positive: np.ndarray, capacity: int) -> Blocks:
+    """No rows; machines that know nothing."""
+    machines = len(positive)
+    capacity = padded(capacity)
+    blocks = Blocks(
+        np.zeros((7, machines, capacity)),
+        np.zeros((2, machines, capacity), bool),
+        np.zeros((6, capacity), np.int64),
+        np.zeros((2, capacity)),
+        np.zeros((9, machines)),
+        positive,
+        np.zeros(14, np.int64),
+    )
+    a = _named(*blocks)
+    a.bias[:], a.delta[:], a.unit[:] = -1.0, np.inf, 1.0
+    return blocks
+
+
+def padded(n: int) -> int:
+    """The next multiple of what vector instructions take at once."""
+    return -(-max(n, 1) // _LANES) * _LANES
+
+
+class Support(Compact):
+    """The support set with the storage of its rows."""
+
+    def __init__(
+        self, like: Rows, positive: list[int], capacity: int = 64, task: Task | None = None
+    ):
+        self.task: Task = task or Classification()
+        self.store = RowStore(like, capacity)
+        self.buffers = Buffers()
+        self._take(empty_blocks(np.array(positive, np.int64), capacity))
+
+    def _take(self, blocks: Blocks) -> None:
+        self.blocks, machines = blocks, len(blocks.positive)
+        wide, every = State._fields[:9], State._fields[17:26]
+        whole = _named(*blocks)
+        self.a = whole._replace(**{name: getattr(whole, name)[:machines] for name in wide + every})
+
+    def _lasting(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "a"}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        twin = super().__deepcopy__(memo)
+        twin._take(twin.blocks)
+        return twin
+
+    def _in_use(self) -> dict[str, Any]:
+        n, k, (reals, flags, marks, sizes, scales, *rest) = self.n, self.machines, self.blocks
+        reals, flags = reals[:5, :k, :n], flags[:1, :k, :n]  # what is left follows from them
+        cut = Blocks(reals, flags, marks[:, :n], sizes[:, :n], scales[:, :k], *rest)
+        return {"store": self.store, "task": self.task, "blocks": tuple(cut)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.buffers = Buffers()
+        reals, flags, marks, sizes, *machines = self.blocks
+        n, count = reals.shape[2], len(reals[0])
+        zeros = np.zeros((2, count, n))
+        reals, flags = np.concatenate([reals, zeros]), np.concatenate([flags, zeros[:1] > 0])
+        self._take(Blocks(reals, flags, marks, sizes, *machines))
+        self.a.column[:] = self.a.handle[:] = np.arange(n)
+        self.grow_to(n)
+
+    @property
+    def n(self) -> int:
+        return int(self.a.count[N])
+
+    @property
+    def machines(self) -> int:
+        return len(self.a.positive)
+
+    @property
+    def unit(self) -> np.ndarray:
+        return self.a.unit
+
+    @property
+    def capacity(self) -> int:
+        return len(self.a.label)
+
+    def rows(self) -> Rows:
+        return self.store.rows()
+
+    def alpha(self) -> np.ndarray:
+        return self.a.alpha[:, : self.n]
+
+    def started(self) -> np.ndarray:
+        """Whether each machine has a coefficient: in classification, it has seen both signs."""
+        if not self.task.both_signs:
+            return np.full(self.machines, self.n > 0)
+        return np.asarray(self.alpha().any(axis=1))
+
+    def expansion(self, machines: slice = slice(None)) -> tuple[Rows, np.ndarray]:
+        """The rows that carry a coefficient in some of the machines, and their coefficients."""
+        alpha = self.alpha()[machines]
+        used = alpha.any(axis=0)
+        if used.sum() > 0.9 * self.n:  # not worth the copy
+            return self.rows(), alpha
+        return self.rows().take(np.flatnonzero(used)), alpha[:, used]
+
+    def slots(self, keys: np.ndarray) -> np.ndarray:
+        """The slot of each key, -1 where it is not in the set."""
+        own = self.a.key[: self.n]
+        if not len(own) or not len(keys) or own.max() < 0 or keys.max() < 0:
+            return np.full(len(keys), -1)
+        table = np.full(max(own.max(), keys.max()) + 1, -1)
+        table[own] = np.arange(self.n)
+        return table[keys]
+
+    def linear(self, labels: np.ndarray | None = None) -> np.ndarray:
+        """The linear term p for every machine, (machines, n): of the rows held, or of examples."""
+        if labels is None:
+            return self.a.p[:, : self.n]
+        return self.task.linear(labels, self.a.positive)
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """A and B of eq. (5), (machines, n) each."""
+        return self.a.lo[:, : self.n], self.a.hi[:, : self.n]
+
+    def given(self, label: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        """p, lo and hi of examples, (3, machines, n)."""
+        linear = self.task.linear(label, self.a.positive)
+        return np.stack([linear, *self.task.bounds(linear, bound)])
+
+    def labels(self, slots: np.ndarray) -> np.ndarray:
+        """Labels of these rows, or their targets."""
+        return self.task.labels(self.a.label[slots], self.a.p[:, slots])
+
+    def reserve(self, needed: int) -> None:
+        """Make room for ``needed`` slots; at least doubles, so growth costs little in the end."""
+        if needed > self.capacity:
+            self.grow_to(max(needed, 2 * self.capacity))
+
+    def grow_to(self, capacity: int) -> None:
+        """Make room for this number of slots, at least."""
+        more = padded(capacity) - self.capacity
+        reals, flags, marks, sizes, *machines = self.blocks
+        wide, flat = ((0, 0), (0, 0), (0, more)), ((0, 0), (0, more))
+        self._take(
+            Blocks(
+                np.pad(reals, wide), np.pad(flags, wide), np.pad(marks, flat),
+                np.pad(sizes, flat), *machines,
+            )
+        )  # fmt: skip
+        self.changed()
+
+    def changed(self) -> None:
+        """Coefficients, bounds or members have changed: ``above`` and ``below`` no longer hold."""
+        self.a.count[OPEN] = 0
+
+    def commit_rows(self, fresh: Rows) -> None:
+        """Bring the store in line with ``handle`` after slots were filled, moved, freed."""
+        n = self.n
+        self.store.rearrange(self.a.handle[:n], fresh)
+        self.a.handle[:n] = np.arange(n)
+        self.a.count[STORED] = n
+
+    def append(self, fresh: Examples, grad: np.ndarray, member: np.ndarray) -> None:
+        """New rows with coefficient zero and the given gradients and memberships."""
+        n, total = self.n, self.n + len(fresh.rows)
+        self.reserve(total)
+        self.changed()
+        part, a = slice(n, total), self.a
+        a.label[part] = self.task.groups(fresh.label)
+        a.bound[part], a.key[part], a.born[part] = fresh.bound, fresh.key, a.count[CLOCK]
+        a.diagonal[part], a.grad[:, part] = fresh.diagonal, grad
+        a.p[:, part], a.lo[:, part], a.hi[:, part] = self.given(fresh.label, fresh.bound)
+        a.alpha[:, part], a.member[:, part], a.fresh[:, part] = 0.0, member, member
+        a.handle[part] = np.arange(n, total)
+        a.count[N] = a.count[STORED] = total
+        self.store.append(fresh.rows)
+
+    def keep(self, mask: np.ndarray) -> None:
+        """Drop the rows where ``mask`` is false; holes are filled from the end."""
+        n, left = self.n, int(mask.sum())
+        if left == n:
+            return
+        holes = np.flatnonzero(~mask[:left])
+        tail = left + np.flatnonzero(mask[left:])
+        for array in self.blocks[:4]:
+            array[..., holes] = array[..., tail]
+        self.store.move(tail, holes, left)
+        self.a.handle[:left] = np.arange(left)
+        self.a.count[N] = self.a.count[STORED] = left
+        self.changed()
+
+    def measure(self, m: int | None = None) -> None:
+        """b and delta of every machine from the gradients (eq. 10), step 5 of REPROCESS.
+
+        Of machine m alone, if it is given; the unit stays as it is then. A coefficient that rounding
+        has left next to its bound is on it: where all are, the bias is in the middle of what they
+        allow.
+        """
+        which = slice(None) if m is None else slice(m, m + 1)
+        lo, hi, alpha, grad, member = (
+            array[which, : self.n]
+            for array in (self.a.lo, self.a.hi, self.a.alpha, self.a.grad, self.a.member)
+        )
+        lo, hi = lo * (1.0 - ON_BOUND), hi * (1.0 - ON_BOUND)
+        right, left = one_sided(alpha, grad, self.task.epsilon)
+        g_max = np.where(member & (alpha < hi), right, -np.inf).max(axis=1, initial=-np.inf)
+        g_min = np.where(member & (alpha > lo), left, np.inf).min(axis=1, initial=np.inf)
+        if not self.task.both_signs:  # all coefficients on one side: the bias is that of the edge
+            up, down = np.isfinite(g_max), np.isfinite(g_min)
+            g_max, g_min = np.where(up, g_max, g_min), np.where(down, g_min, g_max)
+        found = np.isfinite(g_max) & np.isfinite(g_min)
+        self.a.bias[which][found] = (g_max[found] + g_min[found]) / 2
+        self.a.delta[which][found] = g_max[found] - g_min[found]
+        if m is None:
+            self.task.measured(self)
+
+    def split_classes(self) -> None:
+        """One binary machine becomes two, one a class: the same hyperplane seen from each side."""
+        reals, flags, marks, sizes, scales, _, count = self.blocks
+        mirrored = np.concatenate([-reals, reals], axis=1)
+        mirrored[[3, 4], :1] = mirrored[[4, 3], :1]  # lo and hi change places
+        both = np.concatenate([scales, scales], axis=1)
+        both[0, 0] = -both[0, 0]
+        positive = np.array([0, 1], np.int64)
+        flags = np.concatenate([flags, flags], axis=1)
+        self._take(Blocks(mirrored, flags, marks, sizes, both, positive, count))
+        self.changed()
+
+    def add_machine(self, label: int) -> None:
+        """A machine for a new label, of which no row held is an example.
+
+        With its first example all rows become its members.
+        """
+        a, k = self.a, self.machines
+        largest = np.maximum(a.hi[0], -a.lo[0])  # as age has left it
+        reals, flags, marks, sizes, scales, positive, count = self.blocks
+        if k == reals.shape[1]:  # hundreds of labels may come one by one: a copy for some of them only
+            more = 1 + k // 4
+            wide = ((0, 0), (0, more), (0, 0))
+            reals, flags = np.pad(reals, wide), np.pad(flags, wide)
+            scales = np.pad(scales, ((0, 0), (0, more)))
+        positive = np.append(positive, label)
+        self._take(Blocks(reals, flags, marks, sizes, scales, positive, count))
+        a = self.a
+        a.grad[k], a.p[k], a.lo[k] = -1.0, -1.0, -largest
+        a.bias[k], a.delta[k], a.unit[k] = -1.0, np.inf, 1.0
+        self.changed()
