@@ -169,13 +169,15 @@ class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernel
         """Hand validated examples to the learner, or to a new one."""
         book = deepcopy(self._book)
         missing = book.missing(labels)
-        book.add(by_appearance(missing, y) if self._in_turn else missing)
+        # Where ``classes`` names labels that are still to come, all are known from the start.
+        in_turn = self._in_turn and bool(np.isin(missing, y).all())
+        book.add(by_appearance(missing, y) if in_turn else missing)
         self._check_labels(len(book))
         label = book.encode(y)
         data = data._replace(label=label[cost > 0])
         known = 0 if learner is None else learner.n_labels
         due = np.zeros(len(book) - known, np.int64)
-        if self._in_turn:
+        if in_turn:
             due = first_examples(label, cost > 0, range(known, len(book)))
         if learner is None:
             learner = self._make_learner(self._kernel, data.rows, int((due == 0).sum()))
