@@ -84,14 +84,18 @@ class BesidePeers:
             self.compare_ordinary(model.predict(X if self.precomputed else case.X), ref.predict(K))
 
     def compare_ordinary(self, ours: np.ndarray, theirs: np.ndarray) -> None:
-        """Most targets are as near as SVR's: whatever the others are."""
+        """Most targets cost no more than with SVR, whatever the others are (tol is 1e-3 units, and
+        where all but a few are equal and epsilon is zero, a unit is 1e-3 of their deviation).
+        """
         y = self.targets
         distance = abs(y - np.median(y))
         plain = distance <= np.quantile(distance, 0.8)
-        errors = [abs(values - y)[plain].mean() for values in (ours, theirs)]
-        spread = min(y[plain].std() + self.model.epsilon, y.std())
+        epsilon = self.model.epsilon
+        errors = [np.maximum(abs(f - y)[plain] - epsilon, 0.0).mean() for f in (ours, theirs)]
+        spread = min(y[plain].std() + epsilon, y.std())
+        allowed = 0.1 * spread + 1e-6 * (y - np.median(y)).std() + 1e-15 * abs(y).max()
         expect(
-            errors[0] <= 1.1 * errors[1] + 0.1 * spread + 1e-9 * abs(y).max(),
+            errors[0] <= 1.1 * errors[1] + allowed,
             "ordinary targets are missed by", errors[0], "instead of", errors[1],
         )  # fmt: skip
 
