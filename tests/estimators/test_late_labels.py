@@ -5,7 +5,7 @@ import pytest
 
 import onlinesvm
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.lasvm.bounded import BoundedLASVM
+from onlinesvm.core.lasvm.learner import LASVM
 from onlinesvm.estimators.labels import LabelBook, by_appearance, first_examples
 
 FORMS = {
@@ -115,14 +115,14 @@ def test_an_interruption_before_a_late_label_leaves_a_whole_model(monkeypatch):
     X = rng.standard_normal((90, 2))
     y = np.array(["c"] * 20 + ["a"] * 20 + ["c"] * 20 + ["b"] * 30)
     model = LASVMClassifier(gamma=0.5, budget=30).partial_fit(X[:10], y[:10])
-    add = BoundedLASVM.add_label
+    add = LASVM.add_label
 
     def add_label(learner):
         if learner.n_labels == 2:
             raise KeyboardInterrupt
         add(learner)
 
-    monkeypatch.setattr(BoundedLASVM, "add_label", add_label)
+    monkeypatch.setattr(LASVM, "add_label", add_label)
     with pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[10:], y[10:])
     monkeypatch.undo()

@@ -14,7 +14,7 @@ import numpy as np
 from ..core.examples import Examples
 from ..core.kernel.kernel import Kernel
 from ..core.lasvm.learner import LASVM
-from ..core.lasvm.support import Support
+from ..core.lasvm.state import Support
 from ..estimators.labels import LabelBook
 from ..estimators.lasvm import LASVMClassifier
 from ..estimators.online import with_cost

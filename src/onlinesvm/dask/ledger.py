@@ -13,7 +13,7 @@ import numpy as np
 from ..core.kernel.kernel import Kernel
 from ..core.kernel.rows import Rows
 from ..core.kernel.tiles import SparseRows
-from ..core.lasvm.support import Support
+from ..core.lasvm.state import Support
 
 
 class Entry(NamedTuple):

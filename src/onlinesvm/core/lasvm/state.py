@@ -72,6 +72,10 @@ class State(NamedTuple):
     count: np.ndarray  # type: ignore[assignment]
 
 
+_SCALES = State._fields[17:26]
+_LASTING = ("alpha", "grad", "member", "born", "key", "near", "bound", "diagonal")
+
+
 class Blocks(NamedTuple):
     """The same arrays, those of one shape and type in one: what compiled functions are called with.
 
@@ -140,9 +144,8 @@ class Support(Compact):
 
     def _take(self, blocks: Blocks) -> None:
         self.blocks, machines = blocks, len(blocks.positive)
-        wide, every = State._fields[:9], State._fields[17:26]
-        whole = _named(*blocks)
-        self.a = whole._replace(**{name: getattr(whole, name)[:machines] for name in wide + every})
+        whole, cut = _named(*blocks), (*State._fields[:9], *_SCALES)
+        self.a = whole._replace(**{name: getattr(whole, name)[:machines] for name in cut})
 
     def _lasting(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "a"}
@@ -153,21 +156,34 @@ class Support(Compact):
         return twin
 
     def _in_use(self) -> dict[str, Any]:
-        n, k, (reals, flags, marks, sizes, scales, *rest) = self.n, self.machines, self.blocks
-        reals, flags = reals[:5, :k, :n], flags[:1, :k, :n]  # what is left follows from them
-        cut = Blocks(reals, flags, marks[:, :n], sizes[:, :n], scales[:, :k], *rest)
-        return {"store": self.store, "task": self.task, "blocks": tuple(cut)}
+        """What does not follow from the rest, each array by itself: so they become small."""
+        a, slots = self.a, np.arange(self.n)
+        label, (lo, hi) = self.labels(slots), self.bounds()
+        whole = np.array_equal(self.given(label, a.bound[slots])[1:], (lo, hi))
+        return {
+            "store": self.store, "task": self.task, "positive": a.positive, "count": a.count,
+            "label": label, "bounds": None if whole else (lo, hi),
+            "kept": {name: getattr(a, name)[..., slots] for name in _LASTING},
+            "scales": {name: getattr(a, name) for name in _SCALES},
+        }  # fmt: skip
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self.buffers = Buffers()
-        reals, flags, marks, sizes, *machines = self.blocks
-        n, count = reals.shape[2], len(reals[0])
-        zeros = np.zeros((2, count, n))
-        reals, flags = np.concatenate([reals, zeros]), np.concatenate([flags, zeros[:1] > 0])
-        self._take(Blocks(reals, flags, marks, sizes, *machines))
-        self.a.column[:] = self.a.handle[:] = np.arange(n)
-        self.grow_to(n)
+        label, bounds, kept, scales, count, positive = (
+            self.__dict__.pop(name)
+            for name in ("label", "bounds", "kept", "scales", "count", "positive")
+        )
+        n, self.buffers = len(label), Buffers()
+        self._take(empty_blocks(positive, n))
+        for name, value in (*kept.items(), *scales.items(), ("count", count)):
+            array = getattr(self.a, name)
+            array[..., : value.shape[-1]] = value
+        a, part = self.a, slice(0, n)
+        a.label[part], a.column[part], a.handle[part] = self.task.groups(label), *[np.arange(n)] * 2
+        a.p[:, part], a.lo[:, part], a.hi[:, part] = self.given(label, a.bound[part])
+        if bounds is not None:
+            a.lo[:, part], a.hi[:, part] = bounds
+        self.changed()
 
     @property
     def n(self) -> int:

@@ -24,7 +24,7 @@ import numpy as np
 from ...kernel.never_inline import keep_small
 from ...numerics import inlined, inner
 from ..state import CLOCK, REMOVALS, TURN, N
-from .policies import OUTLIER, POLICIES
+from .policies import OUTLIER
 from .steps import bring_down, leave, move, value_of
 
 SEEDS = 5

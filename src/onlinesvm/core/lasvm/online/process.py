@@ -59,6 +59,7 @@ from ..state import (
     EVALUATIONS,
     MACHINE,
     NEED,
+    OPEN,
     PHASE,
     POSITION,
     ROUND,
@@ -66,7 +67,6 @@ from ..state import (
     STORED,
     N,
     named,
-    OPEN,
 )
 from .limits import SEEDS, count_in, forget, limits_of, share_of_bound
 from .mass import add_mass, fade_mass, lacks_room
@@ -334,7 +334,7 @@ def optimise(rules, joined, a, c, along):
             phase, count[ROUND] = REPROCESS, 0
             continue
         count[ROUND] += 1
-        over = made == NO_PAIR or made == OPTIMAL or count[ROUND] >= rules.most
+        over = made in (NO_PAIR, OPTIMAL) or count[ROUND] >= rules.most
         if over or a.delta[m] < rules.delta_max * a.unit[m]:
             if not listed:
                 measure(m, a, c)
