@@ -177,6 +177,7 @@ class Fit:
                 watch.replace(found.scores, label, bound, found.stands_for)
             yield
 
+
 def _finish(learner: LASVM, converge: bool) -> bool:
     """The finishing step: to tau, or, in a fit that need not converge, as far as its task asks for."""
     if converge or learner.memory is not None:

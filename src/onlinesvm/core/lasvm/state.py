@@ -352,7 +352,9 @@ class Support(Compact):
         a, k = self.a, self.machines
         largest = np.maximum(a.hi[0], -a.lo[0])  # as age has left it
         reals, flags, marks, sizes, scales, positive, count = self.blocks
-        if k == reals.shape[1]:  # hundreds of labels may come one by one: a copy for some of them only
+        if (
+            k == reals.shape[1]
+        ):  # hundreds of labels may come one by one: a copy for some of them only
             more = 1 + k // 4
             wide = ((0, 0), (0, more), (0, 0))
             reals, flags = np.pad(reals, wide), np.pad(flags, wide)

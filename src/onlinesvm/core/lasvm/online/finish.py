@@ -209,9 +209,7 @@ def _optimise(learner: LASVM, m: int, tol: float) -> bool:
         support.changed()
 
 
-def _outside(
-    learner: LASVM, recent: Recent
-) -> tuple[Examples, np.ndarray, np.ndarray, np.ndarray]:
+def _outside(learner: LASVM, recent: Recent) -> tuple[Examples, np.ndarray, np.ndarray, np.ndarray]:
     """Examples of the window that are not held, their times, p, lo and hi, and gradients."""
     support, memory = learner.support, learner.memory
     assert memory is not None
@@ -270,9 +268,7 @@ def _add_to_cache(pool, table, pages, stamp, free, blank, count, row, n):
     add_slot(KernelCache(pool, table, pages, stamp, free, blank, count), row, n)
 
 
-def _append(
-    learner: LASVM, one: Examples, born: int, given: np.ndarray, grad: np.ndarray
-) -> None:
+def _append(learner: LASVM, one: Examples, born: int, given: np.ndarray, grad: np.ndarray) -> None:
     """A row comes in with coefficient zero."""
     support, memory, k = learner.support, learner.memory, learner.n
     assert memory is not None

@@ -93,8 +93,7 @@ def count_in(a, c, labels, k, near):
             r = near[s]
             if a.label[s] == label and (
                 r < 0
-                or 2.0 * value_of(c, s, k) - a.diagonal[k]
-                > 2.0 * value_of(c, s, r) - a.diagonal[r]
+                or 2.0 * value_of(c, s, k) - a.diagonal[k] > 2.0 * value_of(c, s, r) - a.diagonal[r]
             ):
                 near[s] = k
 

@@ -115,7 +115,7 @@ def gradients_of(row, a, given, q, g):
     """g = p - sum_s alpha_s k(x, x_s) of example q with these kernel values, eq. (9)."""
     never_inline()
     alpha, n = a.alpha, a.count[N]
-    for m in range(alpha.shape[0]):
+    for m in range(g.shape[0]):
         total = given[q, 0, m]
         for s in range(n):
             if alpha[m, s] != 0.0:
@@ -373,9 +373,7 @@ def online(
     c = KernelCache(pool, table, pages, stamp, free, blank, cache_count)
     along = Along(store, low, squares, row, slot_of)
     fresh = Fresh(values, tags, given, about, scores, seeds, joined)
-    rules = Rules(
-        rule_reals[0], rule_reals[1], rule_reals[2], rule_numbers[0], rule_numbers[1] > 0
-    )
+    rules = Rules(rule_reals[0], rule_reals[1], rule_reals[2], rule_numbers[0], rule_numbers[1] > 0)
     epsilon, nu, dense = rules.epsilon, rules.nu, X.shape[1] > 0
     if count[OPEN] == 0:
         open_sides(a, epsilon)
