@@ -85,7 +85,10 @@ class LASVM(Compact):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     watch: Prequential | None = None  # takes note of decision values before examples are learned
+    scores: Any  # with limits: decision values of the last examples before they were learned
     _kept: KeptRows | None = None  # of a cache that a copy or a file has left out
+    _call: Call | None
+    _terms: dict[Any, np.ndarray]  # p, lo and hi of pairs of label and bound
 
     def __init__(
         self,
@@ -196,8 +199,10 @@ class LASVM(Compact):
 
     def _in_use(self) -> dict[str, Any]:
         """With limits, the values of a Python kernel last: it is not asked again, they might differ."""
-        asked = self.memory is None or self.cache is None or self.kernel.is_compiled
-        return self._lasting() | {"cache": None if asked else square(self.cache, self.n)}
+        K = None
+        if self.memory is not None and self.cache is not None and not self.kernel.is_compiled:
+            K = square(self.cache, self.n)
+        return self._lasting() | {"cache": K}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -647,9 +652,7 @@ class LASVM(Compact):
         self.cache = self._kept = None
 
     def _forget_calls(self) -> None:
-        self._call: Call | None = None
-        self._terms: dict[Any, np.ndarray] = {}  # of label and bound
-        self.scores: Any = None
+        self._call, self._terms, self.scores = None, {}, None
 
     def _restore_cache(self, kept: KeptRows) -> None:
         """The cache that a copy or a file has left out. Does not count as training."""

@@ -147,10 +147,10 @@ class SelectiveLASVM(LASVM):
 
     # -- a stream -------------------------------------------------------------------------
 
-    def learn(self, fresh: Examples) -> None:
+    def learn(self, fresh: Examples, noted: bool = True) -> None:
         """Examples of a stream, in order; only those that the criterion wants are learned."""
         if self.everything:
-            super().learn(fresh)
+            super().learn(fresh, noted)
             return
         first = 0
         while first < len(fresh.rows):

@@ -168,9 +168,9 @@ def finish_limited(learner: LASVM, tol: float) -> bool:
     assert memory is not None
     for _ in range(_ROUNDS):
         reached = all([_optimise(learner, m, tol) for m in range(learner.machines)])
-        finer = reached and learner.follow_unit()
-        admits = reached and memory.recent is not None and not finer
-        if not finer and not (admits and _admit(learner, memory.recent, tol)):
+        if reached and learner.follow_unit():
+            continue  # the unit has become smaller: the same tolerance asks for more
+        if not reached or memory.recent is None or not _admit(learner, memory.recent, tol):
             return reached
     return False
 
@@ -276,6 +276,7 @@ def _append(learner: LASVM, one: Examples, born: int, given: np.ndarray, grad: n
     row = np.append(
         learner.kernel.block(one.rows, support.rows())[0], one.diagonal.astype(np.float32)
     )
+    assert learner.cache is not None
     _add_to_cache(*learner.cache, row, k)
     support.append(one, grad[:, None], np.ones((support.machines, 1), bool))
     a = support.a
