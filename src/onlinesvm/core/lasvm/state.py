@@ -223,11 +223,14 @@ class Support(Compact):
 
     def slots(self, keys: np.ndarray) -> np.ndarray:
         """The slot of each key, -1 where it is not in the set."""
-        own = self.a.key[: self.n]
-        if not len(own) or not len(keys) or own.max() < 0 or keys.max() < 0:
+        held = np.flatnonzero(self.a.key[: self.n] >= 0)
+        if not len(held) or not len(keys) or keys.max() < 0:
             return np.full(len(keys), -1)
-        table = np.full(max(own.max(), keys.max()) + 1, -1)
-        table[own] = np.arange(self.n)
+        own = self.a.key[held]
+        table = np.full(
+            max(own.max(), keys.max()) + 2, -1
+        )  # the last one for examples without a key
+        table[own] = held
         return table[keys]
 
     def linear(self, labels: np.ndarray | None = None) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.prequential.calibration import BENDS
 from ..atomic import atomic_write
 from ..errors import ModelFileError, not_written
 from .predictor import CLASSIFIER, ONE_CLASS, Predictor, predictor_of
@@ -52,15 +53,10 @@ _PROBABILITY = '''
 def predict_proba(X):
     """Probability of each class, (n, classes), in the order of CLASSES."""
     values = decision_function(X).reshape(len(X), -1)
-    inner = np.clip(values, -1.0, 1.0)
-    outer = values - inner
-    logits = sum(
-        slope * part
-        for slope, part in zip(
-            SLOPES,
-            [half(v, 0.0) for v in (inner, outer) for half in (np.minimum, np.maximum)],
-        )
-    )
+    within = [np.zeros_like(values), *(np.clip(values, -b, b) for b in BENDS), values]
+    lengths = np.diff(within, axis=0)
+    parts = [half(length, 0.0) for length in lengths for half in (np.minimum, np.maximum)]
+    logits = sum(slope * part for slope, part in zip(SLOPES, parts))
     logits = np.clip(logits, -1e3, 1e3)
     if logits.shape[1] == 1:
         logits = np.concatenate([np.zeros_like(logits), logits], axis=1)
@@ -131,7 +127,7 @@ def _constants(p: Predictor) -> str:
     if p.classes is not None:
         lines.append(f"CLASSES = np.array({p.classes.tolist()!r})")
     if p.slopes is not None:
-        lines.append(f"SLOPES = {p.slopes.tolist()!r}")
+        lines.append(f"SLOPES, BENDS = {p.slopes.tolist()!r}, {BENDS!r}")
     return "\n".join(lines) + "\n"
 
 
