@@ -158,11 +158,12 @@ def test_what_a_stream_of_single_rows_compiles(tmp_path):
     """
     line, collected = run(ONE_ROW_STREAM, NUMBA_CACHE_DIR=str(tmp_path))
     assert collected == "False True"  # no garbage within a compilation, as before afterwards
-    assert line.split() == [
-        "_begin", "_commit_rows", "add_slot", "direction_search", "exp2", "extremes", "forget", "insert",
-        "is_outside", "leave", "needs_differences", "online", "row_product", "squared_norm", "squared_norms",
-        "start", "take_seed",
-    ]  # fmt: skip
+    compiled = line.split()
+    assert len(compiled) == len(set(compiled)), compiled
+    assert "online" in compiled
+    assert not [name for name in compiled if "tile" in name]
+    limits = {"forget", "choose", "hand_over", "balance"}  # of no use where memory is not bounded
+    assert not limits & set(compiled)
 
 
 KERNEL_VALUES = """

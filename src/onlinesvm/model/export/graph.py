@@ -12,6 +12,7 @@ precision inside, whatever its input is.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,13 +108,12 @@ def both_columns(g: Graph, scores: str) -> str:
 
 def _probabilities(g: Graph, slopes: np.ndarray, scores: str) -> str:
     """P of each class, (n, classes), from scores (n, machines): ``calibration.probabilities``."""
-    zero, inside, lengths = g.constant("none", 0.0), None, []
+    zero, within = g.constant("none", 0.0), []
     for k, bend in enumerate(BENDS):
         low, high = g.constant(f"bend_{k}_below", -bend), g.constant(f"bend_{k}_above", bend)
-        within = g.add("Min", g.add("Max", scores, low), high)
-        lengths.append(within if inside is None else g.add("Sub", within, inside))
-        inside = within
-    lengths.append(g.add("Sub", scores, inside))
+        within.append(g.add("Min", g.add("Max", scores, low), high))
+    ends = [*within, scores]
+    lengths = [within[0], *(g.add("Sub", end, begin) for begin, end in pairwise(ends))]
     parts = [g.add(half, length, zero) for length in lengths for half in ("Min", "Max")]
     terms = [
         g.add("Mul", part, g.constant(f"slope_{k}", slope))
