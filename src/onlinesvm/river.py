@@ -23,8 +23,10 @@ import numpy as np
 from river import base
 
 from .estimators import lasvm, perceptron
+from .estimators.base import trained_of
+from .estimators.classifier import check_new_labels
 from .estimators.labels import unique_labels
-from .estimators.named_models import NamedModel
+from .estimators.named_rows import NamedModel
 from .river_values import LASVMOneClass, LASVMRegressor
 
 __all__ = ["BudgetPerceptronClassifier", "LASVMClassifier", "LASVMOneClass", "LASVMRegressor"]
@@ -89,9 +91,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         """Refuse labels that the model could not learn, before it has learned any of them."""
         fresh = unique_labels(labels)
         if self._model is not None:
-            book = self._model._book
-            book.check(fresh)
-            self._model._check_labels(len(book) + len(book.missing(fresh)))
+            check_new_labels(self._model, fresh)
 
     # -- predicting -----------------------------------------------------------------------
 
@@ -171,11 +171,10 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
 
 def _learn_parts(model: Any, X: np.ndarray, labels: np.ndarray) -> None:
     """Learn rows in order, from each new label on in another call: it comes when it comes."""
-    book = getattr(model, "_book", None)
+    trained = trained_of(model)
+    known = () if trained is None else trained.encoder.numbers
     _, first = np.unique(labels, return_index=True)
-    cuts = {
-        int(k) for k in first if book is None or labels[k : k + 1].tolist()[0] not in book.numbers
-    }
+    cuts = {int(k) for k in first if labels[k : k + 1].tolist()[0] not in known}
     ends = sorted(cuts | {0, len(labels)})
     for start, end in pairwise(ends):
         model.partial_fit(X[start:end], labels[start:end])
@@ -188,8 +187,8 @@ def _plain(label: Any) -> Any:
 
 def _labels(model: Any) -> list[Any]:
     """Labels known so far, sorted."""
-    known: list[Any] = model._book.classes.tolist()
-    return known
+    trained = trained_of(model)
+    return [] if trained is None else list(trained.encoder.classes.tolist())
 
 
 def _shares(values: np.ndarray, n_labels: int) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 from river import base
 
 from .estimators import lasvm_one_class, lasvm_regressor
-from .estimators.named_models import NamedModel
+from .estimators.named_rows import NamedModel
 
 __all__ = ["LASVMOneClass", "LASVMRegressor"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from copy import deepcopy
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -128,7 +128,7 @@ class CellLASVMClassifier(DaskClassifier):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn all cells.
 
         Parameters

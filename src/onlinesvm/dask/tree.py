@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.lasvm import LASVMClassifier
 from .base import CONSTRAINTS, DaskClassifier
-from .frame import fitted
 from .growing import Growth
 from .ledger import Entry, Node
 from .running import running
@@ -147,7 +146,7 @@ class TreeLASVMClassifier(DaskClassifier):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn all partitions.
 
         Parameters
@@ -170,7 +169,7 @@ class TreeLASVMClassifier(DaskClassifier):
         self._note(whole, partitions)
         self._note_growth(root, counts)
         evaluations = sum(entry.kernel_values for entry in root.ledger)
-        self._model = fitted(frame, root.support, evaluations, root.done)
+        self._model = frame.fitted(root.support, evaluations, root.done)
         self.n_kernel_evaluations_ = evaluations
         self.n_support_ = self._model.n_support_
         if not root.done:

@@ -12,8 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..core.kernel.kernel import Kernel
-from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+from ._progress import FitProgress
+from .classifier import KernelClassifier
+from .params import KERNEL_CONSTRAINTS
+from .trained import Trained
 
 _MOST_EPOCHS, _MOST_SWEEPS = 100, 1000
 
@@ -21,10 +23,10 @@ _PROGRESS = 1e-9
 """Convergence ends with an epoch that shrinks the distance of the hulls by less than this share."""
 
 if TYPE_CHECKING:
-    from ..core.model import EpochLearner
+    from ..core.huller.learner import Huller
 
 
-class HullerClassifier(OnlineKernelClassifier):
+class HullerClassifier(KernelClassifier):
     """Hard-margin support vector classifier that learns one example at a time (the Huller).
 
     Minimises the distance between the convex hulls of the two classes ::
@@ -177,36 +179,32 @@ class HullerClassifier(OnlineKernelClassifier):
     def _is_hard(self) -> bool:
         return self.C is None or bool(np.isinf(self.C))
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
+    def _make_learner(self, trained: Trained, data: Any) -> Huller:
         from ..core.huller.learner import Huller
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(
-            kernel, rows, n_labels, slack=not self._is_hard, tol=float(self.tol),
+            trained.kernel, data.rows, len(trained.encoder), slack=not self._is_hard, tol=float(self.tol),
             sweeps=self.max_sweeps, cache_size=self.cache_size, seed=seed,
         )  # fmt: skip
 
-    def _cost(self, y: np.ndarray, labels: Any, sample_weight: Any) -> np.ndarray:
+    def _weights(self, y: np.ndarray, encoder: Any, sample_weight: Any) -> tuple[np.ndarray, Any]:
         if self._is_hard and (sample_weight is not None or self.class_weight is not None):
             raise ValueError(
                 f"The hard margin (C={self.C}) has no cost that sample_weight or class_weight could "
                 "scale; set C for the quadratic slack."
             )
-        return super()._cost(y, labels, sample_weight)
+        return super()._weights(y, encoder, sample_weight)
 
-    def _learn(
-        self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray, learner: Any
-    ) -> None:
-        was_stuck = learner is not None and learner.stuck
-        super()._learn(data, y, cost, labels, learner)
-        if self._learner.stuck and not was_stuck:
+    def _teach(self, trained: Trained, data: Any) -> None:
+        was_stuck = trained.learner is not None and trained.learner.stuck
+        super()._teach(trained, data)
+        if self._fitted("").learner.stuck and not was_stuck:
             self._warn_touching(stacklevel=5)
 
-    def _run(
-        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
-    ) -> Iterator[Any]:
+    def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         """Figure 4 in epochs (section 5), then the finishing step."""
-        n = len(data.rows)
+        learner, n = trained.learner, len(data.rows)
         converge = self.epochs == "converge"
         order = np.arange(n)
         done, last = not converge, np.inf

@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from ..core.kernel.kernel import Kernel
+from ..core.interrupts import Interruptible
 from ..core.lasvm.criteria import SELECTIONS
-from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
-from .drift import DriftAttributes
-from .lasvm_bounded import BOUNDED_CONSTRAINTS, BoundedMemory
-from .lasvm_run import LASVMRun
-from .lasvm_selection import SelectionCounts
-from .probabilities import Probabilities
-from .stopping import RULES, EarlyStopping, hold_out
-from .weights import finite_cost
+from ..core.state.published import published
+from ._lasvm import LASVMEstimator
+from ._progress import RULES, EarlyStopping, hold_out
+from .base import one_row
+from .classifier import KernelClassifier
+from .labels import finite_cost
+from .params import AT_LEAST_ONE, LASVM_CONSTRAINTS, POSITIVE
+from .probabilities import WithProbability, chances, check_alpha, sets_of, snapshot
+from .trained import Trained
+
+_WITHOUT = (
+    "{} is not available when fitted with probability=False: learn again with probability=True."
+)
 
 NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""
 
 
-class LASVMClassifier(
-    Probabilities, DriftAttributes, BoundedMemory, LASVMRun, SelectionCounts, OnlineKernelClassifier
-):
+class LASVMClassifier(LASVMEstimator, KernelClassifier):
     """Support vector classifier that learns one example at a time (LASVM).
 
     Maximises the dual of the soft-margin SVM ::
@@ -211,25 +216,19 @@ class LASVMClassifier(
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
+        **LASVM_CONSTRAINTS,
         "C": [Interval(Real, 0.0, None, closed="right")],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
-        "block_size": [Interval(Integral, 1, None, closed="left")],
-        **BOUNDED_CONSTRAINTS,
-        "window": [*BOUNDED_CONSTRAINTS["window"], StrOptions({"auto"})],
+        "window": [*LASVM_CONSTRAINTS["window"], StrOptions({"auto"})],
         "detect_drift": ["boolean"],
         "probability": ["boolean"],
         "selection": [StrOptions(set(SELECTIONS))],
-        "sample_size": [Interval(Integral, 1, None, closed="left")],
-        "max_examples": [Interval(Integral, 1, None, closed="left"), None],
+        "sample_size": [AT_LEAST_ONE],
+        "max_examples": [AT_LEAST_ONE, None],
         "early_stopping": [StrOptions(set(RULES)), None],
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "delta_max": [Interval(Real, 0.0, None, closed="neither"), None],
+        "n_iter_no_change": [AT_LEAST_ONE],
+        "delta_max": [POSITIVE, None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "shuffle": ["boolean"],
     }
 
     def __init__(
@@ -291,14 +290,19 @@ class LASVMClassifier(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    # -- learning -------------------------------------------------------------------------
+
     @property
     def _notes_scores(self) -> bool:
         """Whether scores of examples are noted before they are learned (``core.prequential``)."""
         return self.probability or self.detect_drift or self.window == "auto"
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        self._check_together()
-        learner = self._plain_learner(kernel, rows, n_labels)
+    @property
+    def _counts_copies(self) -> bool:
+        return self.block_size == 1 or self._notes_scores or super()._counts_copies
+
+    def _make_learner(self, trained: Trained, data: Any) -> Any:
+        learner = super()._make_learner(trained, data)
         if self._notes_scores:
             from ..core.prequential.record import Prequential
 
@@ -308,30 +312,20 @@ class LASVMClassifier(
             )  # fmt: skip
         return learner
 
-    def _more(self, learner: Any) -> dict[str, Any]:
-        return self._snapshot(learner)
-
-    def _plain_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        if self._is_bounded:
-            window = NARROWEST if self.window == "auto" else self.window
-            cost = finite_cost(self.C)
-            return self._bounded_learner(kernel, rows, n_labels, window=window, cost=cost)
+    def _settings(self, trained: Trained) -> dict[str, Any]:
         settings: dict[str, Any] = {
             "tau": float(self.tol),
             "cache_size": self.cache_size,
             "block_size": self.block_size,
             "delta_max": np.inf if self.delta_max is None else float(self.delta_max),
         }
-        if self.selection == "random":
-            from ..core.lasvm.learner import LASVM
+        if self.selection != "random":
+            settings |= {"selection": self.selection, "sample_size": self.sample_size}
+        return settings
 
-            return LASVM(kernel, rows, n_labels, **settings)
-        from ..core.lasvm.selection import SelectiveLASVM
-
-        return SelectiveLASVM(
-            kernel, rows, n_labels, selection=self.selection, sample_size=self.sample_size,
-            **settings,
-        )  # fmt: skip
+    def _bounded_settings(self, trained: Trained) -> dict[str, Any]:
+        window = NARROWEST if self.window == "auto" else self.window
+        return {"window": window, "cost": finite_cost(self.C)}
 
     def _check_labels(self, n_labels: int) -> None:
         if self.budget is not None and self.budget < n_labels:
@@ -340,30 +334,17 @@ class LASVMClassifier(
                 "one support vector."
             )
 
-    def _prepare(self, data: Any) -> Any:
-        """Copies of an example become one of greater cost, where they need not be counted."""
-        from ..core.lasvm.duplicates import merge_duplicates
-
-        listed = self.block_size == 1 or self._is_bounded or self._notes_scores
-        return data if listed or self.kernel == "precomputed" else merge_duplicates(data)
-
-    def _plan(self, data: Any, rng: np.random.RandomState) -> Any:
+    def _plan(self, data: Any, rng: Any) -> Any:
         """What the parameters say about epochs and when they end."""
-        from ..core.lasvm.fitting import Plan
-
-        self._check_together()
-        converge, rule = self.epochs == "converge", self.early_stopping
-        held, enough = np.empty(0, np.int64), None
+        rule, held, enough = self.early_stopping, np.empty(0, np.int64), None
         if rule == "score":
             held = hold_out(data.label, self.validation_fraction, rng)
         if rule is not None:
             enough = EarlyStopping(rule, self.n_iter_no_change, data, held)
-        epochs, most = 1 if converge else int(self.epochs), self.max_examples or np.inf
-        shuffle = self.shuffle and not self._in_order
-        return Plan(epochs, converge, shuffle, most, held, enough)
+        most = self.max_examples or np.inf
+        return super()._plan(data, rng)._replace(most=most, held=held, enough=enough)
 
     def _check_together(self) -> None:
-        """Refuse settings that contradict each other."""
         self._check_converge("max_examples", "early_stopping")
         if self._notes_scores and self.selection != "random":
             raise ValueError(
@@ -377,3 +358,156 @@ class LASVMClassifier(
                         f"{name}={getattr(self, name)!r} cannot be combined with window, budget or "
                         f"half_life; use {name}={plain!r}."
                     )
+
+    # -- how sure it is: probabilities and prediction sets --------------------------------
+
+    def _view_extras(self, trained: Trained) -> dict[str, Any]:
+        return snapshot(trained)
+
+    def _scored(self, X: Any, method: str) -> tuple[Any, Any, np.ndarray]:
+        """The view, its snapshot, and decision values (n, machines) in the order of classes.
+
+        ``method`` is what the user has called.
+        """
+        check_is_fitted(self)
+        view = self._view()
+        if "prequential" not in view.more:
+            raise NotFittedError(_WITHOUT.format(method))
+        values = view.decide(X)
+        return view, view.more["prequential"], values.reshape(len(values), -1)
+
+    @WithProbability
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class; the most probable one is what ``predict`` returns.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        chances : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        with Interruptible():
+            view, record, values = self._scored(X, "predict_proba")
+            return chances(values, view.order, record.calibration.slopes)
+
+    @WithProbability
+    def predict_proba_one(self, x: Any) -> np.ndarray:
+        """Probability of each class for one row: as ``predict_proba``, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        chances : ndarray of shape (n_classes,)
+            In the order of ``classes_``.
+        """
+        x = one_row(x, "predict_proba_one", "predict_proba")
+        with Interruptible(), published(self):
+            values, _ = self._decide_one(x)
+            trained = self._fitted("predict_proba_one")
+            record = snapshot(trained)
+            if not record:
+                raise NotFittedError(_WITHOUT.format("predict_proba_one"))
+            slopes = record["prequential"].calibration.slopes
+            return chances(values[None, :], trained.encoder.order(), slopes)[0]
+
+    @WithProbability
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @WithProbability
+    def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
+        """For each example the classes that its label is among, in a share 1 - alpha of cases.
+
+        The sets adapt while the model learns: of the examples of any long stretch of a stream, each
+        asked for before it is learned, about a share alpha has a label outside its set, also
+        while the world changes. After ``fit`` with ``shuffle=True`` they are those of conformal
+        prediction; coverage then differs a little from 1 - alpha, because the finished model is not
+        the one whose scores were noted: about 1 point for thousands of examples, 3 for hundreds.
+
+        On a stream alpha is met exactly, in the long run, for 0.001, 0.002, 0.005, 0.01,
+        0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3 and 0.4 to 0.9; sets for values
+        between these are interpolated, and smaller values give all classes.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+        alpha : float, default=0.1
+            Share of labels that may be outside, between 0 and 1.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class, in the order of ``classes_``, is in the set. A set may be empty,
+            where the model is wrong less often than alpha and the example is unlike the others,
+            and may hold all classes.
+        """
+        check_alpha(alpha)
+        with Interruptible():
+            view, record, values = self._scored(X, "predict_set")
+            return sets_of(values, len(view.classes), record.q, float(alpha))
+
+    # -- what it has noticed about its stream ---------------------------------------------
+
+    def _detector(self, name: str) -> tuple[Any, Any]:
+        watch = self._fitted(name).learner.watch
+        if watch is None or watch.detector is None:
+            raise AttributeError(
+                f"{name} needs a drift detector: set detect_drift=True or window='auto' before the "
+                "model learns."
+            )
+        return watch, watch.detector
+
+    @property
+    def drift_detected_(self) -> bool:
+        """Whether the last call that learned has noticed a drift."""
+        return bool(self._detector("drift_detected_")[0].drifted)
+
+    @property
+    def n_drifts_(self) -> int:
+        """Number of drifts noticed so far."""
+        return int(self._detector("n_drifts_")[1].n_drifts)
+
+    @property
+    def prequential_error_(self) -> float:
+        """Share of wrong predictions, each made before its label was learned, of late."""
+        return float(self._detector("prequential_error_")[1].error)
+
+    # -- what it has chosen ---------------------------------------------------------------
+
+    def _choices(self, name: str) -> tuple[int, int]:
+        choices: tuple[int, int] | None = self._fitted(name).learner.choices()
+        if choices is None:
+            raise AttributeError(f"{name} is counted with a selection other than 'random'.")
+        return choices
+
+    @property
+    def n_looked_at_(self) -> int:
+        """Examples judged by the criterion of ``selection``."""
+        return self._choices("n_looked_at_")[0]
+
+    @property
+    def n_learned_(self) -> int:
+        """Examples learned of those looked at."""
+        return self._choices("n_learned_")[1]

@@ -2,74 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..core.kernel.kernel import Kernel
-from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
-from .unweighted import UnweightedClassifier
+from .classifier import UnweightedClassifier
+from .params import AT_LEAST_ONE, KERNEL_CONSTRAINTS
+from .sgd import StochasticGradientClassifier
+from .trained import Trained
 
 if TYPE_CHECKING:
-    from ..core.model import EpochLearner
+    from ..core.sgd.learner import ExpansionLearner
+    from ..core.sgd.perceptron import BudgetPerceptron
+
+PERCEPTRON_CONSTRAINTS: dict[str, list[Any]] = {
+    **KERNEL_CONSTRAINTS,
+    "epochs": [AT_LEAST_ONE],
+    "shuffle": ["boolean"],
+}
 
 
-class PerceptronBase(UnweightedClassifier):
-    """What the perceptrons share: no cost to weight, epochs each in a new random order."""
-
-    _averages = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
-        "epochs": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        epochs: int = 1,
-        shuffle: bool = True,
-        time_limit: float | None = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.epochs = epochs
-        self.shuffle = shuffle
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
-        from ..core.sgd.learner import ExpansionLearner
-        from ..core.sgd.steps import PERCEPTRON
-
-        return ExpansionLearner(kernel, rows, n_labels, rule=PERCEPTRON, average=self._averages)
-
-    def _run(
-        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
-    ) -> Iterator[Any]:
-        n = len(data.rows)
-        order = rng.permutation(n) if self.shuffle else np.arange(n)
-        for epoch in range(self.epochs):
-            steps = learner.epoch(data, order, epoch == self.epochs - 1)
-            yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
-            if progress.stopped:
-                break
-        learner.finish()
-
-
-class KernelPerceptronClassifier(PerceptronBase):
+class KernelPerceptronClassifier(UnweightedClassifier):
     """The kernel perceptron (Aizerman, Braverman, Rozonoer 1964).
 
     Looks for any o(x) = sum_i a_i k(x, x_i) with y_i o(x_i) > 0 for all examples. For each example
@@ -151,8 +105,43 @@ class KernelPerceptronClassifier(PerceptronBase):
     True
     """
 
+    _averages = False
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PERCEPTRON_CONSTRAINTS
 
-class AveragedPerceptronClassifier(PerceptronBase):
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        epochs: int = 1,
+        shuffle: bool = True,
+        time_limit: float | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.epochs = epochs
+        self.shuffle = shuffle
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _make_learner(self, trained: Trained, data: Any) -> ExpansionLearner:
+        from ..core.sgd.learner import ExpansionLearner
+        from ..core.sgd.steps import PERCEPTRON
+
+        given = trained.kernel, data.rows, len(trained.encoder)
+        return ExpansionLearner(*given, rule=PERCEPTRON, average=self._averages)
+
+    _run = StochasticGradientClassifier._run
+
+
+class AveragedPerceptronClassifier(UnweightedClassifier):
     """The averaged kernel perceptron (Freund and Schapire 1998).
 
     Runs the kernel perceptron and decides by the average of all its states so far ::
@@ -239,9 +228,14 @@ class AveragedPerceptronClassifier(PerceptronBase):
     """
 
     _averages = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PERCEPTRON_CONSTRAINTS
+
+    __init__ = KernelPerceptronClassifier.__init__
+    _make_learner = KernelPerceptronClassifier._make_learner
+    _run = StochasticGradientClassifier._run
 
 
-class BudgetPerceptronClassifier(PerceptronBase):
+class BudgetPerceptronClassifier(UnweightedClassifier):
     """A kernel perceptron with a maximum number of support vectors.
 
     Crammer, Kandola and Singer's rule as listed in section 2.2 of Bordes et al. (2005): if
@@ -337,8 +331,8 @@ class BudgetPerceptronClassifier(PerceptronBase):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PerceptronBase._parameter_constraints,
-        "budget": [Interval(Integral, 1, None, closed="left")],
+        **PERCEPTRON_CONSTRAINTS,
+        "budget": [AT_LEAST_ONE],
         "margin": [Interval(Real, 0.0, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
     }
@@ -359,20 +353,18 @@ class BudgetPerceptronClassifier(PerceptronBase):
         random_state: Any = None,
         cache_size: float = 200,
     ):
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, epochs=epochs,
+        KernelPerceptronClassifier.__init__(
+            self, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, epochs=epochs,
             shuffle=shuffle, time_limit=time_limit, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.budget = budget
         self.margin = margin
         self.cache_size = cache_size
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
+    def _make_learner(self, trained: Trained, data: Any) -> BudgetPerceptron:
         from ..core.sgd.perceptron import BudgetPerceptron
 
         return BudgetPerceptron(
-            kernel, rows, n_labels, budget=self.budget, margin=float(self.margin),
+            trained.kernel, data.rows, len(trained.encoder), budget=self.budget, margin=float(self.margin),
             cache_size=self.cache_size,
         )  # fmt: skip
-
-    _run = OnlineKernelClassifier._run

@@ -2,11 +2,90 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from .sgd_base import StochasticGradientClassifier
+from ._progress import FitProgress
+from .classifier import KernelClassifier
+from .params import AT_LEAST_ONE, KERNEL_CONSTRAINTS, POSITIVE
+from .trained import Trained
+
+if TYPE_CHECKING:
+    from ..core.sgd.learner import ExpansionLearner
+
+
+class StochasticGradientClassifier(KernelClassifier):
+    """Base of the three classifiers of stochastic gradient descent."""
+
+    _rule = "NORMA"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "C": [POSITIVE],
+        "epochs": [AT_LEAST_ONE],
+        "averaging": [StrOptions({"last", "average"})],
+        "outputs": [StrOptions({"cached", "expansion"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "shuffle": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        epochs: int = 1,
+        averaging: str = "last",
+        outputs: str = "cached",
+        class_weight: Any = None,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        time_limit: float | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.epochs = epochs
+        self.averaging = averaging
+        self.outputs = outputs
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.shuffle = shuffle
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _make_learner(self, trained: Trained, data: Any) -> ExpansionLearner:
+        from ..core.sgd import steps as sgd
+        from ..core.sgd.learner import ExpansionLearner
+
+        return ExpansionLearner(
+            trained.kernel, data.rows, len(trained.encoder), rule=getattr(sgd, self._rule),
+            average=self.averaging == "average", has_bias=getattr(self, "fit_intercept", False),
+            cached=self.outputs == "cached", every_column=True, cache_size=self.cache_size,
+        )  # fmt: skip
+
+    def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
+        """The lists shuffle once and then go round in that order."""
+        learner, n = trained.learner, len(data.rows)
+        order = rng.permutation(n) if self.shuffle else np.arange(n)
+        for epoch in range(self.epochs):
+            steps = learner.epoch(data, order, epoch == self.epochs - 1)
+            yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
+            if progress.stopped:
+                break
+        learner.finish()
 
 
 class NORMAClassifier(StochasticGradientClassifier):

@@ -1,24 +1,23 @@
-"""SimpleSVM for classification: see ``SimpleSVMClassifier``. The engine is ``core/simplesvm*.py``."""
+"""SimpleSVM for classification: see ``SimpleSVMClassifier``. The engine is ``core/simplesvm``."""
 
 from __future__ import annotations
 
-from copy import deepcopy
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .fitted import FittedModel
-from .labels import LabelBook, check_several, stream_labels, unique_labels
-from .progress import with_callbacks
-from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
-from .view import labels_of, shaped
-from .weights import check_two_classes, example_weights
+from ._simplesvm import SimpleSVMEstimator
+from .base import Absent
+from .classifier import KernelClassifier
+from .labels import LabelBook
+from .params import SIMPLESVM_CONSTRAINTS
+from .trained import Trained
+from .views import labels_of, shaped
 
 
-class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
+class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
     """Exact support vector classifier that keeps its optimum while examples come and go.
 
     Solves ::
@@ -191,9 +190,12 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
 
     # -- learning -------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimpleSVMClassifier:
+    learn_one: Any = Absent("use partial_fit.")
+    decision_one: Any = Absent("use decision_function.")
+    predict_one: Any = Absent("use predict.")
+    class_weight_: Any = Absent("see class_weight.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn a data set at hand.
 
         Parameters
@@ -210,22 +212,9 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         self : object
             The fitted classifier. After Ctrl-C it is what was learned so far.
         """
-        with self._atomic():
-            data = self._check_X(X, y, True)
-            labels = unique_labels(data.y)
-            check_several(labels)
-            book = LabelBook(labels)
-            weight, _ = example_weights(sample_weight, self.class_weight, data.y, labels)
-            target = book.encode(data.y)
-            check_two_classes(target, weight)
-            self._check_nu(target, weight, book)
-            self._learn_all(data, target, weight, book)
-        return self
+        return super().fit(X, y, sample_weight)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> SimpleSVMClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more examples; afterwards the solution is that of all examples kept.
 
         Parameters
@@ -244,28 +233,13 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         self : object
             The classifier.
         """
-        with self._atomic():
-            kept = getattr(self, "_learner", None)
-            data = self._check_X(X, y, kept is None)
-            labels = stream_labels(data.y, classes)
-            weight, _ = example_weights(sample_weight, self.class_weight, data.y, None)
-            book = LabelBook() if kept is None else deepcopy(kept.labels)
-            book.check(labels)
-            book.add(book.missing(labels))
-            target = book.encode(data.y)
-            if kept is None:
-                self._check_nu(target, weight, book)
-                self._learn_first(data, target, weight, book)
-            else:
-                every = np.append(kept.target, target), np.append(kept.weight, weight)
-                self._check_nu(*every, book)
-                self._learn_more(data, target, weight, book)
-        return self
+        return super().partial_fit(X, y, classes, sample_weight)
 
     def _check_forget(self, gone: np.ndarray) -> None:
         super()._check_forget(gone)
-        learner = self._learner
-        counts, book = learner.weight > 0, learner.labels
+        trained = self._fitted("")
+        learner, book = trained.learner, trained.encoder
+        counts = learner.weight > 0
         lost = np.setdiff1d(learner.target[counts], learner.target[counts & ~gone])
         if len(lost):
             label = book.classes[np.flatnonzero(book.order() == lost[0])[0]]
@@ -290,12 +264,23 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         """``margin`` with an infinite ``C`` seen as what it is."""
         return "hard" if np.isinf(self.C) and self.nu is None else self.margin
 
-    def _task(self, labels: Any) -> Any:
+    def _check_prepared(self, trained: Trained, data: Any) -> None:
+        super()._check_prepared(trained, data)
+        self._check_nu(data.label, data.bound, trained.encoder)
+
+    def _teach(self, trained: Trained, data: Any) -> None:
+        label, bound, kept = data.label, data.bound, trained.learner
+        if kept is not None:
+            label, bound = np.append(kept.target, label), np.append(kept.weight, bound)
+        self._check_nu(label, bound, trained.encoder)
+        super()._teach(trained, data)
+
+    def _task(self, encoder: Any) -> Any:
         from ..core.simplesvm.tasks import Classification
 
-        return Classification(self._margin, float(self.C), self.nu, len(labels))
+        return Classification(self._margin, float(self.C), self.nu, len(encoder))
 
-    def _explained(self, error: BaseException) -> BaseException:
+    def _explained(self, error: Exception) -> Exception:
         """The engine's errors in the user's words."""
         if type(error).__name__ != "NoSolutionError":
             return error
@@ -322,8 +307,8 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         values : ndarray of shape (n_kept,) or (n_kept, n_classes)
             In the order in which the examples were given. NaN where no model is left.
         """
-        values, learner = self._leave_one_out()
-        return shaped(values, learner.labels.order())
+        values, trained = self._leave_one_out()
+        return shaped(values, trained.encoder.order())
 
     def leave_one_out_error(self) -> float:
         """Share of the kept examples that the model without them gets wrong.
@@ -333,8 +318,9 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         error : float
             Between 0 and 1. An example without which there is no model counts as wrong.
         """
-        values, learner = self._leave_one_out()
-        values, book = shaped(values, learner.labels.order()), learner.labels
-        truth = book.classes[np.argsort(book.order())][learner.target]
+        values, trained = self._leave_one_out()
+        book = trained.encoder
+        values = shaped(values, book.order())
+        truth = book.classes[np.argsort(book.order())][trained.learner.target]
         lost = np.isnan(values if values.ndim == 1 else values.sum(axis=1))
         return float(np.mean((labels_of(values, book.classes) != truth) | lost))

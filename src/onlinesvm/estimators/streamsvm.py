@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..core.kernel.kernel import Kernel
-from .base import KERNEL_CONSTRAINTS
-from .unweighted import UnweightedClassifier
+from .classifier import UnweightedClassifier
+from .params import KERNEL_CONSTRAINTS
+from .trained import Trained
 
 if TYPE_CHECKING:
-    from ..core.model import EpochLearner
+    from ..core.streamsvm.learner import StreamSVM
 
 
 class StreamSVMClassifier(UnweightedClassifier):
@@ -163,25 +163,26 @@ class StreamSVMClassifier(UnweightedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
+    def _make_learner(self, trained: Trained, data: Any) -> StreamSVM:
         from ..core.streamsvm.learner import StreamSVM
 
         return StreamSVM(
-            kernel, rows, n_labels, n_balls=self.n_balls, together=self.merge == "all",
+            trained.kernel, data.rows, len(trained.encoder), n_balls=self.n_balls, together=self.merge == "all",
             normalize=self.normalize,
         )  # fmt: skip
 
-    def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
-        data = super()._fresh(X, y, cost)
+    def _examples(self, trained: Trained, X: Any, y: Any, weight: np.ndarray) -> Any:
+        data = super()._examples(trained, X, y, weight)
         if self.normalize and not (data.diagonal >= 0).all():
             row = int(np.argmin(data.diagonal >= 0))
             raise ValueError(
-                f"k(x, x) of row {row} is negative under the {self._kernel.name} kernel, so the "
+                f"k(x, x) of row {row} is negative under the {trained.kernel.name} kernel, so the "
                 "row has no length to divide by; use another kernel, or set normalize=False."
             )
         return data
 
-    def _more(self, learner: Any) -> dict[str, Any]:
+    def _view_extras(self, trained: Trained) -> dict[str, Any]:
+        learner = trained.learner
         return {"radius": learner.final()[2].copy(), "entered": learner.entered.copy()}
 
     @property

@@ -20,7 +20,7 @@ from ..kernel.buffers import Buffers
 from ..kernel.cache import KeptRows, KernelCache, keep_row, kept_rows, make_cache, widen
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
-from ..model import product
+from ..model import EpochLearner, product
 from ..state.compact import Compact
 from ..threads import over_rows, thread_count
 from . import steps as huller
@@ -48,7 +48,7 @@ Less than 1: a later step of the same sweep moves what an earlier one has put ri
 _PER_ROW = ("beta", "handle", "key", "ridge")
 
 
-class Huller(Compact):
+class Huller(Compact, EpochLearner):
     """State of the Huller and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -386,6 +386,10 @@ class Huller(Compact):
             else:  # one class seen: that class
                 bias[m] = 1.0 if (beta > 0).any() else -1.0
         return self.store.rows(), coef, bias, np.arange(self.store.n)
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are."""
+        return [self.store]
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.key[slots]

@@ -20,6 +20,7 @@ from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..model import Learner
 from ..numerics import ALL_EXAMPLES
 from ..prequential.record import Prequential
 from ..state.compact import Compact
@@ -31,6 +32,7 @@ from .bounded_single import PART, OneRow
 from .bounded_unit import next_look, slack_of, unit_of
 from .dense_row import EIGHT, compiled_params
 from .policies import POLICIES
+from .precision import is_precise
 from .recent import Recent
 from .tasks import Classification, Regression, Task
 
@@ -43,7 +45,7 @@ _NO_ROWS = np.empty((1, 0), np.float32)
 _NO_VALUES = np.empty(0, np.float32)
 
 
-class BoundedLASVM(OneRow, LateLabels, Compact):
+class BoundedLASVM(OneRow, LateLabels, Compact, Learner):
     """State of LASVM with a bounded memory, and its verbs."""
 
     watch: Prequential | None = None  # takes note of decision values before examples are learned
@@ -96,8 +98,22 @@ class BoundedLASVM(OneRow, LateLabels, Compact):
         return int(self.count[at.N])
 
     @property
+    def n_held(self) -> int:
+        """Number of rows that are held."""
+        return self.n
+
+    @property
     def machines(self) -> int:
         return len(self.positive)
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are: those held, and those of the window."""
+        return [self.store] if self.recent is None else [self.store, self.recent.store]
+
+    def is_precise(self) -> bool:
+        """Whether rounding errors of kernel values are small beside what was learned."""
+        n = self.n
+        return is_precise(self.F[at.ALPHA, :, :n], self.K.diagonal()[:n], self.unit)
 
     @property
     def delta(self) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..model import row_diagonal
 from . import bounded_steps as at
 from .dense_row import decide_one, second_part
 
@@ -86,14 +87,21 @@ class OneRow:
             self._follow(self.watch)
         return True
 
-    def decide_one(self, x: np.ndarray, wide: np.ndarray | None = None) -> np.ndarray | None:
-        """Decision values of one dense row; None: it is far, and ``wide`` is not given."""
+    def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
+        """One dense row, float32 and shifted; false: it has to be given to ``learn``."""
+        diagonal = row_diagonal(self.kernel, x)
+        if diagonal is None:
+            return False
+        if self.learn_one(x, label, bound, diagonal):
+            return True
+        if self.kernel.name == "rbf":
+            self.learn_far(x, wide, label, bound)
+        return self.kernel.name == "rbf"
+
+    def decide_row(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
+        """Decision values of one dense row; None where tiles must compute them."""
         alpha, bias = self.F[at.ALPHA], self.M[at.BIAS]
         return decide_one(self.kernel, self.store, alpha, bias, self.n, x, wide)
-
-    def decide_far(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
-        """As ``decide_one``; ``wide`` is the row before it became float32."""
-        return self.decide_one(x, wide)
 
     def _given_of(self, label: Any, bound: float) -> np.ndarray:
         """``given`` of one example; those of classes are kept, for they come again."""

@@ -21,6 +21,7 @@ from ..interrupts import checkpoint
 from ..kernel.cache import KeptRows, KernelCache, keep_row, kept_rows, make_cache, widen
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..model import Learner
 from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK, Prequential
 from ..state.compact import Compact
 from . import block as lasvm_block
@@ -28,6 +29,7 @@ from . import finishing, second_look, working_set
 from . import listing as lasvm
 from .one import OneAtATime
 from .one_value import OneValueAtATime
+from .precision import is_precise
 from .support import NEED, PHASE, POSITION, STORED, Support
 from .tasks import Depths, Task
 
@@ -50,7 +52,7 @@ _FEWEST = 64
 _NO_SLOTS = np.empty(0, np.int64)
 
 
-class LASVM(OneAtATime, OneValueAtATime, Compact):
+class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     watch: Prequential | None = None  # takes note of decision values before examples are learned
@@ -126,6 +128,30 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
     def store(self) -> RowStore:
         """The rows that are held."""
         return self.support.store
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are."""
+        return [self.support.store]
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Bias of every machine."""
+        return self.support.a.bias
+
+    @property
+    def n_held(self) -> int:
+        """Number of rows that are held."""
+        return self.support.n
+
+    def gap(self) -> float | None:
+        """Largest delta of the machines that have examples of both signs."""
+        gap = float(self.delta[self.support.started()].max(initial=-np.inf))
+        return gap if np.isfinite(gap) else None
+
+    def is_precise(self) -> bool:
+        """Whether rounding errors of kernel values are small beside what was learned."""
+        support = self.support
+        return is_precise(support.alpha(), support.a.diagonal[: support.n], support.unit)
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -245,7 +271,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact):
                 checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
             few, first = fresh.take(slice(first, first + size)) if n > 1 else fresh, first + size
-            if not len(slot_of) and self.learn_row(few, noted):
+            if not len(slot_of) and self.learn_single(few, noted):
                 continue
             values = self.kernel.meet(few.rows, self.support.rows(), self.support.buffers)
             scores = self.learn_known(few, values, slot_of)

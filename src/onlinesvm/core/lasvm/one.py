@@ -17,6 +17,7 @@ from ..kernel.kernel import Kernel
 from ..kernel.rbf import FAR_ROW, dot_rounding, exp2, far_limit, needs_differences, scale_of
 from ..kernel.rows import Rows
 from ..kernel.tiles import RBF, KernelParams, kernel_row, squared_norm
+from ..model import row_diagonal
 from ..numerics import jit
 from . import listing as lasvm
 from .dense_row import EIGHT, decide_one, dots_in_place
@@ -181,7 +182,7 @@ class OneAtATime:
             self._deepen(1)
         return done
 
-    def learn_row(self, fresh: Examples, noted: bool = True) -> bool:
+    def learn_single(self, fresh: Examples, noted: bool = True) -> bool:
         """One dense example as ``learn_one`` does; false where it is something else.
 
         ``noted`` as in ``learn``.
@@ -217,8 +218,13 @@ class OneAtATime:
             self._go_on(one.block, one.row, Rows.of(x[None, :]))
         return True
 
-    def decide_one(self, x: np.ndarray) -> np.ndarray | None:
-        """Decision values of one dense row; None where it needs a closer look."""
+    def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
+        """One dense row, float32 and shifted; false: it has to be given to ``learn``."""
+        diagonal = row_diagonal(self.kernel, x)
+        return diagonal is not None and self.learn_one(x, label, bound, diagonal)
+
+    def decide_row(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
+        """Decision values of one dense row; None where tiles must compute them."""
         return decide_one(
             self.kernel, self.store, self.support.a.alpha, self.support.a.bias, self.support.n, x
         )

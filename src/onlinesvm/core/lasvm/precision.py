@@ -10,25 +10,17 @@ what the model has learned, while the gap of the optimisation, which has the sam
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-
-from . import bounded_steps as at
-from .bounded import BoundedLASVM
 
 LOST = 0.1
 """Error of decision values, in units of the machine, that makes a model useless near its edge."""
 
 
-def is_precise(learner: Any) -> bool:
-    """Whether decision values of the rows held are right to ``LOST``."""
-    if isinstance(learner, BoundedLASVM):
-        n = learner.n
-        alpha, diagonal, unit = learner.F[at.ALPHA, :, :n], learner.K.diagonal()[:n], learner.unit
-    else:
-        support = learner.support
-        alpha, diagonal, unit = support.alpha(), support.a.diagonal[: support.n], support.unit
+def is_precise(alpha: np.ndarray, diagonal: np.ndarray, unit: np.ndarray) -> bool:
+    """Whether decision values of the rows held are right to ``LOST``.
+
+    Of the rows held, ``alpha`` (machines, n) are the coefficients and ``diagonal`` is k(x, x).
+    """
     size = np.abs(diagonal.astype(np.float64))
     error = 2.0**-24 * np.sqrt(alpha**2 @ size * size.max(initial=0.0))
     return bool((error <= LOST * unit).all())

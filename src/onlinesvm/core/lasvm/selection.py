@@ -66,9 +66,13 @@ class SelectiveLASVM(LASVM):
         self._set_size = float(MOST)  # candidates that AUTOACTIVE needed for a choice, of late
         self.everything = False  # whether a stream is learned without choosing
 
-    @property
-    def n_learned(self) -> int:
-        return int(self._learned.sum())
+    def choices(self) -> tuple[int, int]:
+        """Examples judged, and examples learned."""
+        return self.n_looked_at, int(self._learned.sum())
+
+    def learn_everything(self) -> None:
+        """From now on learn every example that is given."""
+        self.everything = True
 
     def add_label(self) -> None:
         """One more label, of which nothing was learned."""

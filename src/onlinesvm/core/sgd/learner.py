@@ -22,8 +22,8 @@ import numpy as np
 from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.kernel import Kernel
-from ..kernel.rows import Rows
-from ..model import product
+from ..kernel.rows import Rows, RowStore
+from ..model import EpochLearner, product
 from ..state.compact import Compact
 from . import steps as sgd
 from .kernel_expansion import Expansion, join_machines, make_machines, split_machine
@@ -52,7 +52,7 @@ class DataSet:
     megabytes: float = 0.0
 
 
-class ExpansionLearner(Compact):
+class ExpansionLearner(Compact, EpochLearner):
     """State and verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -233,6 +233,10 @@ class ExpansionLearner(Compact):
             alpha, bias = sums / steps[:, None], k.bias + k.bias_past / steps
         used = np.flatnonzero(alpha.any(axis=0))
         return support.rows().take(used), alpha[:, used], bias, used
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are."""
+        return [self.support.store]
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.support.key[slots]

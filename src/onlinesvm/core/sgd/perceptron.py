@@ -29,6 +29,7 @@ from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..model import EpochLearner
 from ..numerics import ALL_EXAMPLES, REORDERED_SUMS, jit
 from ..state.compact import Compact
 
@@ -128,7 +129,7 @@ def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
     return True
 
 
-class BudgetPerceptron(Compact):
+class BudgetPerceptron(Compact, EpochLearner):
     """State and verbs. Labels are 0, 1, ... in the order they were made known."""
 
     _slots = 0  # how many there were when a pickle or a file was written; 0: as many as there are
@@ -282,6 +283,10 @@ class BudgetPerceptron(Compact):
         alpha = self.a.alpha[:, : self.store.n]
         used = np.flatnonzero(alpha.any(axis=0))
         return self.store.rows().take(used), alpha[:, used], np.zeros(len(alpha)), used
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are."""
+        return [self.store]
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.a.key[slots]

@@ -19,6 +19,7 @@ from ..interrupts import checkpoint
 from ..kernel.blas import one_blas_thread
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..model import EpochLearner
 from ..state.compact import Compact
 from .balls import MERGE, NEED, POSITION, TAKEN, Balls, BlockState, N, merge, online
 from .enclosing_ball import enclose
@@ -65,6 +66,9 @@ class Vectors(Compact):
 
     def close(self) -> None:
         """Nothing to forget."""
+
+    def stores(self) -> list[RowStore]:
+        return []
 
     def keys(self, n: int) -> np.ndarray:
         return np.full(n, -1)
@@ -122,6 +126,9 @@ class Expansions(Compact):
             self.coef = np.ascontiguousarray(self.coef[:, order])
             self.key, self.label = self.key[order], self.label[order]
 
+    def stores(self) -> list[RowStore]:
+        return [self.store]
+
     def keys(self, n: int) -> np.ndarray:
         return self.key
 
@@ -129,7 +136,7 @@ class Expansions(Compact):
         return self.label
 
 
-class StreamSVM(Compact):
+class StreamSVM(Compact, EpochLearner):
     """State of StreamSVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -269,6 +276,15 @@ class StreamSVM(Compact):
         weights, square, _ = self.final()
         rows, coef = self.centres.combine(weights / square[:, None])
         return rows, coef, np.zeros(len(self.balls)), np.arange(len(rows))
+
+    @property
+    def unit_length(self) -> bool:
+        """Whether f(x) is divided by the length of phi(x)."""
+        return self.normalize
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are; weight vectors have no rows."""
+        return self.centres.stores()
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.centres.keys(len(slots))[slots]

@@ -70,7 +70,7 @@ def _hull_fields(h: Hulls, kept: Any) -> dict[str, Any]:
 
 def huller_of(fields: Fields, context: Context) -> Huller:
     """The learner again."""
-    learner = object.__new__(Huller)
+    learner: Huller = object.__new__(Huller)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.slack, learner.tol = fields.flag("slack"), fields.number("tol", 0.0)
     learner.sweeps = fields.whole("sweeps")

@@ -48,7 +48,7 @@ def perceptron_fields(learner: BudgetPerceptron) -> dict[str, Any]:
 
 def perceptron_of(fields: Fields, context: Context) -> BudgetPerceptron:
     """The learner again."""
-    learner = object.__new__(BudgetPerceptron)
+    learner: BudgetPerceptron = object.__new__(BudgetPerceptron)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.budget = fields.whole("budget", 1)
     learner.margin = fields.number("margin", 0.0)
