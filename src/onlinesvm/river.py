@@ -24,7 +24,7 @@ from river import base
 
 from .estimators import lasvm, perceptron
 from .estimators.base import trained_of
-from .estimators.classifier import check_new_labels
+from .estimators.classifier import UnweightedClassifier, check_new_labels
 from .estimators.labels import unique_labels
 from .estimators.named_rows import NamedModel
 from .river_values import LASVMOneClass, LASVMRegressor
@@ -61,7 +61,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
     def _hand_over(self, model: Any, row: np.ndarray, y: Any, w: float) -> None:
         if w == 1.0:
             model.learn_one(row, y)
-        elif model._weighted:
+        elif not isinstance(model, UnweightedClassifier):
             model.learn_one(row, y, w)
         else:
             raise ValueError(f"{type(self).__name__} has no cost that a weight could scale: w={w}.")

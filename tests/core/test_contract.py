@@ -26,8 +26,7 @@ def verbs(protocol):
         name: value
         for base in protocol.__mro__
         for name, value in vars(base).items()
-        if isinstance(value, property)
-        or (inspect.isfunction(value) and not name.startswith("_"))
+        if isinstance(value, property) or (inspect.isfunction(value) and not name.startswith("_"))
     }
 
 

@@ -163,14 +163,14 @@ def value(model, X):
 def test_the_compiled_steps_are_those_of_the_naive_twin(make, monkeypatch):
     X, y = sine(100)
     model = learned(make(), X[:20], y[:20])
-    learner = model._learner
+    learner = model._trained.learner
     monkeypatch.setattr(type(learner), "_deepen", lambda self, count: None)
     support, task = learner.support, learner.support.task
     compared = 0
     for x, target in zip(X[20:], y[20:], strict=True):
         naive = NaiveValues(
             lambda a, b: np.exp(-0.3 * ((a - b) ** 2).sum()), task.epsilon,
-            -1.0 if make is regressor else 0.0, support.rows().to_array(model._centre),
+            -1.0 if make is regressor else 0.0, support.rows().to_array(model._trained.centre),
             support.linear()[0], support.alpha()[0], support.a.bound[: support.n],
             support.a.bias[0],
         )  # fmt: skip
@@ -224,7 +224,7 @@ def test_one_by_one_is_about_as_good_as_at_once(make, scale):
     else:
         expected = OneClassSVM(nu=0.2, gamma=0.3).fit(X[:600]).decision_function(X[600:])
         assert np.corrcoef(stream.decision_function(X[600:]), expected)[0, 1] > 0.99
-        assert stream._learner.support.alpha().sum() == pytest.approx(0.2 * 600)
+        assert stream._trained.learner.support.alpha().sum() == pytest.approx(0.2 * 600)
 
 
 @both
@@ -262,7 +262,7 @@ def test_histories(make, seed):
 
 
 def assert_consistent(model, done, make):
-    support = model._learner.support
+    support = model._trained.learner.support
     alpha, (low, high) = support.alpha(), support.bounds()
     assert (alpha >= low).all()
     assert (alpha <= high).all()

@@ -137,7 +137,7 @@ def test_copies_and_pickles_say_the_same_and_go_on_alike(settings):
             twin.partial_fit(X[300:], y[300:])
         for name in NAMES:
             np.testing.assert_array_equal(getattr(mine, name)(X), getattr(other, name)(X))
-    assert not hasattr(clone(model), "_learner")
+    assert clone(model)._trained is None
 
 
 def test_sparse_and_precomputed_input():
@@ -172,7 +172,7 @@ def coverage(model, X, y, alphas, every):
     covers = np.zeros((len(y), len(alphas)), bool)
     for i, (x, label) in enumerate(zip(X, y.tolist(), strict=True)):
         scores, own = np.atleast_2d(model.decision_one(x)), np.searchsorted(model.classes_, label)
-        watch = model._learner.watch
+        watch = model._trained.learner.watch
         watch.look()
         q = [interpolated(watch.thresholds.q, alpha) for alpha in alphas]
         covers[i] = excess(scores, np.array([own]))[0] <= np.array(q)

@@ -1,4 +1,4 @@
-"""The Huller for scikit-learn: see ``HullerClassifier``; the algorithm: ``core/huller*.py``."""
+"""The Huller for scikit-learn: see ``HullerClassifier``; the algorithm: ``core/huller``."""
 
 from __future__ import annotations
 

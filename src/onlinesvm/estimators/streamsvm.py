@@ -1,4 +1,4 @@
-"""StreamSVM for scikit-learn: ``StreamSVMClassifier``; the algorithm: ``core/streamsvm*.py``."""
+"""StreamSVM for scikit-learn: ``StreamSVMClassifier``; the algorithm: ``core/streamsvm``."""
 
 from __future__ import annotations
 

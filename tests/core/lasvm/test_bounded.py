@@ -148,7 +148,7 @@ def test_cuts_copies_and_pickles_change_nothing(settings, form):
         singles = make_model().partial_fit(X[:20], y[:20])
         slow = singles.partial_fit
         if form == "far":
-            assert singles._learner.store.has_second_parts()
+            assert singles._trained.learner.store.has_second_parts()
             singles.partial_fit = None  # rows in two parts do not need it
         for k in range(20, 260):
             singles.learn_one(X[k], y[k])
@@ -172,7 +172,7 @@ def test_a_finished_window_is_the_svm_of_the_window(C, form):
     exact = SVC(C=C, gamma=0.4, tol=1e-5).fit(X[-n:], y[-n:])
     assert abs(dual(model) - dual(exact)) <= 1e-4 * abs(dual(exact))
     np.testing.assert_allclose(model.decision_function(X), exact.decision_function(X), atol=0.01)
-    check(model._learner)
+    check(model._trained.learner)
 
 
 def dual(model):
@@ -220,7 +220,7 @@ def test_a_new_label_in_mid_stream():
         for k in order:
             model.learn_one(X[k], label[k])
             if k % 50 == 0:
-                check(model._learner)
+                check(model._trained.learner)
         late = label >= 2
         assert model.score(X[late], label[late]) > 0.9
 
@@ -243,12 +243,16 @@ def test_the_cap_of_bounds_keeps_weights_and_waits_for_the_budget():
     model = LASVMClassifier(C=300, gamma=0.4, budget=40).partial_fit(
         X[:30], y[:30], sample_weight=weight[:30]
     )
-    assert np.abs(model._learner.F[at.BOUND, 0, : model._learner.n]).max() == 300
-    assert (model._learner.F[at.HIGH] - model._learner.F[at.LOW]).max() == 300  # nobody had to go
+    assert np.abs(model._trained.learner.F[at.BOUND, 0, : model._trained.learner.n]).max() == 300
+    assert (
+        model._trained.learner.F[at.HIGH] - model._trained.learner.F[at.LOW]
+    ).max() == 300  # nobody had to go
     model.partial_fit(X[30:], y[30:], sample_weight=weight[30:])
-    size = (model._learner.F[at.HIGH] - model._learner.F[at.LOW])[0, : model._learner.n]
+    size = (model._trained.learner.F[at.HIGH] - model._trained.learner.F[at.LOW])[
+        0, : model._trained.learner.n
+    ]
     assert set(np.round(size, 12)) == {3.0, 1.5}
-    check(model._learner)
+    check(model._trained.learner)
 
 
 @pytest.mark.parametrize("policy", ["outlier", "oldest", "join"])

@@ -19,7 +19,7 @@ would collect them for ever; the bias of such a machine is the sign of that clas
 starts with the first example of its other sign, and takes all rows of S as members then.
 
 ``slack`` > 0 keeps rows at zero that lie beyond the margin by less than that. The listing has
-none; streams that are learned in blocks or small batches need it (``core/lasvm_block.py``).
+none; streams that are learned in blocks or small batches need it (``core/lasvm/block.py``).
 
 Finishing repeats REPROCESS until delta <= tau; where PROCESS was the last to move, a REPROCESS
 that bails out would leave a delta above tau for ever, so b and delta are measured at the end.

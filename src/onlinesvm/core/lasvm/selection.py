@@ -1,11 +1,11 @@
 """LASVM that chooses its examples (lasvm-2005, section 4.3, "Randomized Search").
 
     repeat   pick M random examples among those not yet processed
-             k <- the best of them by the criterion             (``core/criteria.py``)
+             k <- the best of them by the criterion             (``core/lasvm/criteria.py``)
              PROCESS(k), REPROCESS
 
 With ``block_size == 1`` it is this, step by step. Else the candidates of T steps ahead are scored
-in one fused product, and the T chosen are learned in one block step (``core/lasvm_block.py``).
+in one fused product, and the T chosen are learned in one block step (``core/lasvm/block.py``).
 
 Notes
 -----

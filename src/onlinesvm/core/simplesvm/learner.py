@@ -5,7 +5,7 @@
 takes more examples, ``forget`` takes some away; either way the machines are brought to the
 optimum of what is kept, from the solution that was there before.
 
-What the problems are is said by a task (``simplesvm_tasks``).
+What the problems are is said by a task (``tasks.py``).
 """
 
 from __future__ import annotations

@@ -158,16 +158,16 @@ class StreamSVM(Compact, EpochLearner):
         self.centres: Any = kind(kernel, like, len(self.balls) * n_balls)
         self.entered = np.zeros(n_labels, np.int64)
         self.block = SMALLEST_BLOCK
-        self._final: Any = None
+        self.kept_final: Any = None
 
     def _lasting(self) -> dict[str, Any]:
-        return self.__dict__ | {"_final": None}
+        return self.__dict__ | {"kept_final": None}
 
     # -- labels ---------------------------------------------------------------------------
 
     def add_label(self) -> None:
         """One more label; its machine starts empty. Two classes become two machines."""
-        self._final = None
+        self.kept_final = None
         self.n_labels += 1
         self.entered = np.append(self.entered, 0)
         if self.n_labels <= 2:
@@ -207,7 +207,7 @@ class StreamSVM(Compact, EpochLearner):
 
     def _learn_block(self, fresh: Examples) -> int:
         """The block's passage through every machine; returns how many examples entered a ball."""
-        self._final = None
+        self.kept_final = None
         size, K = len(fresh.rows), self.n_balls
         length = np.sqrt(fresh.diagonal) if self.normalize else np.ones(size)
         length[length == 0] = 1.0  # phi(x) = 0 stays there
@@ -253,7 +253,7 @@ class StreamSVM(Compact, EpochLearner):
 
     def final(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Per machine: weights of all centres in the final one, its |w|^2 + xi^2, its radius."""
-        if self._final is None:
+        if self.kept_final is None:
             K = self.n_balls
             weights = np.zeros((len(self.balls), len(self.balls) * K))
             square, radius = np.ones(len(self.balls)), np.zeros(len(self.balls))
@@ -265,8 +265,8 @@ class StreamSVM(Compact, EpochLearner):
                     weights[m, m * K : m * K + n] = weight[:n]
                     gram = b.gram[:n, :n] + np.diag(b.slack[:n])
                     square[m] = weight[:n] @ gram @ weight[:n]
-            self._final = weights, square, radius
-        return self._final
+            self.kept_final = weights, square, radius
+        return self.kept_final
 
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Rows, their coefficients (machines, n), no biases, and the slots.

@@ -141,7 +141,7 @@ def _check_bounds(fields: Fields, F: np.ndarray, task: Task) -> None:
 
 
 def _recent_fields(recent: Recent) -> dict[str, Any]:
-    state = recent._in_use()
+    state = recent.in_use()
     label = state["label"]
     return {
         "first": int(recent.first),

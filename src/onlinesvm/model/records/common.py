@@ -82,12 +82,12 @@ def kernel_of(fields: Fields) -> Kernel:
 
 def store_fields(store: RowStore) -> dict[str, Any]:
     """The rows in use."""
-    state = store._in_use()
+    state = store.in_use()
     kept: dict[str, Any] = {
         "n": store.n,
         "n_features": store.n_features,
         "is_sparse": store.is_sparse,
-        "whole": bool(store._whole),
+        "whole": bool(store.whole),
     }
     kept |= {"squares": state["_squares"], "low": state["_low"]}
     kept["key"] = None if state["_key"] is None else narrow(state["_key"])

@@ -86,7 +86,7 @@ def huller_of(fields: Fields, context: Context) -> Huller:
     machines = len(learner.positive)
     parts = fields.records("hulls", machines)
     pairs = [_hull_of(part, n, context, machines) for part in parts]
-    learner.hulls, learner._kept = [hull for hull, _ in pairs], [kept for _, kept in pairs]
+    learner.hulls, learner.kept = [hull for hull, _ in pairs], [kept for _, kept in pairs]
     learner.caches = [None] * machines
     fields.close()
     return learner

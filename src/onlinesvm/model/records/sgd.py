@@ -72,6 +72,6 @@ def sgd_of(fields: Fields, context: Context) -> ExpansionLearner:
     support.past = fields.array("past", np.float64, (machines, n))
     support.label, support.key = labels_of(fields, n, context), keys_of(fields, n, context)
     support.bound = fields.array("bound", np.float64, (n,), low=0.0)
-    learner._hand = None
+    learner.at_hand = None
     fields.close()
     return learner

@@ -58,7 +58,7 @@ def simplesvm_fields(trained: Trained) -> dict[str, Any]:
         "features": _features_fields(learner.features),
         "Z": None if stored else source.Z,
         "owners": narrow(source.owners()) if stored else None,
-        "hand": int(source._hand) if stored else 0,
+        "hand": int(source.hand) if stored else 0,
         "centre": trained.centre,
         "first_rows": first_rows_fields(_numbered(trained.first_rows, book)),
         "labels": book_fields(book) if isinstance(book, LabelBook) else None,
@@ -238,7 +238,7 @@ def _source_of(fields: Fields, learner: SimpleSVM) -> KernelStore | LowRankSourc
         used = owners[owners >= 0]
         if len(owners) > store.capacity or len(np.unique(used)) != len(used):
             raise fields.wrong("owners", "has too many examples, or one twice")
-        store._left_out, store._hand = owners, hand
+        store.left_out, store.hand = owners, hand
         return store
     if not fields.absent("owners") or features is None:
         raise fields.wrong("owners", "is not for a kernel matrix of low rank")

@@ -63,7 +63,7 @@ def streamsvm_of(fields: Fields, context: Context) -> StreamSVM:
     learner.balls = [_balls_of(part, learner.n_balls) for part in parts]
     size = len(learner.positive) * learner.n_balls
     learner.centres = _centres_of(fields.record("centres"), context, size)
-    learner._final = None
+    learner.kept_final = None
     fields.close()
     return learner
 
