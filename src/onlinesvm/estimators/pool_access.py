@@ -157,7 +157,9 @@ class PoolAccess:
         class_weights = model._weights(y, None, None)[1]
         if trained.learner is not None:
             trained.learner.learn_everything()
-        taught = replace(trained, encoder=encoder, class_weights=class_weights)
+        taught = replace(
+            trained, encoder=encoder, class_weights=class_weights, first_rows=None
+        )  # what the pool teaches is not among the first rows
         model._teach(taught, example._replace(label=encoder.encode(y)))
         self.learner.learn_everything()
 
