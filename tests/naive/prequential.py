@@ -16,10 +16,10 @@ def kl(p, q):
 
 
 class NaiveDetector:
-    """Keeps every error; tests every cut at every check."""
+    """Keeps every error; tests every cut that is due at every check."""
 
-    def __init__(self, delta, block, blocks):
-        self.delta, self.block, self.most = delta, block, blocks
+    def __init__(self, threshold, block, blocks, growth):
+        self.threshold, self.block, self.most, self.growth = threshold, block, blocks, growth
         self.errors, self.first, self.start = [], 0, 0
         self.found = []  # number of examples seen at each drift
 
@@ -29,22 +29,27 @@ class NaiveDetector:
         if n % self.block:
             return
         self.first = max(self.first, n - self.most * self.block)
-        check = n // self.block
-        pairs = max(1, math.comb(min(check, self.most), 2))
-        level = self.delta / (check * (check + 1) * pairs)
-        best, where, rises = -1.0, None, False
-        for cut in range(self.first + self.block, n, self.block):
-            old, new = self.errors[self.first : cut], self.errors[cut:]
-            p, q = np.mean(old), np.mean(new)
-            mean = np.mean(self.errors[self.first :])
-            ratio = len(old) * kl(p, mean) + len(new) * kl(q, mean) if 0 < mean < 1 else 0.0
-            if ratio > best + 1e-9:
-                best, where, rises = ratio, cut, q > p
-        if where is not None and (1 + best) * math.exp(-best) < level:
-            if rises:
-                self.found.append(n)
-                self.start = where
-            self.first = where
+        length, strongest = 1, 0.0
+        while n - length * self.block > self.first:
+            strongest = max(strongest, abs(self.ratio(n - length * self.block)))
+            length = max(length + 1, int(self.growth * length))
+        if strongest <= self.threshold:
+            return
+        cuts = range(self.first + self.block, n, self.block)
+        cut = max(cuts, key=lambda cut: (round(abs(self.ratio(cut)), 9), -cut))
+        if self.ratio(cut) > 0:
+            self.found.append(n)
+            self.start = cut
+        self.first = cut
+
+    def ratio(self, cut):
+        """The likelihood ratio of a cut; negative where errors become fewer."""
+        old, new = self.errors[self.first : cut], self.errors[cut:]
+        p, q, mean = np.mean(old), np.mean(new), np.mean(self.errors[self.first :])
+        if not 0 < mean < 1:
+            return 0.0
+        ratio = len(old) * kl(p, mean) + len(new) * kl(q, mean)
+        return ratio if q > p else -ratio
 
 
 def track(excess, levels, rate, first_rate, memory):

@@ -26,20 +26,33 @@ def described(
     parts.append(f"{progress.n_support:,} support vectors")
     if progress.delta is not None:
         parts.append(f"delta {progress.delta:.2g}")
+    if progress.n_drifts is not None:
+        parts.append(counted_drifts(progress.n_drifts))
     if progress.memory:
         parts.append(f"{progress.memory / 1e6:,.0f} MB")
     return ", ".join(parts)
 
 
+def counted_drifts(count: int) -> str:
+    return f"{count:,} drift{'' if count == 1 else 's'} noticed"
+
+
 class Reporter:
     """Writes progress to standard error, if anybody may read it."""
 
-    def __init__(self, quiet: bool = False, begun_with: int = 0, measure: str = "error"):
+    def __init__(
+        self,
+        quiet: bool = False,
+        begun_with: int = 0,
+        measure: str = "error",
+        n_drifts: int | None = None,
+    ):
         self._quiet, self._begun_with, self._measure = quiet, begun_with, measure
         self._terminal = sys.stderr.isatty()
         self._interval = INTERVAL_TERMINAL if self._terminal else INTERVAL_PIPE
         self._next = time.monotonic() + self._interval
         self._status: Any = None
+        self._seen = (begun_with, n_drifts)  # rows and drifts of the last report
 
     def __enter__(self) -> Reporter:
         if self._terminal and not self._quiet:
@@ -54,9 +67,24 @@ class Reporter:
             self._status.stop()
 
     def show(self, progress: Progress, seconds: float) -> None:
-        """Say where learning stands, if it is time."""
+        """Say where learning stands, if it is time; a drift is told at once, in a line that stays."""
+        self._tell_of_drift(progress)
         if not self._quiet and time.monotonic() >= self._next:
             self.say(described(progress, seconds, self._begun_with, self._measure))
+
+    def _tell_of_drift(self, progress: Progress) -> None:
+        (row, before), count = self._seen, progress.n_drifts
+        self._seen = (progress.rows, count)
+        if self._quiet or not count or count == before:
+            return
+        text = (
+            f"Drift: the error rate has risen, noticed between rows {row + 1:,} and "
+            f"{progress.rows:,} ({counted_drifts(count)})."
+        )
+        if self._status is not None:
+            self._status.console.print(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
 
     def say(self, text: str) -> None:
         """Show a line of progress, if it is time."""
@@ -88,6 +116,7 @@ class Log:
             "block_error": progress.block_error,
             "n_support": progress.n_support,
             "delta": progress.delta,
+            "n_drifts": progress.n_drifts,
             "memory": progress.memory,
             "seconds": round(seconds, 3),
         }

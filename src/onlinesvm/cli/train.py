@@ -19,7 +19,7 @@ from . import algorithms
 from .curves import Curve
 from .mistakes import Mistake, check_writable, remove_remains
 from .scoring import score_source
-from .showing import Log, Reporter
+from .showing import Log, Reporter, counted_drifts
 from .signals import Interrupts, StopReading
 from .sources import reader_of, source_options
 
@@ -218,7 +218,8 @@ class Run:
         """Learn, save, and say how it went."""
         log = Log(self.options["log"], self.options["resume"])
         curve = Curve(self.measure)
-        reporter = Reporter(self.options["as_json"], self.training.rows, self.measure)
+        begun = self.training.progress()
+        reporter = Reporter(self.options["as_json"], begun.rows, self.measure, begun.n_drifts)
         if self.training.finished:
             click.echo(
                 f"{str(self.output)!r} is finished: nothing is left to learn; leave out --resume "
@@ -308,6 +309,7 @@ class Run:
         click.echo(
             f"{result['algorithm']}: {result['rows']:,} rows in {result['seconds']:.1f} s, "
             f"{name} so far {error}, {result['n_support']:,} support vectors"
+            + ("" if result["n_drifts"] is None else f", {counted_drifts(result['n_drifts'])}")
         )
         if result["test_error"] is not None:
             click.echo(f"Test {name}: {result['test_error']:.4f}")
@@ -327,6 +329,7 @@ class Run:
             "measure": self.measure,
             "classes": None if classes is None else classes.tolist(),
             "n_support": progress.n_support,
+            "n_drifts": progress.n_drifts,
             "test_error": measured,
             "finished": self.training.finished,
             "stopped": stopped,

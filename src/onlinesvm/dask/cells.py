@@ -53,7 +53,7 @@ class CellLASVMClassifier(DaskClassifier):
         Rows of a partition where X is cut here (NumPy, CSR, large Parquet files); None: 50,000.
     verbose : bool, default=False
         Whether to show a progress bar.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seed of the clusters and of the order in which rows are learned.
 
     Attributes
@@ -112,7 +112,7 @@ class CellLASVMClassifier(DaskClassifier):
         class_weight: Any = None,
         partition_size: int | None = None,
         verbose: bool = False,
-        random_state: Any = None,
+        random_state: Any = 0,
     ):
         self.C = C
         self.kernel = kernel

@@ -58,7 +58,7 @@ class TreeLASVMClassifier(DaskClassifier):
         Rows of a partition where X is cut here (NumPy, CSR, large Parquet files); None: 50,000.
     verbose : bool, default=False
         Whether to show a progress bar.
-    random_state : int, RandomState instance or None, default=None
+    random_state : int, RandomState instance or None, default=0
         Seed of the order in which rows of a partition are learned.
 
     Attributes
@@ -130,7 +130,7 @@ class TreeLASVMClassifier(DaskClassifier):
         class_weight: Any = None,
         partition_size: int | None = None,
         verbose: bool = False,
-        random_state: Any = None,
+        random_state: Any = 0,
     ):
         self.C = C
         self.kernel = kernel

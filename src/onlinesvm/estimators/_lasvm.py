@@ -59,9 +59,9 @@ class LASVMEstimator(KernelEstimator):
 
     # -- learning -------------------------------------------------------------------------
 
-    def _make_learner(self, trained: Trained, data: Any) -> Any:
+    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> Any:
         self._check_together()
-        given = trained.kernel, data.rows, len(trained.encoder)
+        given = trained.kernel, rows, n_labels
         if self._is_bounded:
             return self._bounded_learner(*given, **self._bounded_settings(trained))
         settings = self._settings(trained)

@@ -59,11 +59,11 @@ class SimpleSVMEstimator(KernelEstimator):
     def _examples(self, trained: Trained, X: Any, y: Any, weight: np.ndarray) -> Any:
         return trained.examples(X, y, weight)  # all of them: users forget them by their number
 
-    def _make_learner(self, trained: Trained, data: Any) -> Any:
+    def _learner_for(self, trained: Trained, data: Any) -> Any:
         from ..core.simplesvm.learner import SimpleSVM
 
-        features = self._features(data.rows, trained.centre)
         rows, target, weight = data
+        features = self._features(rows, trained.centre)
         task, options = self._task(trained.encoder), self._options()
         return SimpleSVM(rows, target, weight, task, options, features)
 
@@ -105,10 +105,10 @@ class SimpleSVMEstimator(KernelEstimator):
         if not deadline.has_passed:
             self._warn(trained.learner)
 
-    def _teach(self, trained: Trained, data: Any) -> None:
+    def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
         """More examples, from the solution that is there; the first ones from scratch."""
         if trained.learner is None:
-            trained.learner = self._make_learner(trained, data)
+            trained.learner = self._learner_for(trained, data)
             self._train(trained, data, FitProgress(None, None, None, None), Deadline(None))
             return
         learner = trained.learner.copy()

@@ -83,12 +83,21 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         """What y means, with what is ``known`` of it (None before the first examples)."""
 
     @abstractmethod
-    def _make_learner(self, trained: Trained, data: Any) -> Any:
-        """A learner for the rows of ``data`` that has learned nothing."""
-
-    @abstractmethod
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         """Learn a data set at hand. A generator: it yields where an interruption may come."""
+
+    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> Any:
+        """A learner of a stream for rows like these that has learned nothing."""
+        raise NotImplementedError
+
+    def _learner_for(self, trained: Trained, data: Any) -> Any:
+        """A learner for a data set at hand that has learned nothing."""
+        return self._make_learner(trained, data.rows, len(trained.encoder))
+
+    def _due(self, trained: Trained, y: Any, weight: np.ndarray) -> np.ndarray:
+        """Before which example of a stream each new label is made known: before the first."""
+        known = 0 if trained.learner is None else trained.learner.n_labels
+        return np.zeros(len(trained.encoder) - known, np.int64)
 
     def _weights(self, y: Any, encoder: Any, sample_weight: Any) -> tuple[np.ndarray, Any]:
         """Weight of each example and of each class; ``encoder`` is None on a stream."""
@@ -118,7 +127,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         """Learn a data set at hand; an error leaves the model as it was."""
         with self._learning(), Deadline(self.time_limit) as deadline:
             trained, data, given = self._data_at_hand(X, y, sample_weight)
-            trained.learner = self._make_learner(trained, data)
+            trained.learner = self._learner_for(trained, data)
             self._train(trained, data, FitProgress(self, given.X, given.y, None), deadline)
         if deadline.has_passed:
             warn_of_time_limit(self.time_limit)
@@ -186,7 +195,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
                 X, y = given.X, given.y
             data = trained.unnumbered(self._examples(trained, X, y, weight))
             checkpoint()
-            self._teach(trained, data)
+            self._teach(trained, data, self._due(trained, y, weight))
         self._note_validated()
         return self
 
@@ -202,21 +211,24 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         trained.first_rows = rows.kept() if is_estimated(self.kernel, self.gamma) else None
         return trained, rows.X, rows.y, rows.weight
 
-    def _teach(self, trained: Trained, data: Any) -> None:
-        """Hand examples of a stream to the learner, or to a new one; then it is the model."""
+    def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
+        """Hand examples of a stream to the learner, or to a new one; then it is the model.
+
+        ``due`` says before which example each new label is made known.
+        """
         learner = trained.learner
         if learner is None:
-            learner = self._make_learner(trained, data)
+            learner = self._make_learner(trained, data.rows, int(np.count_nonzero(due == 0)))
+            due = due[due > 0]
         elif not trained.kernel.is_compiled:  # a callable may fail half-way
             learner = deepcopy(learner)
-        for _ in range(len(trained.encoder) - learner.n_labels):
-            learner.add_label()
         trained = replace(trained, learner=learner, kernel=learner.kernel)
         try:
-            learner.learn(data)
+            _learn_pieces(learner, data, due)
         except KeyboardInterrupt:  # at a checkpoint, what was learned before it stays
             if trained.kernel.is_compiled or interrupted():
-                self._trained = replace(trained, first_rows=None)
+                known = trained.encoder.first(learner.n_labels)
+                self._trained = replace(trained, encoder=known, first_rows=None)
             raise
         self._trained = trained
 
@@ -604,6 +616,22 @@ def widen(estimator: Any, n_features: int, dense: bool = False) -> bool:
 
 
 # -- parts --------------------------------------------------------------------------------
+
+
+def _learn_pieces(learner: Any, data: Any, due: np.ndarray) -> None:
+    """One call of a stream; ``due`` says before which example each new label is added."""
+    n, watch = len(data.rows), learner.watch
+    begun = 0 if watch is None else watch.n
+    edges = np.unique(np.append(due, 0)).tolist()
+    try:
+        for begin, end in zip(edges, [*edges[1:], n], strict=True):
+            for _ in range(np.count_nonzero(due == begin)):
+                learner.add_label()
+            if begin < n or not n:
+                learner.learn(data.take(slice(begin, end)) if len(edges) > 1 else data)
+    finally:
+        if watch is not None:
+            watch.begin(begun)
 
 
 @contextmanager

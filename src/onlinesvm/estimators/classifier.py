@@ -16,6 +16,7 @@ from .labels import (
     check_several,
     check_two_classes,
     example_weights,
+    first_examples,
     stream_labels,
     unique_labels,
 )
@@ -31,6 +32,14 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
     predict_log_proba: Any = Absent("wrap it in sklearn.calibration.CalibratedClassifierCV.")
 
     # -- for subclasses -------------------------------------------------------------------
+
+    @property
+    def _in_turn(self) -> bool:
+        """Whether a stream is learned one example at a time, however it is cut into calls.
+
+        The machine of a new label then begins at its first example, else at the call's first.
+        """
+        return True
 
     def _check_labels(self, n_labels: int) -> None:
         """Refuse more labels than the settings allow: by default, any number is welcome."""
@@ -126,7 +135,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         return LabelBook(labels)
 
     def _stream_encoder(self, y: np.ndarray, known: LabelBook | None, classes: Any) -> LabelBook:
-        book = (known or LabelBook()).extended(stream_labels(y, classes))
+        book = (known or LabelBook()).extended(stream_labels(y, classes), y)
         self._check_labels(len(book))
         return book
 
@@ -137,6 +146,13 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
         labels = None if encoder is None else encoder.classes
         return example_weights(sample_weight, class_weight, y, labels)
+
+    def _due(self, trained: Trained, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        due = super()._due(trained, y, weight)
+        if not (self._in_turn and len(due)):
+            return due
+        numbers = range(len(trained.encoder) - len(due), len(trained.encoder))
+        return first_examples(trained.encoder.encode(y), weight > 0, numbers)
 
     def _row_weight(self, y: Any, weight: float) -> float | None:
         class_weight = getattr(self, "class_weight", None)

@@ -179,12 +179,16 @@ class HullerClassifier(KernelClassifier):
     def _is_hard(self) -> bool:
         return self.C is None or bool(np.isinf(self.C))
 
-    def _make_learner(self, trained: Trained, data: Any) -> Huller:
+    @property
+    def _in_turn(self) -> bool:
+        return False  # a call of many examples is learned in blocks
+
+    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> Huller:
         from ..core.huller.learner import Huller
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(
-            trained.kernel, data.rows, len(trained.encoder), slack=not self._is_hard, tol=float(self.tol),
+            trained.kernel, rows, n_labels, slack=not self._is_hard, tol=float(self.tol),
             sweeps=self.max_sweeps, cache_size=self.cache_size, seed=seed,
         )  # fmt: skip
 
@@ -196,9 +200,9 @@ class HullerClassifier(KernelClassifier):
             )
         return super()._weights(y, encoder, sample_weight)
 
-    def _teach(self, trained: Trained, data: Any) -> None:
+    def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
         was_stuck = trained.learner is not None and trained.learner.stuck
-        super()._teach(trained, data)
+        super()._teach(trained, data, due)
         if self._fitted("").learner.stuck and not was_stuck:
             self._warn_touching(stacklevel=5)
 

@@ -56,6 +56,24 @@ def _check_kinds(y: np.ndarray) -> None:
         )
 
 
+def by_appearance(labels: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The (unique) labels in the order of their first places in y; those that are not there, first."""
+    place = dict(zip(*(part.tolist() for part in np.unique(y, return_index=True)), strict=True))
+    return labels[np.argsort([place.get(label, -1) for label in labels.tolist()], kind="stable")]
+
+
+def first_examples(label: np.ndarray, kept: np.ndarray, numbers: range) -> np.ndarray:
+    """For each of the label numbers, how many examples that are kept come before its first one.
+
+    A label that does not occur comes with the one before it.
+    """
+    present, first = np.unique(label, return_index=True)
+    before = np.zeros(len(numbers), np.int64)
+    new = present >= numbers.start
+    before[present[new] - numbers.start] = (np.cumsum(kept) - kept)[first[new]]
+    return np.maximum.accumulate(before)
+
+
 class LabelBook:
     """Label -> number in order of appearance, and back to scikit-learn's sorted classes."""
 
@@ -88,11 +106,11 @@ class LabelBook:
         if parts:
             self.classes = np.unique(np.concatenate(parts))
 
-    def extended(self, labels: np.ndarray) -> LabelBook:
-        """A book that has these labels as well; this one stays as it is."""
+    def extended(self, labels: np.ndarray, y: np.ndarray) -> LabelBook:
+        """A book that has these labels as well, in the order in which y has them; this one stays."""
         self.check(labels)
         book = deepcopy(self)
-        book.add(book.missing(labels))
+        book.add(by_appearance(book.missing(labels), y))
         return book
 
     def number(self, label: Any) -> int | None:
@@ -101,6 +119,13 @@ class LabelBook:
             return self.numbers.get(label)
         except TypeError:  # cannot be a label
             return None
+
+    def first(self, count: int) -> LabelBook:
+        """A book of the labels that were added first."""
+        book = LabelBook()
+        book.numbers = {label: k for label, k in self.numbers.items() if k < count}
+        book.classes = self.classes[self.order() < count]
+        return book
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Numbers of the labels in y; all are in the book."""
@@ -141,6 +166,10 @@ class Targets:
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Targets as the learner takes them, (n, machines)."""
         return np.asarray(y, np.float64).reshape(len(y), self.columns)
+
+    def first(self, count: int) -> Targets:
+        """The same: there are as many columns as there were."""
+        return self
 
     def decode(self, values: np.ndarray) -> np.ndarray:
         """Predictions in the shape of the y that was learned."""

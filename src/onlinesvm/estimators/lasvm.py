@@ -89,8 +89,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         Number of examples after which the cost of an old one has shrunk to one half.
     detect_drift : bool, default=False
         Whether to watch the error rate of predictions made before their labels are learned, and to
-        show in ``drift_detected_`` and ``n_drifts_`` when it rises. Of 100 streams without a drift
-        at most one ever raises an alarm. Always on with ``window="auto"``.
+        show in ``drift_detected_`` and ``n_drifts_`` when it rises. Where it does not, about one
+        false alarm comes in ten million examples. Always on with ``window="auto"``.
     probability : bool, default=False
         Whether to offer ``predict_proba``, ``predict_log_proba`` and ``predict_set``. Scores of
         examples are noted before they are learned, which costs no kernel values. The last 8,192
@@ -130,8 +130,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the order; None: another order, and a slightly different model, at each ``fit``.
 
     Attributes
     ----------
@@ -260,7 +260,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         shuffle: bool = True,
         time_limit: float | None = None,
         n_jobs: int | None = -1,
-        random_state: Any = None,
+        random_state: Any = 0,
     ):
         self.C = C
         self.kernel = kernel
@@ -298,11 +298,15 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         return self.probability or self.detect_drift or self.window == "auto"
 
     @property
+    def _in_turn(self) -> bool:
+        return self._is_bounded or (self.block_size == 1 and self.selection == "random")
+
+    @property
     def _counts_copies(self) -> bool:
         return self.block_size == 1 or self._notes_scores or super()._counts_copies
 
-    def _make_learner(self, trained: Trained, data: Any) -> Any:
-        learner = super()._make_learner(trained, data)
+    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> Any:
+        learner = super()._make_learner(trained, rows, n_labels)
         if self._notes_scores:
             from ..core.prequential.record import Prequential
 

@@ -81,8 +81,8 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the order; None: another order, and a slightly different model, at each ``fit``.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         shuffle: bool = True,
         time_limit: float | None = None,
         n_jobs: int | None = -1,
-        random_state: Any = None,
+        random_state: Any = 0,
     ):
         self.C = C
         self.epsilon = epsilon
@@ -393,8 +393,8 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the order; None: another order, and a slightly different model, at each ``fit``.
 
     Attributes
     ----------
@@ -490,7 +490,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         shuffle: bool = True,
         time_limit: float | None = None,
         n_jobs: int | None = -1,
-        random_state: Any = None,
+        random_state: Any = 0,
     ):
         self.kernel = kernel
         self.gamma = gamma

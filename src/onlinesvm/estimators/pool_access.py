@@ -160,7 +160,8 @@ class PoolAccess:
         taught = replace(
             trained, encoder=encoder, class_weights=class_weights, first_rows=None
         )  # what the pool teaches is not among the first rows
-        model._teach(taught, example._replace(label=encoder.encode(y)))
+        due = np.zeros(len(encoder) - (0 if self.learner is None else self.learner.n_labels), int)
+        model._teach(taught, example._replace(label=encoder.encode(y)), due)
         self.learner.learn_everything()
 
     def decide(self, rows: Any) -> np.ndarray:

@@ -268,12 +268,12 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         super()._check_prepared(trained, data)
         self._check_nu(data.label, data.bound, trained.encoder)
 
-    def _teach(self, trained: Trained, data: Any) -> None:
+    def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
         label, bound, kept = data.label, data.bound, trained.learner
         if kept is not None:
             label, bound = np.append(kept.target, label), np.append(kept.weight, bound)
         self._check_nu(label, bound, trained.encoder)
-        super()._teach(trained, data)
+        super()._teach(trained, data, due)
 
     def _task(self, encoder: Any) -> Any:
         from ..core.simplesvm.tasks import Classification

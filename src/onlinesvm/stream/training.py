@@ -54,6 +54,7 @@ class Progress:
     n_support: int
     delta: float | None
     memory: int
+    n_drifts: int | None = None  # None: nobody looks for drift
 
     @property
     def error(self) -> float | None:
@@ -150,6 +151,7 @@ class Training:
         return Progress(
             self.rows, self.epoch + 1, self.n_judged, self.loss, block_error,
             int(np.sum(support)), delta_of(self.estimator), memory_in_use(),
+            getattr(self.estimator, "n_drifts_", None),
         )  # fmt: skip
 
     def place(self, row: int) -> str:

@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from onlinesvm.core.prequential.drift import BLOCK
 from onlinesvm.core.prequential.record import (
     NARROWEST,
     RECENT,
@@ -72,7 +73,7 @@ def test_copies_go_on_alike(again):
 def test_memory_is_bounded_and_small_without_probabilities():
     scores, label = sample(3 * RECENT)
     assert noted(scores, label, []).scores.shape == (RECENT, 1)
-    assert noted(scores, label, [], probability=False).scores.shape == (32, 1)
+    assert noted(scores, label, [], probability=False).scores.shape == (BLOCK, 1)
     assert len(pickle.dumps(noted(scores[:10], label[:10], []))) < 5000
 
 
@@ -127,4 +128,4 @@ def test_window_follows_the_drift_within_its_range():
     record.begin()
     record.note(right, label, weight)
     assert not record.drifted
-    assert record.window == 160
+    assert record.window == 128 + BLOCK

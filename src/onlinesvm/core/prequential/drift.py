@@ -1,33 +1,40 @@
 """Drift detection: whether the error rate of a stream has risen.
 
 Given: for each example in turn, whether its prediction, made before it was learned, was wrong.
-Errors are counted in blocks of 32. After each block, every cut of the last W blocks into an old
-and a recent part is tested by the likelihood ratio of two Bernoulli means against one,
+Errors are counted in blocks of 16. After each block, the last W blocks are cut into an old and a
+recent part, the recent one of 1, 2, 3, ... blocks, each length about a quarter more than the one
+before. Each cut is tested by the likelihood ratio of two Bernoulli means against one,
 
     G = n0 kl(k0/n0, k/n) + n1 kl(k1/n1, k/n),    k = k0 + k1 errors of n = n0 + n1 examples.
 
 A drift is raised where the recent part has more errors and G exceeds a threshold u. The old part
-is then forgotten, and the recent one is the beginning of a new concept.
+is then forgotten, and the recent one, from the most significant of all cuts, is the beginning of a
+new concept.
 
 Notes
 -----
 *False alarms.* Let errors be independent, their probability never rising. For one pair of parts,
 P(k1/n1 > k0/n0 and G >= u) <= (1 + u) exp(-u): G is at most the value with the true mean instead of
-k/n, and each of its two terms exceeds v with probability at most exp(-v) (Chernoff). At check c,
-u is such that this is delta / (c (c + 1)) divided by the number of all pairs of adjacent parts
-within the last W blocks. The sum over pairs and checks is delta: the probability that a stream
-without drift ever raises an alarm is at most delta, however long it is.
+k/n, and each of its two terms exceeds v with probability at most exp(-v) (Chernoff). A union over
+all pairs and checks proves a bound for u near 26, which a learner that recovers within a hundred
+examples never reaches. Neighbouring cuts and checks see almost the same errors, so that far fewer
+alarms are raised than the union counts: u is chosen by simulation. Independent errors at eight
+rates from 0.001 to 0.8, 30 million at each, raised 22 alarms, one in eleven million; River's ADWIN
+with its defaults raised 3 in 36 million (six rates from 0.01 to 0.5, rises alone).
+``python -m benchmarks.drift_detection --alarms 30_000_000`` repeats it.
+
+*What is not noticed.* Errors of rate p that become errors of rate q need about u / kl(q, p) examples:
+30 from 0.1 to 0.5, 300 from 0.1 to 0.2. A rise that is over before is not noticed.
 
 A learner's errors become fewer while it learns, which is why falling error rates are no drift;
 what precedes a fall is left out of the count, so that it does not hide a later rise.
 
 The window that adapts to the error rate is the idea of ADWIN (Bifet, Gavalda 2007); the test is
-the likelihood ratio of Besson and Kaufmann (2019) with a simpler bound.
+the likelihood ratio of Besson and Kaufmann (2019).
 """
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import Any
 
@@ -35,14 +42,17 @@ import numpy as np
 
 from ..state.compact import Compact
 
-DELTA = 0.01
-"""Probability that a stream without drift ever raises an alarm, at most."""
+THRESHOLD = 13.5
+"""u: the likelihood ratio, as a logarithm, above which the error rate has changed."""
 
-BLOCK = 32
+BLOCK = 16
 """Examples between two checks."""
 
-BLOCKS = 320
+BLOCKS = 640
 """W: blocks of which the errors are remembered."""
+
+GROWTH = 1.25
+"""Ratio of a length of the recent part to the one before."""
 
 
 @cache
@@ -52,28 +62,26 @@ def _x_log_x(most: int) -> np.ndarray:
     return x * np.log(np.maximum(x, 1.0))
 
 
+@cache
+def recent_lengths(blocks: int) -> np.ndarray:
+    """Lengths of the recent part, in blocks, of this many blocks."""
+    lengths = [1]
+    while lengths[-1] < blocks:
+        lengths.append(max(lengths[-1] + 1, int(GROWTH * lengths[-1])))
+    return np.array(lengths[:-1], np.int64)
+
+
 def likelihood(errors: Any, n: Any) -> np.ndarray:
     """The largest log-likelihood of this number of errors among n."""
     x_log_x = _x_log_x(BLOCKS * BLOCK)
     return np.asarray(x_log_x[errors] + x_log_x[n - errors] - x_log_x[n])
 
 
-def threshold(check: int, delta: float) -> float:
-    """u with (1 + u) exp(-u) = delta / (c (c + 1) pairs), rounded up."""
-    blocks = min(check, BLOCKS)
-    pairs = max(1, blocks * (blocks - 1) // 2)
-    wanted = math.log(check * (check + 1.0) * pairs / delta)
-    u = wanted
-    for _ in range(20):  # u = wanted + log(1 + u), from below; the rest is less than 1e-9
-        u = wanted + math.log1p(u)
-    return u + 1e-9
-
-
 class DriftDetector(Compact):
     """Counts of recent errors, and the drifts found in them."""
 
-    def __init__(self, delta: float = DELTA):
-        self.delta = delta
+    def __init__(self, threshold: float = THRESHOLD):
+        self.threshold = threshold
         self.errors = np.zeros(BLOCKS, np.int64)  # of each block, the oldest first
         self.blocks = 0  # how many of them are in use
         self.current = 0  # errors of the block under way
@@ -115,18 +123,26 @@ class DriftDetector(Compact):
         self.blocks = left
 
     def _check(self) -> None:
-        """Test every cut; forget what precedes the most significant one."""
+        """Test some cuts; at a change, forget what precedes the most significant one of all."""
         if self.blocks < 2:
             return
         total = np.cumsum(self.errors[: self.blocks])
-        old, n_old = total[:-1], BLOCK * np.arange(1, self.blocks)
+        if (
+            abs(self._ratios(total, self.blocks - recent_lengths(self.blocks))).max()
+            <= self.threshold
+        ):
+            return
+        ratio = self._ratios(total, np.arange(1, self.blocks))
+        old = int(abs(ratio).argmax()) + 1
+        if ratio[old - 1] > 0.0:
+            self.n_drifts += 1
+            self.last, self.start = self.seen, self.seen - BLOCK * (self.blocks - old)
+        self._forget(old)
+
+    def _ratios(self, total: np.ndarray, old_blocks: np.ndarray) -> np.ndarray:
+        """G of cuts after these blocks; negative where the recent part has fewer errors."""
+        old, n_old = total[old_blocks - 1], BLOCK * old_blocks
         n, recent = BLOCK * self.blocks, total[-1] - old
         n_recent = n - n_old
         ratio = likelihood(old, n_old) + likelihood(recent, n_recent) - likelihood(total[-1], n)
-        cut = int(ratio.argmax())
-        if ratio[cut] <= threshold(self.seen // BLOCK, self.delta):
-            return
-        if recent[cut] * n_old[cut] > old[cut] * n_recent[cut]:
-            self.n_drifts += 1
-            self.last, self.start = self.seen, self.seen - int(n_recent[cut])
-        self._forget(cut + 1)
+        return np.asarray(np.where(recent * n_old > old * n_recent, ratio, -ratio))

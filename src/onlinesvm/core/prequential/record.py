@@ -1,7 +1,7 @@
 """Scores of examples before they were learned, and what is kept of them.
 
 A learner notes the scores of each example, its label and its bound. They are looked at in blocks of
-32, or earlier where somebody asks, always in order: the result does not depend on how a stream is
+16, or earlier where somebody asks, always in order: the result does not depend on how a stream is
 cut. Memory is bounded, and no kernel value is computed.
 
 Scores are decision values (machines): one for two labels, positive for label 1, else one a label.
@@ -82,9 +82,9 @@ class Prequential(Compact):
 
     # -- noting ---------------------------------------------------------------------------
 
-    def begin(self) -> None:
-        """A call begins."""
-        self.begun = self.n
+    def begin(self, n: int | None = None) -> None:
+        """A call begins, or began after ``n`` examples."""
+        self.begun = self.n if n is None else n
 
     def note_one(self, scores: np.ndarray, label: int, weight: float) -> None:
         """One example, of a call of its own."""

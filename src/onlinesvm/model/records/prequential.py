@@ -63,7 +63,7 @@ def watch_of(fields: Fields, machines: int, n_labels: int) -> Prequential | None
 
 def _detector_fields(detector: DriftDetector) -> dict[str, Any]:
     return {
-        "delta": detector.delta,
+        "threshold": detector.threshold,
         "errors": narrow(detector.errors[: detector.blocks]),
         "current": detector.current,
         "start": detector.start,
@@ -73,7 +73,7 @@ def _detector_fields(detector: DriftDetector) -> dict[str, Any]:
 
 
 def _detector_of(fields: Fields, seen: int) -> DriftDetector:
-    detector = DriftDetector(fields.number("delta", 1e-300, 1.0))
+    detector = DriftDetector(fields.number("threshold", 0.0))
     errors = fields.array("errors", np.int64, (None,), 0, BLOCK)
     if len(errors) > min(BLOCKS, seen // BLOCK):
         raise fields.wrong("errors", "has more blocks than there were examples")
