@@ -17,6 +17,7 @@ from plain_kernels import plain_rbf
 from onlinesvm import ActiveLearner, LASVMClassifier
 from onlinesvm.core.interrupts import Interruptible, checkpoint
 from onlinesvm.core.lasvm import working_set
+from onlinesvm.core.lasvm.learner import LASVM
 from onlinesvm.core.numerics import JIT_DISABLED
 
 X, y = make_stream()
@@ -332,3 +333,33 @@ def compiling(model, loop):
         return prepare(self)
 
     return prepared
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_ctrl_c_in_a_pass_is_followed_by_the_cheap_part_of_finishing(monkeypatch, again):
+    """The model left is one that was optimised roughly; another Ctrl-C ends that at once."""
+    learn, finish, blocks, asked = LASVM._learn_block, LASVM.finish, [], []
+
+    def struck(self, *given, **more):
+        blocks.append(1)
+        if len(blocks) == 3:
+            strike()
+        return learn(self, *given, **more)
+
+    def watched(self, tol=None):
+        asked.append(tol)
+        if again:
+            strike()
+        return finish(self, tol)
+
+    monkeypatch.setattr(LASVM, "_learn_block", struck)
+    monkeypatch.setattr(LASVM, "finish", watched)
+    model = LASVMClassifier(gamma=0.1, C=10.0, block_size=300, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert len(blocks) == 3
+    assert asked == [model._trained.learner.depths.rough]
+    is_rough = bool((model._trained.learner.delta <= model._trained.learner.depths.rough).all())
+    assert is_rough is not again
+    check(model, X[:20])
+    check(model.partial_fit(X[:50], y[:50]), X[:20])

@@ -4,7 +4,8 @@
 ``checkpoint()`` where the state is consistent; a Ctrl-C noted before is delivered there, and at the
 latest when the context ends. However often Ctrl-C is pressed meanwhile, it is noted only.
 
-``Deadline`` is a context after whose time ``checkpoint()`` raises ``TimeUp``.
+``Deadline`` is a context after whose time ``checkpoint()`` raises ``TimeUp``. Part of the time can be
+kept for what must be done after that.
 
 Signals reach the main thread alone. In any other thread the context does nothing, and
 ``checkpoint`` does nothing unless the thread works for one that holds Ctrl-C (``adopt``).
@@ -93,6 +94,11 @@ class TimeUp(BaseException):
     """The time of a ``Deadline`` is over."""
 
 
+def clock() -> float:
+    """The time that deadlines count, in seconds."""
+    return time.monotonic()
+
+
 class Deadline:
     """A context whose work ends at a checkpoint once ``seconds`` are over, and not before ``arm``.
 
@@ -100,21 +106,37 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None):
-        self._end = None if seconds is None else time.monotonic() + seconds
-        self._armed = self.has_passed = False
+        self._start = clock()
+        self._seconds = seconds
+        self._armed_after: float | None = None
+        self._kept = 0.0
+        self.has_passed = False
         self._before: Deadline | None = None
 
     def __enter__(self) -> Deadline:
         self._before, _of_thread.deadline = _of_thread.deadline, self
         return self
 
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the deadline was set."""
+        return clock() - self._start
+
     def arm(self) -> None:
         """From now on the deadline counts: there is something worth keeping."""
-        self._armed = self._end is not None
+        if self._armed_after is None:
+            self._armed_after = self.elapsed
+
+    def keep(self, seconds: float) -> None:
+        """The work ends this much earlier, for what is to follow: at most half of the time from ``arm``."""
+        if self._seconds is not None and self._armed_after is not None:
+            self._kept = min(seconds, max(0.0, self._seconds - self._armed_after) / 2)
 
     def check(self) -> None:
         """Raise if the time is over."""
-        if self._armed and self._end is not None and time.monotonic() > self._end:
+        if self._armed_after is None or self._seconds is None:
+            return
+        if self.elapsed > self._seconds - self._kept:
             self.has_passed = True
             raise TimeUp
 
@@ -145,6 +167,12 @@ def interrupted() -> bool:
     """Whether the exception under way is a Ctrl-C that a checkpoint has delivered."""
     holder = _of_thread.holder
     return holder is not None and holder.delivered
+
+
+def listen_again() -> None:
+    """After a Ctrl-C was delivered: helping threads work, and the next Ctrl-C is delivered as well."""
+    if _of_thread.holder is not None:
+        _of_thread.holder.delivered = False
 
 
 class Stopped(Exception):  # noqa: N818 - not an error

@@ -94,6 +94,10 @@ class Learner(Protocol):
     def finish(self) -> bool | None:
         """The finishing step of the paper; false where it did not get to its end."""
 
+    @abstractmethod
+    def finishing_work(self) -> float:
+        """Kernel values that the finishing step takes, about; 0 where nothing is left to do."""
+
     # -- what was learned -----------------------------------------------------------------
 
     @abstractmethod

@@ -59,9 +59,9 @@ class LASVMEstimator(KernelEstimator):
 
     # -- learning -------------------------------------------------------------------------
 
-    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> Any:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
         self._check_together()
-        given = trained.kernel, rows, n_labels
+        given = trained.kernel, data.rows, n_labels
         if self._is_bounded:
             return self._bounded_learner(*given, **self._bounded_settings(trained))
         settings = self._settings(trained)
@@ -103,6 +103,17 @@ class LASVMEstimator(KernelEstimator):
             if progress.stopped:
                 return
         self._tell_of_finish(fit.reached)
+
+    def _wind_up(self, learner: Any, briefly: bool) -> None:
+        from ..core.lasvm.fitting import wind_up
+
+        wind_up(learner, briefly)
+
+    def _told_learned(self, trained: Trained, n: int) -> str:
+        learned = trained.n_iter or 0
+        if learned < n:
+            return f"{learned:,} of {n:,} examples were learned"
+        return f"all {n:,} examples were learned, and not all judged again by the final model"
 
     def _tell_of_finish(self, done: bool) -> None:
         trained = self._fitted("fit_status_")

@@ -55,6 +55,7 @@ class FitProgress:
         self.estimator, self.X, self.y = estimator, X, y
         self.trained: Any = None  # the model that callbacks are shown
         self.stopped = False
+        self.learning = False  # whether a pass is under way, not the finishing step
         self.root = None
         if hasattr(estimator, "_init_callback_context") and _listens(estimator):
             self.root = estimator._init_callback_context(max_subtasks=epochs)
@@ -62,9 +63,12 @@ class FitProgress:
 
     def epoch(self, name: str, blocks: Iterable[Any], n_blocks: int | None) -> Iterator[Any]:
         """Pass on what ``blocks`` yields, telling of each; stops early if a callback asks."""
-        if self.root is None:
-            yield from blocks
-            return
+        self.learning = True
+        yield from blocks if self.root is None else self._told(name, blocks, n_blocks)
+        self.learning = False
+
+    def _told(self, name: str, blocks: Iterable[Any], n_blocks: int | None) -> Iterator[Any]:
+        assert self.root is not None
         task = self._begin(self.root.subcontext(task_name=name, max_subtasks=n_blocks))
         blocks, made, more = iter(blocks), 0, True
         while more and not self.stopped and made != n_blocks:
@@ -168,11 +172,16 @@ def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
     return False
 
 
-def warn_of_time_limit(seconds: float | None, stacklevel: int = 3) -> None:
-    """Say that a fit has ended before it was done."""
+def warn_of_time_limit(
+    seconds: float | None, learned: str, finished: bool = True, stacklevel: int = 3
+) -> None:
+    """Say that a fit has ended before it was done, how far it has come, and what is left to do."""
+    rest = (
+        "" if finished else " finish() optimises what was learned: the limit left no time for it."
+    )
     warnings.warn(
-        f"fit stopped after time_limit={seconds} seconds: the model is what was learned until "
-        "then. partial_fit goes on from there; a larger time_limit lets fit end by itself.",
+        f"fit stopped after time_limit={seconds} seconds: {learned}.{rest} partial_fit goes on from "
+        "there; a larger time_limit lets fit end by itself.",
         ConvergenceWarning,
         stacklevel=stacklevel,
     )

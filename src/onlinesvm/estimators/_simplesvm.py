@@ -59,7 +59,7 @@ class SimpleSVMEstimator(KernelEstimator):
     def _examples(self, trained: Trained, X: Any, y: Any, weight: np.ndarray) -> Any:
         return trained.examples(X, y, weight)  # all of them: users forget them by their number
 
-    def _learner_for(self, trained: Trained, data: Any) -> Any:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
         from ..core.simplesvm.learner import SimpleSVM
 
         rows, target, weight = data
@@ -79,7 +79,9 @@ class SimpleSVMEstimator(KernelEstimator):
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         return progress.epoch("sweeps", trained.learner.optimise(self.max_sweeps), None)
 
-    def _train(self, trained: Trained, data: Any, progress: FitProgress, deadline: Any) -> None:
+    def _train(
+        self, trained: Trained, data: Any, progress: FitProgress, deadline: Deadline
+    ) -> bool:
         """A data set at hand, from scratch, with progress by sweep.
 
         After Ctrl-C the model is what the last sweep left; after one that does not wait for the end
@@ -104,11 +106,12 @@ class SimpleSVMEstimator(KernelEstimator):
         progress.close()
         if not deadline.has_passed:
             self._warn(trained.learner)
+        return True
 
     def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
         """More examples, from the solution that is there; the first ones from scratch."""
         if trained.learner is None:
-            trained.learner = self._learner_for(trained, data)
+            trained.learner = self._make_learner(trained, data, len(trained.encoder))
             self._train(trained, data, FitProgress(None, None, None, None), Deadline(None))
             return
         learner = trained.learner.copy()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -23,7 +23,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import Deadline, Interruptible, TimeUp, checkpoint, interrupted
+from ..core.interrupts import (
+    Deadline,
+    Interruptible,
+    TimeUp,
+    checkpoint,
+    interrupted,
+    listen_again,
+)
 from ..core.kernel.kernel import make_kernel
 from ..core.state.published import published
 from ._progress import CallbackSupportMixin, FitProgress, warn_of_time_limit
@@ -41,6 +48,9 @@ from .labels import NoTargets, check_sample_weight, finite_cost
 from .rows import is_estimated, joined
 from .trained import Trained
 from .views import FittedView
+
+BRIEFLY = 2.0
+"""Seconds of the finishing step, at most, after Ctrl-C has ended a fit."""
 
 
 class Absent:
@@ -83,16 +93,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         """What y means, with what is ``known`` of it (None before the first examples)."""
 
     @abstractmethod
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
+        """A learner for such examples that has learned nothing, and knows the first labels."""
+
+    @abstractmethod
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         """Learn a data set at hand. A generator: it yields where an interruption may come."""
-
-    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> Any:
-        """A learner of a stream for rows like these that has learned nothing."""
-        raise NotImplementedError
-
-    def _learner_for(self, trained: Trained, data: Any) -> Any:
-        """A learner for a data set at hand that has learned nothing."""
-        return self._make_learner(trained, data.rows, len(trained.encoder))
 
     def _due(self, trained: Trained, y: Any, weight: np.ndarray) -> np.ndarray:
         """Before which example of a stream each new label is made known: before the first."""
@@ -127,10 +133,12 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         """Learn a data set at hand; an error leaves the model as it was."""
         with self._learning(), Deadline(self.time_limit) as deadline:
             trained, data, given = self._data_at_hand(X, y, sample_weight)
-            trained.learner = self._learner_for(trained, data)
-            self._train(trained, data, FitProgress(self, given.X, given.y, None), deadline)
+            trained.learner = self._make_learner(trained, data, len(trained.encoder))
+            progress = FitProgress(self, given.X, given.y, None)
+            finished = self._train(trained, data, progress, deadline)
         if deadline.has_passed:
-            warn_of_time_limit(self.time_limit)
+            learned = self._told_learned(trained, len(data.rows))
+            warn_of_time_limit(self.time_limit, learned, finished)
         self._note_validated()
         return self
 
@@ -151,28 +159,77 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         trained.shape_fit = given.X.shape if given.objects is None else given.objects.shape
         return trained, data, given
 
-    def _train(self, trained: Trained, data: Any, progress: FitProgress, deadline: Any) -> None:
+    def _train(
+        self, trained: Trained, data: Any, progress: FitProgress, deadline: Deadline
+    ) -> bool:
         """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned.
 
-        The time limit holds from the first step on, so that there is a model.
+        Ctrl-C in the finishing step ends it at once; in a pass, its cheap part is made.
+
+        Returns whether what was learned has had its finishing step.
         """
         before = self._trained
         self._trained = progress.trained = trained
         rng = check_random_state(getattr(self, "random_state", None))
         try:
-            for _ in self._run(trained, data, rng, progress):
-                deadline.arm()
-                checkpoint()
-                if progress.stopped:
-                    break
-        except TimeUp:
-            pass
+            steps = self._run(trained, data, rng, progress)
+            finished = self._take_steps(steps, trained.learner, progress, deadline)
         except KeyboardInterrupt:
+            if interrupted() and progress.learning:
+                self._finish_briefly(trained.learner)
             raise
         except BaseException:
             self._trained = before
             raise
         progress.close()
+        return finished
+
+    def _take_steps(
+        self, steps: Iterator[Any], learner: Any, progress: FitProgress, deadline: Deadline
+    ) -> bool:
+        """The steps of a fit within the time limit; what was learned is finished in any case.
+
+        The limit holds from the first step on, so that there is a model, and learning ends so early
+        that there is time for the finishing step. Returns whether there was.
+        """
+        start = last = deadline.elapsed
+        try:
+            for _ in steps:
+                deadline.arm()
+                if self.time_limit is not None:
+                    now = deadline.elapsed
+                    rate = (now - start) / max(1, learner.kernel.n_evaluations)
+                    deadline.keep(rate * learner.finishing_work() + now - last)  # and one more step
+                    last = now
+                checkpoint()
+                if progress.stopped:
+                    break
+            if not progress.stopped:
+                return True
+        except TimeUp:
+            pass
+        deadline.keep(0.0)
+        try:
+            self._wind_up(learner, briefly=False)
+        except TimeUp:
+            return False
+        return True
+
+    def _finish_briefly(self, learner: Any) -> None:
+        """After Ctrl-C: the cheap part of the finishing step, which another Ctrl-C ends at once."""
+        listen_again()
+        with Deadline(BRIEFLY) as deadline:
+            deadline.arm()
+            with suppress(TimeUp):
+                self._wind_up(learner, briefly=True)
+
+    def _wind_up(self, learner: Any, briefly: bool) -> None:
+        """The finishing step of a fit that is cut short; ``briefly``: the cheap part, if it has one."""
+        learner.finish()
+
+    def _told_learned(self, trained: Trained, n: int) -> str:
+        """How far a fit has come that was to learn n examples, for a warning."""
+        return "the model is what was learned until then"
 
     # -- a stream -------------------------------------------------------------------------
 
@@ -218,7 +275,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         """
         learner = trained.learner
         if learner is None:
-            learner = self._make_learner(trained, data.rows, int(np.count_nonzero(due == 0)))
+            learner = self._make_learner(trained, data, int(np.count_nonzero(due == 0)))
             due = due[due > 0]
         elif not trained.kernel.is_compiled:  # a callable may fail half-way
             learner = deepcopy(learner)

@@ -70,8 +70,8 @@ class HullerClassifier(KernelClassifier):
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order.
     time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
+        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
+        finishing step. ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=None
@@ -183,12 +183,12 @@ class HullerClassifier(KernelClassifier):
     def _in_turn(self) -> bool:
         return False  # a call of many examples is learned in blocks
 
-    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> Huller:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Huller:
         from ..core.huller.learner import Huller
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(
-            trained.kernel, rows, n_labels, slack=not self._is_hard, tol=float(self.tol),
+            trained.kernel, data.rows, n_labels, slack=not self._is_hard, tol=float(self.tol),
             sweeps=self.max_sweeps, cache_size=self.cache_size, seed=seed,
         )  # fmt: skip
 

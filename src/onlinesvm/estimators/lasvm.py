@@ -126,8 +126,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
         With ``window`` or ``half_life`` the order is always the order given.
     time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
+        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
+        finishing step. ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=0
@@ -305,8 +305,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     def _counts_copies(self) -> bool:
         return self.block_size == 1 or self._notes_scores or super()._counts_copies
 
-    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> Any:
-        learner = super()._make_learner(trained, rows, n_labels)
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
+        learner = super()._make_learner(trained, data, n_labels)
         if self._notes_scores:
             from ..core.prequential.record import Prequential
 

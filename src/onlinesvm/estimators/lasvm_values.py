@@ -77,8 +77,8 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
         order is always the order given.
     time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
+        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
+        finishing step. ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=0
@@ -159,7 +159,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
     >>> recent = LASVMRegressor(C=100, gamma=0.5, window=500).partial_fit(X[:100], y[:100])
     >>> for x, target in zip(X[100:1000], y[100:1000]):
     ...     recent = recent.learn_one(x, target)
-    >>> bool(recent.score(X[1000:], y[1000:]) > 0.9)
+    >>> bool(recent.finish().score(X[1000:], y[1000:]) > 0.9)
     True
     """
 
@@ -389,8 +389,8 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
         order is always the order given.
     time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
+        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
+        finishing step. ``partial_fit`` goes on from there.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=0
@@ -462,7 +462,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
     >>> stream = LASVMOneClass(nu=0.1, gamma=0.5, window=100)
     >>> for x in X + np.linspace(0, 9, 500)[:, None]:
     ...     stream = stream.learn_one(x)
-    >>> stream.predict([[0.0, 0.0], [8.0, 8.0]])
+    >>> stream.finish().predict([[0.0, 0.0], [8.0, 8.0]])
     array([-1,  1])
     """
 

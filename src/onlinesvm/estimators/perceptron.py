@@ -131,12 +131,12 @@ class KernelPerceptronClassifier(UnweightedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> ExpansionLearner:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> ExpansionLearner:
         from ..core.sgd.learner import ExpansionLearner
         from ..core.sgd.steps import PERCEPTRON
 
         return ExpansionLearner(
-            trained.kernel, rows, n_labels, rule=PERCEPTRON, average=self._averages
+            trained.kernel, data.rows, n_labels, rule=PERCEPTRON, average=self._averages
         )
 
     _run = StochasticGradientClassifier._run
@@ -362,10 +362,10 @@ class BudgetPerceptronClassifier(UnweightedClassifier):
         self.margin = margin
         self.cache_size = cache_size
 
-    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> BudgetPerceptron:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> BudgetPerceptron:
         from ..core.sgd.perceptron import BudgetPerceptron
 
         return BudgetPerceptron(
-            trained.kernel, rows, n_labels, budget=self.budget, margin=float(self.margin),
+            trained.kernel, data.rows, n_labels, budget=self.budget, margin=float(self.margin),
             cache_size=self.cache_size,
         )  # fmt: skip

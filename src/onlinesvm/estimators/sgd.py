@@ -66,12 +66,12 @@ class StochasticGradientClassifier(KernelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> ExpansionLearner:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> ExpansionLearner:
         from ..core.sgd import steps as sgd
         from ..core.sgd.learner import ExpansionLearner
 
         return ExpansionLearner(
-            trained.kernel, rows, n_labels, rule=getattr(sgd, self._rule),
+            trained.kernel, data.rows, n_labels, rule=getattr(sgd, self._rule),
             average=self.averaging == "average", has_bias=getattr(self, "fit_intercept", False),
             cached=self.outputs == "cached", every_column=True, cache_size=self.cache_size,
         )  # fmt: skip

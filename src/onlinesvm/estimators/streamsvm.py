@@ -163,11 +163,11 @@ class StreamSVMClassifier(UnweightedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _make_learner(self, trained: Trained, rows: Any, n_labels: int) -> StreamSVM:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> StreamSVM:
         from ..core.streamsvm.learner import StreamSVM
 
         return StreamSVM(
-            trained.kernel, rows, n_labels, n_balls=self.n_balls, together=self.merge == "all",
+            trained.kernel, data.rows, n_labels, n_balls=self.n_balls, together=self.merge == "all",
             normalize=self.normalize,
         )  # fmt: skip
 

@@ -38,9 +38,9 @@ def spent(monkeypatch):
         count["steps"] += steps
         return steps, gap
 
-    def counted_judge(support, kernel, examples, m=None):
+    def counted_judge(support, kernel, examples, *machines):
         count["judged"] += len(examples.rows)
-        return judge(support, kernel, examples, m)
+        return judge(support, kernel, examples, *machines)
 
     monkeypatch.setattr(working_set.smo, "solve", counted_solve)
     monkeypatch.setattr(lasvm_block, "judge", counted_judge)

@@ -298,6 +298,10 @@ class Huller(Compact, EpochLearner):
         h.scalar[NN], h.state[STEPS] = parts[1] @ dots[1], 0
         return dots
 
+    def finishing_work(self) -> float:
+        """Kernel values that the sweeps of the finishing step go through, about."""
+        return float(sum(self.sweeps * int(h.state[N]) ** 2 for h in self.hulls))
+
     def finish(self, sweeps: int | None = None) -> bool:
         """UPDATE every support vector in turn, up to ``sweeps`` times; then fresh scalars.
 

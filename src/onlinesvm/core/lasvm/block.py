@@ -26,10 +26,12 @@ The coefficients of a one-class machine sum to nu times the weights seen: a bloc
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from ..examples import Examples
 from ..kernel.buffers import Buffers
 from ..kernel.kernel import Kernel
+from ..kernel.rows import Rows
 from ..threads import thread_count
 from .support import Support
 from .working_set import (
@@ -52,6 +54,10 @@ FEWEST_OLD_MEMBERS = 256
 FEW_OLD_MEMBERS = 64
 """The same where examples come one by one, or few at a time."""
 
+MANY, FEW_USED = 64, 0.05
+"""Machines from which on coefficients that are zero are left out of products, where no more than this
+share of them is not."""
+
 ALONE = 2048
 """Rows kept while all examples seen are of one class."""
 
@@ -64,16 +70,22 @@ from the margin, or, as a share of S, of those that the second look admits."""
 
 
 def judge(
-    support: Support, kernel: Kernel, examples: Examples, m: int | None = None
+    support: Support, kernel: Kernel, examples: Examples, machines: slice = slice(None)
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Gradients and slacks (machines, n) of examples, for all machines or for machine m alone.
+    """Gradients and slacks (machines, n) of examples, for all machines or for some of them.
 
-    All machines share one product over the union of their support vectors.
+    They share one product over the union of their support vectors.
     """
-    machines = slice(None) if m is None else slice(m, m + 1)
-    linear = support.linear(examples.label)[machines]
-    grad = linear - kernel.product(examples.rows, *support.expansion(machines)).T
+    linear = support.task.linear(examples.label, support.a.positive[machines])
+    grad = linear - product(kernel, examples.rows, *support.expansion(machines)).T
     return grad, support.task.slack(linear, grad - support.a.bias[machines, None])
+
+
+def product(kernel: Kernel, rows: Rows, vectors: Rows, coef: np.ndarray) -> np.ndarray:
+    """``kernel.product``; of very many machines, each with few of the vectors, by these few alone."""
+    if len(coef) < MANY or np.count_nonzero(coef) > FEW_USED * coef.size or not kernel.is_compiled:
+        return kernel.product(rows, vectors, coef)
+    return np.asarray((sparse.csr_array(coef) @ kernel.block(rows, vectors).T).T)
 
 
 def learn_block(

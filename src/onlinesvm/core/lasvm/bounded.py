@@ -34,7 +34,7 @@ from .dense_row import EIGHT, compiled_params
 from .policies import POLICIES
 from .precision import is_precise
 from .recent import Recent
-from .tasks import Classification, Regression, Task
+from .tasks import FINISHING_PASSES, Classification, Depths, Regression, Task
 
 MOST = 20
 """Maximum number of REPROCESS steps after one PROCESS."""
@@ -119,6 +119,11 @@ class BoundedLASVM(OneRow, LateLabels, Compact, Learner):
     def delta(self) -> np.ndarray:
         """g_max - g_min of every machine; infinite while it has seen one sign."""
         return self.M[at.GAP]
+
+    @property
+    def depths(self) -> Depths:
+        """How far machines are optimised, for the task."""
+        return self.task.depths
 
     @property
     def window(self) -> int | None:
@@ -345,6 +350,11 @@ class BoundedLASVM(OneRow, LateLabels, Compact, Learner):
         """Nothing: what was turned away is gone, and the window is looked at in ``finish``."""
 
     # -- finishing ------------------------------------------------------------------------
+
+    def finishing_work(self) -> float:
+        """Values of the kernel matrix that the finishing step goes through, about."""
+        others = 0 if self.recent is None else self.recent.size
+        return FINISHING_PASSES * self.machines * self.n * (self.n + others)
 
     def finish(self, tol: float | None = None) -> bool:
         """Optimise until delta <= tol (tau) for every machine. Returns whether all got there.

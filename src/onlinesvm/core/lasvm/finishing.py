@@ -73,9 +73,11 @@ def finish_as_listed(learner: LASVM, m: int) -> bool:
 def _finish_by_sets(learner: LASVM, m: int) -> bool:
     """Optimise machine m by working sets; then its rows at zero beyond the margin leave."""
     support = learner.support
-    done = working_set.optimise(support, learner.kernel, m, learner.tau, learner.cache_size)
-    refresh(learner)
-    support.measure()
+    try:
+        done = working_set.optimise(support, learner.kernel, m, learner.tau, learner.cache_size)
+    finally:  # also where Ctrl-C or a time limit ends it
+        refresh(learner)
+        support.measure()
     block.evict(support, max(0.0, float(support.a.delta[m]) / 2))
     learner.drop_cache()
     return done

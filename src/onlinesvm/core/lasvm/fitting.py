@@ -150,10 +150,26 @@ class Fit:
         yield
 
     def _finish(self) -> Iterator[None]:
-        if self.plan.converge or not isinstance(self.learner, LASVM):
-            self.reached = self.learner.finish()
-        else:
-            self.reached = finish_fit(self.learner)
+        self.reached = _finish(self.learner, self.plan.converge)
         if self.learner.watch is not None and self.plan.shuffle:
             self.learner.watch.settle()
         yield
+
+
+def _finish(learner: Any, converge: bool) -> bool:
+    """The finishing step: to tau, or, in a fit that need not converge, as far as its task asks for."""
+    if converge or not isinstance(learner, LASVM):
+        return bool(learner.finish())
+    return finish_fit(learner)
+
+
+def wind_up(learner: Any, briefly: bool) -> None:
+    """What a fit that is cut short still needs: finished roughly, then, unless ``briefly``, in full.
+
+    Steps on the last blocks alone leave biases and coefficients far from any optimum, the farther the
+    larger the support set is. The rough part is most of what finishing is worth, and cheap; all
+    machines have it before one goes on.
+    """
+    learner.finish(max(learner.tau, learner.depths.rough))
+    if not briefly:
+        _finish(learner, converge=False)

@@ -31,7 +31,7 @@ from .one import OneAtATime
 from .one_value import OneValueAtATime
 from .precision import is_precise
 from .support import NEED, PHASE, POSITION, STORED, Support
-from .tasks import Depths, Task
+from .tasks import FINISHING_PASSES, Depths, Task
 
 FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
@@ -395,6 +395,11 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
 
     # -- finishing ------------------------------------------------------------------------
 
+    def finishing_work(self) -> float:
+        """Kernel values that the finishing step takes, about."""
+        members = self.support.a.member[:, : self.support.n].sum(axis=1).astype(np.float64)
+        return FINISHING_PASSES * float(members @ members)
+
     def finish(self, tol: float | None = None) -> bool:
         """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there."""
         tol = self.tau if tol is None else tol
@@ -403,9 +408,11 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
         if self.singly:
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.drop_cache()
-        done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
-        finishing.mend(self)
-        self.support.measure()
+        try:
+            done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
+        finally:  # also where Ctrl-C or a time limit ends it: biases belong to the coefficients
+            finishing.mend(self)
+            self.support.measure()
         if tol <= self.tau:
             self.support.buffers.clear()
         return done

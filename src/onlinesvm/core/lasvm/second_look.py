@@ -21,6 +21,9 @@ from . import block
 if TYPE_CHECKING:
     from .learner import LASVM
 
+TOGETHER = 256
+"""Machines that judge examples in one go, where there are many."""
+
 MOST_FAILURES = 20
 """Convergence is given up after this many optimisations that did not reach the tolerance."""
 
@@ -48,15 +51,19 @@ def second_look(learner: LASVM, data: Examples, slacks: np.ndarray) -> None:
 def _is_misled(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
     """Whether the model is wrong by now about examples turned away far from the margin."""
     depths = learner.support.task.depths
-    for m, unit in enumerate(learner.support.unit):
-        far = np.isfinite(slacks[m]) & (slacks[m] <= -depths.near * unit)
-        far[learner.support.a.key[: learner.support.n]] = False
-        which = np.flatnonzero(far)
+    held = learner.support.a.key[: learner.support.n]
+    for machines in _judged_together(learner.support.machines):
+        unit = learner.support.unit[machines, None]
+        far = np.isfinite(slacks[machines]) & (slacks[machines] <= -depths.near * unit)
+        far[:, held] = False
+        which = np.flatnonzero(far.any(axis=0))
         sample = which[:: max(1, len(which) // block.SAMPLE)]
-        if len(sample):
-            _, slack = block.judge(learner.support, learner.kernel, data.take(sample), m)
-            if (slack > depths.wrong * unit).mean() > block.MISLED:
-                return True
+        if not len(sample):
+            continue
+        _, slack = block.judge(learner.support, learner.kernel, data.take(sample), machines)
+        wrong = far[:, sample] & (slack > depths.wrong * unit)
+        if (wrong.sum(axis=1) / np.maximum(1, far[:, sample].sum(axis=1)) > block.MISLED).any():
+            return True
     return False
 
 
@@ -71,25 +78,35 @@ def _admit(
     """
     learner.drop_cache()
     support, size = learner.support, max(learner.block_size, 2048)
-    joins, grad = np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
+    n, joins, grad = slacks.shape[1], np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
     admitted = [np.empty(0)]
-    for m, unit in enumerate(support.unit):
-        near = slacks[m] > -reach * unit if reach < np.inf else np.ones(slacks.shape[1], bool)
-        near[support.a.key[: support.n][support.a.member[m, : support.n]]] = False
-        which = np.flatnonzero(near)
+    for machines in _judged_together(support.machines):
+        unit = support.unit[machines, None]
+        near = slacks[machines] > -reach * unit if reach < np.inf else np.ones((len(unit), n), bool)
+        near[:, support.a.key[: support.n]] &= ~support.a.member[machines, : support.n]
+        which = np.flatnonzero(near.any(axis=0))
         for first in range(0, len(which), size):
             checkpoint()
             part = which[first : first + size]
-            found, slack = block.judge(support, learner.kernel, data.take(part), m)
-            grad[m, part], slack = found[0], slack[0]
-            joins[m, part] = slack > threshold[m]
-            slacks[m, part] = np.where(joins[m, part], -np.inf, slack)
-            admitted.append(slack[joins[m, part]] / unit)
+            found, slack = block.judge(support, learner.kernel, data.take(part), machines)
+            asked = near[:, part]
+            enters = asked & (slack > threshold[machines, None])
+            grad[machines, part], joins[machines, part] = found, enters
+            slacks[machines, part] = np.where(
+                asked, np.where(enters, -np.inf, slack), slacks[machines, part]
+            )
+            admitted.append((slack / unit)[enters])
     which = np.flatnonzero(joins.any(axis=0))
     if len(which):
         slot = support.slots(data.key[which])
         block.join(support, data.take(which), slot, joins[:, which], grad[:, which])
     return np.concatenate(admitted)
+
+
+def _judged_together(machines: int) -> list[slice]:
+    """One by one, each has few examples to judge; where there are many, the same ones over and over."""
+    size = TOGETHER if machines >= block.MANY else 1
+    return [slice(first, min(first + size, machines)) for first in range(0, machines, size)]
 
 
 def converge(learner: LASVM, data: Examples, slacks: np.ndarray) -> Iterator[int]:

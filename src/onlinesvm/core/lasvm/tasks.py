@@ -203,6 +203,9 @@ class OneClass:
 
 Task = Classification | Regression | OneClass
 
+FINISHING_PASSES = 2.0
+"""Kernel values that finishing takes, as a multiple of all pairs of members: about 1 on ordinary sets."""
+
 
 ON_BOUND = 1e-12
 """Share of a bound within which a coefficient is on it: rounding may leave it there."""

@@ -61,6 +61,17 @@ ASIDE = 0.1
 STAGE = 0.2
 """Share of the gap at which it is worth looking again which rows can be set aside."""
 
+MANY, WORTH_SHARING = 16, 2
+"""Machines from which on kernel values are computed once for all, where those of each would be this
+many times as many."""
+
+EMBEDDED = 0.5
+"""Share of the shared rows from which on a problem is solved without a copy of their kernel values."""
+
+FEW_ROWS, INNER_GOAL = 256, 0.9
+"""Of many machines, each counts: problems of few rows are not shrunk, and a set is solved to this share
+of the tolerance. A finer one means more support vectors where the tolerance decides on their number."""
+
 _ROUNDS = 10_000
 _STALLED = 5
 _LAST = -1  # level of buffers_of that no one below uses
@@ -159,6 +170,26 @@ def subtract_rows(grad, pool, places, change, first, last):
                 grad[s] -= weight * row[s]
 
 
+class Shared(NamedTuple):
+    """Rows of one of many machines among those that all share.
+
+    ``values[places[i], places[j]]`` are their kernel values, where they are computed once for all.
+    """
+
+    values: np.ndarray | None  # a ``Buffers.square``
+    places: np.ndarray
+
+    def take(self, which: np.ndarray) -> Shared:
+        return self._replace(places=self.places[which])
+
+    def spread(self, problem: Problem, n: int) -> Problem:
+        """The problem on all n rows of ``values``; those that it lacks cannot move."""
+        arrays = [np.zeros(n) for _ in range(5)]
+        for wide, own in zip(arrays, problem[:5], strict=True):
+            wide[self.places] = own
+        return Problem(*arrays, *problem[5:])
+
+
 class RowKeeper:
     """Kernel rows K(s, .) of a set of rows that does not change meanwhile."""
 
@@ -227,15 +258,31 @@ def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float)
     Machines small enough to be solved at once go side by side; others may need all the memory.
     """
     done = np.zeros(support.machines, bool)
+    sizes = np.count_nonzero(support.a.member[:, : support.n], axis=1)
+    shared = _share(support, kernel, sizes, megabytes)
 
     def task(m: int, own: Kernel, buffers: Buffers) -> None:
-        done[m] = optimise(support, own, m, tol, megabytes, buffers)
+        done[m] = optimise(support, own, m, tol, megabytes, buffers, shared)
 
-    small = support.a.member[:, : support.n].sum(axis=1) <= WHOLE
+    small = (sizes <= WHOLE) | (shared is not None and shared.values is not None)
     over_machines(support, kernel, np.flatnonzero(small).tolist(), task)
     for m in np.flatnonzero(~small).tolist():
         task(m, kernel, support.buffers)
     return bool(done.all())
+
+
+def _share(support: Support, kernel: Kernel, sizes: np.ndarray, megabytes: float) -> Shared | None:
+    """What many machines share; kernel values where most have most rows as members.
+
+    These take no more memory than is meant for kernel values, or than the machines themselves take.
+    """
+    if support.machines < MANY:
+        return None
+    n, a, rows = support.n, support.a, support.rows()
+    most = max(megabytes * 2**20, a.alpha.nbytes + a.grad.nbytes)
+    worth = WORTH_SHARING * n**2 <= (sizes.astype(np.float64) ** 2).sum() and 4 * n**2 <= most
+    values = kernel.block(rows, rows, support.buffers.square(n)) if worth else None
+    return Shared(values, np.arange(n))
 
 
 def optimise(
@@ -245,24 +292,27 @@ def optimise(
     tol: float,
     megabytes: float,
     buffers: Buffers | None = None,
+    shared: Shared | None = None,
 ) -> bool:
     """Bring machine m to g_max - g_min <= tol, in its unit. Returns whether it got there."""
     slots = np.flatnonzero(support.a.member[m, : support.n])
     problem = problem_of(support, m, slots)
     rows = support.rows().take(slots)
     tol *= problem.unit
+    own = shared and shared.take(slots)
     try:
-        return _descend(problem, kernel, rows, tol, megabytes, buffers or support.buffers)
+        return _descend(problem, kernel, rows, tol, megabytes, buffers or support.buffers, 0, own)
     finally:  # also after Ctrl-C: the problem is consistent at every checkpoint
         support.a.alpha[m, slots], support.a.grad[m, slots] = problem.alpha, problem.grad
 
 
 def _descend(
     problem: Problem, kernel: Kernel, rows: Rows, tol: float, megabytes: float, buffers: Buffers,
-    level: int = 0,
+    level: int = 0, shared: Shared | None = None,
 ) -> bool:  # fmt: skip
     """Optimise; as the gap closes, go on with fewer rows and come back to check the others."""
-    n, K = len(rows), None
+    n, K, threads = len(rows), None, thread_count(kernel.n_jobs)
+    inner, least = (tol / 2, 0) if shared is None else (INNER_GOAL * tol, FEW_ROWS)
     keeper: RowKeeper | None = None
     before, tries = np.inf, 0
     while True:
@@ -276,25 +326,37 @@ def _descend(
             return False
         before = min(gap, before)
         active = _active(up, down, gap, problem.unit)
-        if len(active) < FEWER * n:
+        if n > least and len(active) < FEWER * n:
             part, start = problem.take(active), problem.alpha[active]
             goal = max(tol, gap * ASIDE)
-            fewer = rows.take(active)
+            fewer, own = rows.take(active), shared and shared.take(active)
             try:
-                reached = _descend(part, kernel, fewer, goal, megabytes, buffers, level + 1)
+                reached = _descend(part, kernel, fewer, goal, megabytes, buffers, level + 1, own)
             finally:
                 problem.alpha[active], problem.grad[active] = part.alpha, part.grad
                 _catch_up(problem, kernel, rows, active, part.alpha - start)
             if not reached:
                 return False
             continue
-        if n <= WHOLE:
-            K = kernel.block(rows, rows, buffers.square(n, level)) if K is None else K
-            _solve_whole(problem, K, tol / 2, thread_count(kernel.n_jobs))
+        known = None if shared is None else shared.values
+        if shared is not None and known is not None and n > EMBEDDED * len(known):
+            _solve_spread(problem, shared, known, inner, threads)
+        elif n <= WHOLE:
+            if K is None:
+                K = _among(shared, kernel, rows, buffers.square(n, level))
+            _solve_whole(problem, K, inner, threads)
         else:
             size = LARGE_SET if problem.many_free or n >= LARGE else SET_SIZE
             keeper = keeper or RowKeeper(kernel, rows, megabytes, size)
             _rounds(problem, kernel, keeper, max(tol, gap * STAGE), buffers, size)
+
+
+def _among(shared: Shared | None, kernel: Kernel, rows: Rows, out: np.ndarray) -> np.ndarray:
+    """Kernel values among rows: those that are shared, else computed."""
+    if shared is None or shared.values is None:
+        return kernel.block(rows, rows, out)
+    gather(shared.values, shared.places, shared.places, out)
+    return out
 
 
 def _active(up: np.ndarray, down: np.ndarray, gap: float, unit: float) -> np.ndarray:
@@ -348,6 +410,15 @@ def _rounds(
         alpha = problem.alpha[fresh]
         free = (alpha > problem.lo[fresh]) & (alpha < problem.hi[fresh]) & (alpha != 0.0)
         kept = fresh[free][: size // 2]
+
+
+def _solve_spread(
+    problem: Problem, shared: Shared, K: np.ndarray, tol: float, threads: int
+) -> None:
+    """All rows as one working set, with the kernel values of all where they are."""
+    wide = shared.spread(problem, len(K))
+    _solve_whole(wide, K, tol, threads)
+    problem.alpha[:], problem.grad[:] = wide.alpha[shared.places], wide.grad[shared.places]
 
 
 def _solve_whole(problem: Problem, K: np.ndarray, tol: float, threads: int) -> None:

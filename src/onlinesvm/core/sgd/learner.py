@@ -217,6 +217,10 @@ class ExpansionLearner(Compact, EpochLearner):
         hand.megabytes += n_values * 4 / 2**20 if worth else 0.0
         return worth and hand.megabytes <= self.cache_size
 
+    def finishing_work(self) -> float:
+        """None."""
+        return 0.0
+
     def finish(self) -> None:
         """Nothing is left to do; the data set is let go."""
         self.at_hand = None

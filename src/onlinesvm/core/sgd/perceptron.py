@@ -273,6 +273,10 @@ class BudgetPerceptron(Compact, EpochLearner):
             self.learn(data.take(order[first : first + BLOCK]))
             yield min(first + BLOCK, len(order))
 
+    def finishing_work(self) -> float:
+        """None."""
+        return 0.0
+
     def finish(self) -> None:
         """Nothing is left to do."""
 

@@ -246,6 +246,10 @@ class StreamSVM(Compact, EpochLearner):
             self.centres.mix(m * K, old, new, about.rows, about)
         return taken
 
+    def finishing_work(self) -> float:
+        """None."""
+        return 0.0
+
     def finish(self) -> None:
         """Nothing: the smallest ball around the balls is found whenever it is asked for."""
 
