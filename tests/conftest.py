@@ -9,8 +9,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
-from compile_once import share_compilation, shared_folder
+from compile_once import shared_folder
 from hypothesis import HealthCheck, settings
+
+from onlinesvm.core.compiling.sharing import share_compilation
 
 # Compiling a loop inside the first example would trip any deadline; a run that is the same every
 # time is worth more to a shared branch than a few more random examples.

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from .estimators.simplesvm import SimpleSVMClassifier
     from .estimators.simplesvm_values import SimpleSVMOneClass, SimpleSVMRegressor
     from .estimators.streamsvm import StreamSVMClassifier
-    from .model.files import load_model
+    from .model.export.pipelines import register_onnx
+    from .model.files import load_model, save_model
     from .stream.fitting import fit_stream
     from .stream.readers import open_reader
 
@@ -45,6 +46,8 @@ __all__ = [
     "labelling_curve",
     "load_model",
     "open_reader",
+    "register_onnx",
+    "save_model",
 ]
 
 _MODULES = {
@@ -67,6 +70,8 @@ _MODULES = {
     "labelling_curve": "active.curve",
     "load_model": "model.files",
     "open_reader": "stream.readers",
+    "register_onnx": "model.export.pipelines",
+    "save_model": "model.files",
 }
 
 __version__ = "0.1.0"

@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 from processes import run
 
-from onlinesvm.core import compiling
-from onlinesvm.core.compiling import MESSAGE, Announcer, CollectorPause, is_private
+from onlinesvm.core.compiling import announcing, private
+from onlinesvm.core.compiling.announcing import IN_MEMORY, MESSAGE, Announcer, CollectorPause
+from onlinesvm.core.compiling.private import is_private
 
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="permission bits")
 
@@ -19,24 +20,24 @@ print(tiles.squared_norms.stats.cache_path)
 """
 
 
-def compilation(module="onlinesvm.core.kernel.tiles"):
-    function = SimpleNamespace(__module__=module)
-    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function)})
+def compilation(module="onlinesvm.core.kernel.tiles", folder="a folder"):
+    function, stats = SimpleNamespace(__module__=module), SimpleNamespace(cache_path=folder)
+    return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function, stats=stats)})
 
 
 @pytest.fixture(autouse=True)
 def level():
     """As at the start of a process: commands set the level, for the rest of it."""
-    before = compiling.logger.level
-    compiling.logger.setLevel(logging.NOTSET)
+    before = announcing.logger.level
+    announcing.logger.setLevel(logging.NOTSET)
     yield
-    compiling.logger.setLevel(before)
+    announcing.logger.setLevel(before)
 
 
 @pytest.fixture
 def clock(monkeypatch):
     now = SimpleNamespace(seconds=0.0)
-    monkeypatch.setattr(compiling.time, "perf_counter", lambda: now.seconds)
+    monkeypatch.setattr(announcing.time, "perf_counter", lambda: now.seconds)
     return now
 
 
@@ -44,14 +45,14 @@ def clock(monkeypatch):
 def terminal(monkeypatch):
     lines = []
     screen = SimpleNamespace(isatty=lambda: True, write=lines.append, flush=lambda: None)
-    monkeypatch.setattr(compiling, "sys", SimpleNamespace(stderr=screen))
-    monkeypatch.setattr(compiling.logger, "propagate", False)  # pytest's own handler
+    monkeypatch.setattr(announcing, "sys", SimpleNamespace(stderr=screen))
+    monkeypatch.setattr(announcing.logger, "propagate", False)  # pytest's own handler
     return lines
 
 
-def compile_for(clock, seconds, announcer, module="onlinesvm.core.kernel.tiles"):
+def compile_for(clock, seconds, announcer, *outermost):
     """A compilation with another in it, after ``seconds``."""
-    outer, inside = compilation(module), compilation("numba.np.arrayobj")
+    outer, inside = compilation(*outermost), compilation("numba.np.arrayobj")
     announcer.on_start(outer)
     clock.seconds += seconds
     announcer.on_start(inside)
@@ -82,20 +83,28 @@ def test_a_log_record_where_logging_takes_it(clock, caplog):
     ]
 
 
+def test_a_warning_where_the_result_cannot_be_kept(clock, caplog):
+    """Also where there is no terminal: whoever runs a container should know."""
+    announcer = Announcer()
+    for _ in range(3):
+        compile_for(clock, 2.0, announcer, "onlinesvm.core.kernel.tiles", None)
+    assert [(r.levelname, r.message) for r in caplog.records] == [("WARNING", IN_MEMORY)]
+
+
 @pytest.mark.parametrize("way", ["level", "disable"])
 def test_the_log_level_silences_it(way, clock, terminal, monkeypatch):
     if way == "level":
-        monkeypatch.setattr(compiling.logger, "level", logging.WARNING)
+        monkeypatch.setattr(announcing.logger, "level", logging.WARNING)
     else:
         monkeypatch.setattr(logging.root.manager, "disable", logging.INFO)
-    compiling.logger.manager._clear_cache()
+    announcing.logger.manager._clear_cache()
     compile_for(clock, 2.0, Announcer())
-    compiling.logger.manager._clear_cache()
+    announcing.logger.manager._clear_cache()
     assert terminal == []
 
 
 def test_nothing_is_written_where_there_is_no_terminal(tmp_path):
-    code = "import logging; from onlinesvm.core.compiling import announce; announce('x')"
+    code = "import logging; from onlinesvm.core.compiling.announcing import announce; announce('x')"
     assert run(code + "\nimport sys; sys.stderr = None; announce('x')") == []
 
 
@@ -140,10 +149,21 @@ def test_folders_that_others_can_write(tmp_path, above, folder, private):
 
 
 @unix
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs the superuser")
+@pytest.mark.parametrize(("owner", "private"), [(None, False), (4321, True), (4322, False)])
+def test_a_folder_of_another_user(tmp_path, owner, private):
+    """Trusted where that user owns the source files, which are run anyway."""
+    os.chown(tmp_path, 4321, 4321)
+    tmp_path.chmod(0o755)
+    is_private.cache_clear()
+    assert is_private(str(tmp_path), owner) is private
+
+
+@unix
 def test_a_group_is_trusted_only_where_it_is_that_of_the_user_alone(tmp_path, monkeypatch):
     tmp_path.chmod(0o770)
     for trusted in (True, False):
-        monkeypatch.setattr(compiling, "_is_own_group", lambda number, answer=trusted: answer)
+        monkeypatch.setattr(private, "_is_own_group", lambda number, answer=trusted: answer)
         is_private.cache_clear()
         assert is_private(str(tmp_path)) is trusted
 

@@ -4,22 +4,28 @@ import os
 import shutil
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from model_cases import CASES, CSR, VALUES, WORDS, X, Y, fitted, learn, make, outputs
 from sklearn.base import RegressorMixin
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import dump_svmlight_file
+from sklearn.ensemble import VotingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from onlinesvm import (
+    HullerClassifier,
     LASVMClassifier,
     SimpleSVMClassifier,
     SimpleSVMOneClass,
     SimpleSVMRegressor,
     StreamSVMClassifier,
+    register_onnx,
 )
 from onlinesvm.model.errors import ModelFileError
 from onlinesvm.model.export.libsvm import export_libsvm
@@ -145,9 +151,7 @@ def test_the_same_onnx_file_every_time(tmp_path):
 @pytest.mark.parametrize("kind", [LASVMClassifier, SimpleSVMRegressor, SimpleSVMOneClass])
 def test_a_pipeline_through_skl2onnx(kind, dtype, tmp_path):
     skl2onnx = pytest.importorskip("skl2onnx")
-    from onlinesvm.model.export.pipelines import register_converters
-
-    register_converters()
+    register_onnx()
     y = {LASVMClassifier: WORDS, SimpleSVMRegressor: VALUES}.get(kind)
     rows = (X * 5 + 40).astype(np.float32)
     pipeline = make_pipeline(StandardScaler(), kind(gamma=0.3, random_state=0)).fit(rows, y)
@@ -162,6 +166,100 @@ def test_a_pipeline_through_skl2onnx(kind, dtype, tmp_path):
         assert clear.mean() > 0.8  # all free support vectors of one class are on the edge
         same = found["label"] == pipeline.predict(rows.astype(dtype))
         assert same[clear].all()
+
+
+def with_skl2onnx(model, rows, **options):
+    """Outputs of a model that skl2onnx has converted."""
+    skl2onnx = pytest.importorskip("skl2onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    register_onnx()
+    made = skl2onnx.to_onnx(
+        model, rows[:1], target_opset=17, options={id(model): options} if options else None
+    )
+    session = onnxruntime.InferenceSession(
+        made.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return dict(zip((o.name for o in session.get_outputs()), session.run(None, {"X": rows})))
+
+
+two_or_more = pytest.mark.parametrize("y", [TWO, WORDS, Y], ids=["truth", "words", "numbers"])
+
+
+@two_or_more
+@pytest.mark.parametrize("base", [LASVMClassifier, HullerClassifier, SVC])
+def test_calibrated_by_scikit_learn(base, y):
+    """As with SVC: scores of an estimator within another one, a column for each class."""
+    rows = X.astype(np.float32)
+    settings = {"gamma": 0.3, "C": 1.0, **({} if base is SVC else {"random_state": 0})}
+    model = CalibratedClassifierCV(base(**settings), cv=2).fit(rows, y)
+    found = with_skl2onnx(model, rows, zipmap=False)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=1e-4)
+    np.testing.assert_array_equal(found["label"], model.predict(rows))
+
+
+@two_or_more
+def test_a_vote_takes_probabilities(y):
+    """Not scores, which are the other thing that a classifier within another one may give."""
+    rows = X.astype(np.float32)
+    sure = LASVMClassifier(gamma=0.3, random_state=0, probability=True)
+    model = VotingClassifier(
+        [("svm", sure), ("linear", LogisticRegression())], voting="soft", flatten_transform=False
+    ).fit(rows, y)
+    found = with_skl2onnx(model, rows, zipmap=False)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=1e-4)
+
+
+# -- probabilities ------------------------------------------------------------------------
+
+
+def sure_models():
+    """Labels in the order of the classes and in the other one; of a fit and of a stream."""
+    for name, y in {"words": WORDS, "two": TWO, "swapped": ~TWO, "numbers": Y}.items():
+        for verb in ("fit", "partial_fit"):
+            model = LASVMClassifier(gamma=0.3, random_state=0, probability=True)
+            yield f"{name}, {verb}", getattr(model, verb)(X, y)
+
+
+def test_probabilities_are_part_of_an_export(tmp_path):
+    for name, model in sure_models():
+        wanted = model.predict_proba(X)
+        assert wanted.min() < 0.2 < 0.8 < wanted.max()
+        for dtype in (np.float32, np.float64):
+            export_onnx(model, tmp_path / "model.onnx", dtype=dtype)
+            found = run_onnx(tmp_path / "model.onnx", X.astype(dtype))
+            assert list(found) == ["label", "scores", "probabilities"]
+            assert found["probabilities"].dtype == dtype
+            np.testing.assert_allclose(found["probabilities"], wanted, atol=1e-5, err_msg=name)
+        export_python(model, tmp_path / "model.py")
+        found = run_python(tmp_path / "model.py")["predict_proba"](X)
+        np.testing.assert_allclose(found, wanted, atol=1e-5, err_msg=name)
+
+
+def test_probabilities_of_a_pipeline_through_skl2onnx():
+    rows = X.astype(np.float32)
+    model = LASVMClassifier(gamma=0.3, random_state=0, probability=True)
+    pipeline = make_pipeline(StandardScaler(), model).fit(rows, WORDS)
+    found = with_skl2onnx(pipeline, rows)
+    np.testing.assert_allclose(found["probabilities"], pipeline.predict_proba(rows), atol=1e-4)
+    np.testing.assert_allclose(found["scores"], pipeline.decision_function(rows), atol=1e-3)
+
+
+def test_one_class_alone_and_probabilities_that_are_not_asked_for(tmp_path):
+    alone = LASVMClassifier(gamma=0.3, probability=True).partial_fit(X[:5], ["a"] * 5)
+    for model in (alone, fitted("LASVM")):
+        export_onnx(model, tmp_path / "model.onnx")
+        found = run_onnx(tmp_path / "model.onnx", X.astype(np.float32))
+        assert set(found) == {"label", "scores"}
+
+
+@pytest.mark.filterwarnings("default")
+def test_libsvm_text_says_that_it_has_no_probabilities(tmp_path):
+    model = LASVMClassifier(gamma=0.3, random_state=0, probability=True).fit(X, TWO)
+    with pytest.warns(UserWarning, match="no place for the probabilities"):
+        export_libsvm(model, tmp_path / "model.txt")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        export_libsvm(LASVMClassifier(gamma=0.3).fit(X, TWO), tmp_path / "model.txt")
 
 
 # -- LIBSVM -------------------------------------------------------------------------------

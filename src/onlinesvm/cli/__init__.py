@@ -135,19 +135,26 @@ def demo_command(output: Path, seed: int, no_plots: bool) -> None:
 
 
 DOCKER = """\b
-In a Dockerfile, after the installation and as the user who runs the container:
-  RUN onlinesvm warmup
+In a Dockerfile, after the installation:
+  RUN onlinesvm warmup LASVMClassifier
 """
 
 
 @main.command("warmup", epilog=DOCKER)
 @click.argument("classes", nargs=-1, metavar="[CLASS]...")
-def warmup_command(classes: tuple[str, ...]) -> None:
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 1024),
+    metavar="N",
+    help="Number of processes that compile; all cores if not given.",
+)
+def warmup_command(classes: tuple[str, ...], jobs: int | None) -> None:
     """Compile all loops in advance, so that the first use of a class does not wait for it.
 
     Names of classes, such as LASVMClassifier, restrict it to these. The compiled loops are kept on
     disk, next to the package, or in the folder that NUMBA_CACHE_DIR names; they are for this
-    processor, this version of the package and this version of Numba. Takes a minute or two.
+    processor, this version of the package and this version of Numba. They may be used by other users
+    and from a read-only file system. Takes a minute or two for all classes.
     """
     from .warmup import USES, run
 
@@ -155,7 +162,7 @@ def warmup_command(classes: tuple[str, ...]) -> None:
         if name not in USES:
             known = ", ".join(USES)
             raise click.BadParameter(f"{name!r} is not one of {known}.", param_hint="CLASS")
-    run(classes)
+    run(classes, jobs)
 
 
 def writable_folder(path: Path) -> Path:

@@ -19,6 +19,11 @@ class Loaded:
 
     def __init__(self, estimator: Any, preprocessing: dict[str, Any] | None):
         self.estimator = estimator
+        if "pipeline" in (preprocessing or {}):
+            raise StreamError(
+                "The model was saved as a scikit-learn pipeline, whose steps the command line does not "
+                "run; use onlinesvm.load_model in Python."
+            )
         facts = (preprocessing or {}).get("standardize")
         self.scale = None if facts is None else RunningScale.from_json(facts)
 

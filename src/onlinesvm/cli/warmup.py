@@ -1,20 +1,26 @@
 """``onlinesvm warmup``: every loop compiled, so that later processes find them on disk.
 
 Each class is used on a few rows, in all the ways that lead to compiled functions of their own: dense
-and sparse rows, far rows, whole fits and single examples. Numba compiles what is called.
+and sparse rows, far rows, whole fits and single examples. Numba compiles what is called. The ways are
+shared out over processes, which compile each loop once between them.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_outlier_detector
 
 N_ROWS = 160
 
@@ -54,9 +60,17 @@ def stream(model: Any, rows: Any, y: np.ndarray) -> None:
         model.predict(rows[:3])
     if hasattr(model, "learn_one") and not sparse.issparse(rows):
         for i in range(111, 140):
-            model.learn_one(rows[i], y[i])
+            model.learn_one(rows[i], *(() if is_outlier_detector(model) else (y[i],)))
+            use_one(model, rows[i])
     model.predict(rows)
     model.predict(rows[:1])
+
+
+def use_one(model: Any, row: np.ndarray) -> None:
+    """Whatever a model can say of a single row."""
+    for name in ("predict_one", "decision_one", "predict_proba_one"):
+        if hasattr(model, name):
+            getattr(model, name)(row)
 
 
 def learn(model: Any, rows: Any, y: np.ndarray, classes: np.ndarray) -> None:
@@ -67,23 +81,18 @@ def learn(model: Any, rows: Any, y: np.ndarray, classes: np.ndarray) -> None:
         model.partial_fit(rows, y)
 
 
-def use_lasvm() -> None:
-    """Blocks, the listing, a budget, convergence, selection, all kernels."""
+def use_class(name: str, **options: Any) -> None:
+    """The ordinary uses of a class of the package."""
+    import onlinesvm
+
+    use_estimator(lambda: getattr(onlinesvm, name)(**options))
+
+
+def use_settings(*several: dict[str, Any]) -> None:
+    """Fits of LASVM with settings that lead to other loops."""
     from .. import LASVMClassifier
 
-    use_estimator(lambda: LASVMClassifier(gamma=0.5))
-    use_estimator(lambda: LASVMClassifier(gamma=0.5, block_size=1))
-    use_estimator(lambda: LASVMClassifier(gamma=0.5, budget=20))
     X, y = examples()
-    several: tuple[dict[str, Any], ...] = (
-        {"epochs": "converge"},
-        {"selection": "active"},
-        {"selection": "autoactive"},
-        {"selection": "gradient"},
-        {"kernel": "linear"},
-        {"kernel": "poly"},
-        {"kernel": "sigmoid"},
-    )
     for options in several:
         for rows in forms(X):
             LASVMClassifier(gamma=0.5, **options).fit(rows, y).predict(rows)
@@ -104,53 +113,86 @@ def use_active_learner() -> None:
                 learner.teach(asked, y[asked])
 
 
-def use_named(name: str, **options: Any) -> Callable[[], None]:
-    """The ordinary uses of a class of the package."""
+_LASVM = partial(use_class, "LASVMClassifier", gamma=0.5)
 
-    def use() -> None:
-        import onlinesvm
-
-        use_estimator(lambda: getattr(onlinesvm, name)(**options))
-
-    return use
-
-
-USES: dict[str, Callable[[], None]] = {
-    "LASVMClassifier": use_lasvm,
-    "ActiveLearner": use_active_learner,
+USES: dict[str, tuple[Callable[[], None], ...]] = {
+    "LASVMClassifier": (
+        _LASVM,
+        partial(_LASVM, budget=20),
+        partial(_LASVM, block_size=1),
+        partial(_LASVM, probability=True, detect_drift=True),
+        partial(use_settings, {"epochs": "converge"}, {"selection": "active"}),
+        partial(use_settings, {"selection": "autoactive"}, {"selection": "gradient"}),
+        partial(use_settings, {"kernel": "linear"}, {"kernel": "poly"}, {"kernel": "sigmoid"}),
+    ),
+    "ActiveLearner": (use_active_learner,),
     **{
-        name: use_named(name)
+        name: (partial(use_class, name),)
         for name in (
             "LASVMRegressor",
             "LASVMOneClass",
+            "SimpleSVMClassifier",
+            "SimpleSVMOneClass",
+            "SimpleSVMRegressor",
+            "HullerClassifier",
+            "StreamSVMClassifier",
             "KernelPerceptronClassifier",
             "AveragedPerceptronClassifier",
             "BudgetPerceptronClassifier",
             "NORMAClassifier",
             "OLSVMClassifier",
             "PegazClassifier",
-            "HullerClassifier",
-            "StreamSVMClassifier",
-            "SimpleSVMClassifier",
-            "SimpleSVMOneClass",
-            "SimpleSVMRegressor",
         )
     },
 }
+"""Each class with the uses that are made of it, in any order, by any process."""
 
 
-def run(names: tuple[str, ...]) -> None:
-    """Use the classes, and say for each how long that took."""
+def run(names: tuple[str, ...], jobs: int | None = None) -> None:
+    """Use the classes, and say for each when it is done and how much time that took."""
+    from ..core.threads import available_cores
+
     begin = time.perf_counter()
-    for name in names or tuple(USES):
-        click.echo(f"{name:<30}", nl=False)
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            USES[name]()
-        click.echo(f"{time.perf_counter() - start:6.1f} s")
+    parts = [(name, k) for name in names or tuple(USES) for k in range(len(USES[name]))]
+    jobs = max(1, min(jobs or available_cores(), len(parts)))
+    left = {name: len(USES[name]) for name, _ in parts}
+    spent = dict.fromkeys(left, 0.0)
+    click.echo(f"Compiling for {len(left)} of {len(USES)} classes, {jobs} at a time.")
+    for name, seconds in _done(parts, jobs):
+        left[name], spent[name] = left[name] - 1, spent[name] + seconds
+        if not left[name]:
+            click.echo(f"{name:<30}{spent[name]:6.1f} s")
     click.echo(f"{'all':<30}{time.perf_counter() - begin:6.1f} s")
     click.echo(_where())
+
+
+def _done(parts: list[tuple[str, int]], jobs: int) -> Iterator[tuple[str, float]]:
+    """Names and seconds of uses, as they are done."""
+    if jobs == 1:
+        yield from (_use(*part) for part in parts)
+        return
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory() as folder:
+        locks = Path(folder) / "loops"
+        with ProcessPoolExecutor(jobs, context, _share, (locks,)) as pool:
+            for done in as_completed([pool.submit(_use, *part) for part in parts]):
+                yield done.result()
+
+
+def _share(locks: Path) -> None:
+    """In a new process: compile what no other one compiles."""
+    from ..core.compiling.sharing import share_compilation
+
+    share_compilation(locks)
+
+
+def _use(name: str, part: int) -> tuple[str, float]:
+    """One of the uses of a class, and how long it took."""
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        USES[name][part]()
+    return name, time.perf_counter() - start
 
 
 def _where() -> str:

@@ -14,7 +14,8 @@ import numba
 import numpy as np
 from numba.core import event
 
-from .compiling import Announcer, CollectorPause, is_private
+from .compiling.announcing import Announcer, CollectorPause
+from .compiling.caching import keep
 
 REAL = np.float32
 """Rows and kernel values."""
@@ -44,7 +45,7 @@ REORDERED_SUMS = {"nsz", "contract", "reassoc"}
 def jit(
     function: Callable[..., Any] | None = None, *, fastmath: set[str] | bool = False, **options: Any
 ) -> Callable[..., Any]:
-    """Compile a loop: cached on disk in a folder that this user alone can write, lock released."""
+    """Compile a loop: cached on disk (``compiling/caching.py``), lock released."""
 
     def compile_(target: Callable[..., Any]) -> Callable[..., Any]:
         settings = {
@@ -54,11 +55,9 @@ def jit(
         }  # fmt: skip
         if JIT_DISABLED:
             return target
-        try:
-            compiled = numba.njit(cache=True, **settings)(target)
-        except RuntimeError:  # no writable cache folder: compile in memory
-            return numba.njit(**settings)(target)
-        return compiled if is_private(compiled.stats.cache_path) else numba.njit(**settings)(target)
+        compiled = numba.njit(**settings)(target)
+        keep(compiled)
+        return compiled
 
     if function is not None:
         return compile_(function)

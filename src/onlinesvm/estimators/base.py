@@ -357,7 +357,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
 
     def _decide_one(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Decision values of one row, in the order of the classes, and the classes."""
-        with published(self):
+        state = published(self)
+        if state.is_torn:
+            view = self._view()
+            return np.atleast_1d(view.decide(x[None, :])[0]), view.classes
+        with state:
             trained = self._trained
             if trained is None or trained.learner is None:
                 raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")

@@ -29,7 +29,7 @@ from .container import TensorInfo
 from .errors import InvalidState
 from .generators import generator_fields, generator_of
 
-DEEPEST = 32
+DEEPEST = 100
 """Values may be nested this deep."""
 
 WIDEST_TEXT = 2**18

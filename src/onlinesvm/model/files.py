@@ -87,6 +87,54 @@ def write_model(
         raise not_written(path, error) from error
 
 
+def save_model(
+    model: Any, path: str | os.PathLike[str], *, extra: dict[str, Any] | None = None
+) -> None:
+    """Write an estimator, or a scikit-learn pipeline that ends with one, to a model file.
+
+    ``load_model`` makes it again. The file holds data, never code: of scikit-learn it takes the
+    common transformers (scalers, imputers, encoders, ``ColumnTransformer``, ``PCA``, text vectorisers),
+    with parameters that are no functions. It is written whole or not at all.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        A fitted estimator of this library, or a fitted ``sklearn.pipeline.Pipeline`` whose last step is
+        one.
+    path : str or path-like
+        The file, by custom with the ending ``.safetensors``; one that exists is replaced.
+    extra : dict or None, default=None
+        Facts to keep with the model: numbers, text, lists, dictionaries and arrays.
+
+    Raises
+    ------
+    ModelFileError
+        If a step is of a class that model files do not hold, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from onlinesvm import LASVMClassifier, load_model, save_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pipeline = make_pipeline(StandardScaler(), LASVMClassifier(random_state=0)).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     save_model(pipeline, path)
+    ...     again = load_model(path)
+    >>> bool((again.predict(X) == pipeline.predict(X)).all())
+    True
+    """
+    preprocessing = None
+    if hasattr(model, "steps") or type(model).__name__ not in ALGORITHMS:
+        from .pipelines import split
+
+        model, preprocessing = split(model)
+    write_model(path, model, preprocessing=preprocessing, summary=extra)
+
+
 def model_bytes(
     estimator: Any,
     *,
@@ -137,7 +185,7 @@ def _classes(estimator: Any) -> list[Any] | None:
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Read a model file that ``estimator.save`` or the command line has written.
+    """Read a model file that ``save_model``, ``estimator.save`` or the command line has written.
 
     Loading runs no code. Everything in the file is checked before it is used.
 
@@ -148,8 +196,9 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
     Returns
     -------
-    estimator : estimator
-        The estimator as it was: it predicts, and goes on learning, as if it had never been saved.
+    estimator : estimator or Pipeline
+        The estimator as it was: it predicts, and goes on learning, as if it had never been saved. A
+        pipeline, if that was saved.
 
     Raises
     ------
@@ -170,7 +219,15 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     >>> bool((again.decision_function(X) == model.decision_function(X)).all())
     True
     """
-    return read_model(path).estimator
+    found = read_model(path)
+    if "pipeline" not in (found.preprocessing or {}):
+        return found.estimator
+    from .pipelines import joined
+
+    try:
+        return joined(found.preprocessing or {}, found.estimator)
+    except Exception as error:
+        raise damaged(path, error if isinstance(error, InvalidState) else repr(error)) from error
 
 
 def read_model(path: str | os.PathLike[str]) -> LoadedModel:
@@ -313,5 +370,6 @@ __all__ = [
     "load_model",
     "read_header",
     "read_model",
+    "save_model",
     "write_model",
 ]

@@ -173,16 +173,17 @@ class ExactRows:
         Sparse values must have sorted indices without duplicates.
         """
         self.kernel, self.key = kernel, key
+        take = np.array if own else np.asarray
         if sparse.issparse(values):
             parts = (
-                np.array(values.data, np.float64, order="C", copy=own or None),
-                np.array(values.indices, order="C", copy=own or None),
-                np.array(values.indptr, order="C", copy=own or None),
+                take(values.data, np.float64, order="C"),
+                take(values.indices, order="C"),
+                take(values.indptr, order="C"),
             )
             self.values = sparse.csr_matrix(parts, shape=values.shape)
             self.squares = np.asarray(self.values.multiply(self.values).sum(axis=1)).ravel()
         else:
-            self.values = np.array(values, np.float64, order="C", copy=own or None)
+            self.values = take(values, np.float64, order="C")
             self.squares = np.einsum("ij,ij->i", self.values, self.values)
 
     def __len__(self) -> int:

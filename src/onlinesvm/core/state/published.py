@@ -4,12 +4,18 @@ A change holds the lock and counts up the version when it ends. A reader takes t
 the present version, without any lock, also while the next change is under way. If there is none it
 makes one, under the lock; where a change holds the lock, the reader waits until that has ended, and
 the changing thread makes the record for those who wait.
+
+A process that forks takes the locks first, so that its child has states between two changes. Where a
+change takes long, the child has the last record alone, and cannot change what was left half-changed.
 """
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401 - takes a lock at forks, to be taken after ours
+import logging  # noqa: F401 - the same
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,9 +26,20 @@ from ..interrupts import checkpoint
 _POLL = 0.02
 """Seconds between two looks, while waiting for the lock, at whether a record has come or Ctrl-C."""
 
+_FORK_PATIENCE = 5.0
+"""Seconds for which a fork waits for a change that has no record to fall back on."""
+
+_TORN = (
+    "This process was forked while another thread was learning, and has no finished state of the model "
+    "to {}. Fork when no thread learns, or load or fit a model in the new process."
+)
+
 
 class Published:
     """The lock, the number of changes made, and the record of one of them."""
+
+    is_torn = False
+    """Whether a fork has left this half-changed: only the record can be used."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -34,6 +51,8 @@ class Published:
 
     def __enter__(self) -> None:
         """Take the lock; Ctrl-C is heard while waiting for it."""
+        if self.is_torn:
+            raise RuntimeError(_TORN.format("change or to save"))
         if not self.lock.acquire(blocking=False):
             while not self.lock.acquire(timeout=_POLL):
                 checkpoint()
@@ -66,6 +85,10 @@ class Published:
         """The record of the newest finished state; within a change, of the state as it is."""
         wanted, me = self.version, threading.get_ident()
         version, record = self._record
+        if self.is_torn:
+            if record is None:
+                raise RuntimeError(_TORN.format("predict with"))
+            return record
         if version >= wanted and not (self._changing and self._changer == me):
             return record
         self.waiting.add(me)
@@ -82,6 +105,27 @@ class Published:
         finally:
             self.lock.release()
 
+    def hold(self, seconds: float) -> bool:
+        """Take the lock before a fork; false where a change goes on.
+
+        Waits for it only where there is a finished state and no record of it.
+        """
+        wanted, me = self.version, threading.get_ident()
+        end = time.monotonic() + (seconds if wanted else 0.0)
+        self.waiting.add(me)
+        try:
+            while not self.lock.acquire(timeout=_POLL):
+                if self._record[0] >= wanted or time.monotonic() > end:
+                    return False
+        finally:
+            self.waiting.discard(me)
+        return True
+
+    def tear(self) -> None:
+        """In the child of a fork, whose parent has a thread that goes on with a change."""
+        self.lock = threading.RLock()
+        self._changing, self.is_torn = 0, True
+
     def _make(self, make: Callable[[], Any]) -> Any:
         if self._changing:
             return make()  # by the changing thread itself, for instance in a callback
@@ -91,8 +135,6 @@ class Published:
 
 
 _published: WeakKeyDictionary[Any, Published] = WeakKeyDictionary()
-if hasattr(os, "register_at_fork"):  # a child must not wait for a thread of its parent
-    os.register_at_fork(after_in_child=_published.clear)
 
 
 def published(owner: Any) -> Published:
@@ -101,3 +143,33 @@ def published(owner: Any) -> Published:
         return _published[owner]
     except KeyError:
         return _published.setdefault(owner, Published())
+
+
+# -- forks --------------------------------------------------------------------------------
+
+_forking = threading.local()
+
+
+def _before_fork() -> None:
+    end = time.monotonic() + _FORK_PATIENCE
+    _forking.held = [p for p in list(_published.values()) if p.hold(end - time.monotonic())]
+
+
+def _after_in_parent() -> None:
+    for each in _forking.held:
+        each.lock.release()
+
+
+def _after_in_child() -> None:
+    me = threading.get_ident()
+    for each in list(_published.values()):
+        each.waiting &= {me}  # the other threads are not there
+        if not any(each is held for held in _forking.held):
+            each.tear()
+    _after_in_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+    )

@@ -3,6 +3,7 @@
     x' = (x - shift) / scale
     K  = exp(-gamma (|x'|^2 + |z|^2 - 2 x' z))        or another kernel function of dot products
     scores = K coef' + bias                          one Gemm for all machines
+    probabilities = softmax(h(scores))               h: a line with bends at -1, 0 and 1
 
 Rows are moved to the model's centre before they are multiplied, which keeps digits. Where single
 precision would not do all the same (large norms or coefficients), the graph computes in double
@@ -69,18 +70,57 @@ def single_precision_error(p: Predictor) -> float:
 
 
 def graph_of(p: Predictor, x: str, input_dtype: Any) -> tuple[Graph, dict[str, str]]:
-    """The graph for rows ``x`` of ``input_dtype``, and its outputs: label and scores, or value."""
+    """The graph for rows ``x`` of ``input_dtype``, and its outputs.
+
+    These are a value, or a label, scores and, where the model has them, probabilities.
+    """
+    if not len(p.vectors):  # one of weight zero: older runtimes refuse products of no columns
+        d = p.vectors.shape[1]
+        p = p._replace(vectors=np.zeros((1, d)), coef=np.zeros((len(p.bias), 1)))
     wide = input_dtype == np.float64 or single_precision_error(p) > ENOUGH
     g = Graph(np.float64 if wide else np.float32)
     if g.dtype != input_dtype:
         x = g.add("Cast", x, to=g.dtype)
     scores = _scores(g, p, x)
-    shown = scores if g.dtype == input_dtype else g.add("Cast", scores, to=np.dtype(input_dtype))
+    shown = _shown(g, scores, input_dtype)
     if p.kind == REGRESSOR:
         return g, {"value": _flat(g, shown)}
     single = len(p.coef) == 1
     label = _label(g, p, _flat(g, scores) if single else scores)
-    return g, {"label": label, "scores": _flat(g, shown) if single else shown}
+    outputs = {"label": label, "scores": _flat(g, shown) if single else shown}
+    if p.slopes is not None:
+        outputs["probabilities"] = _shown(g, _probabilities(g, p.slopes, scores), input_dtype)
+    return g, outputs
+
+
+def _shown(g: Graph, values: str, dtype: Any) -> str:
+    """Values in the type of the graph's input."""
+    return values if g.dtype == dtype else g.add("Cast", values, to=np.dtype(dtype))
+
+
+def both_columns(g: Graph, scores: str) -> str:
+    """Scores of two classes, (n,), as two columns: as other classifiers of skl2onnx have them."""
+    column = g.add("Reshape", scores, g.constant("column", [-1, 1], np.int64))
+    return g.add("Concat", g.add("Neg", column), column, axis=1)
+
+
+def _probabilities(g: Graph, slopes: np.ndarray, scores: str) -> str:
+    """P of each class, (n, classes), from scores (n, machines): ``calibration.probabilities``."""
+    zero, one = g.constant("none", 0.0), g.constant("unit", 1.0)
+    inner = g.add("Min", g.add("Max", scores, g.constant("minus_unit", -1.0)), one)
+    outer = g.add("Sub", scores, inner)
+    parts = [g.add(half, part, zero) for part in (inner, outer) for half in ("Min", "Max")]
+    terms = [
+        g.add("Mul", part, g.constant(f"slope_{k}", slope))
+        for k, (part, slope) in enumerate(zip(parts, slopes))
+    ]
+    logits = g.add("Sum", *terms)
+    certain = g.constant("certain", 1e3), g.constant("minus_certain", -1e3)
+    logits = g.add("Max", g.add("Min", logits, certain[0]), certain[1])
+    if len(g.constants["bias"]) > 1:
+        return g.add("Softmax", logits, axis=1)
+    second = g.add("Sigmoid", logits)
+    return g.add("Concat", g.add("Sigmoid", g.add("Neg", logits)), second, axis=1)
 
 
 def _flat(g: Graph, values: str) -> str:

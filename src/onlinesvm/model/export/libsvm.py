@@ -7,6 +7,7 @@ are all others; the class whose file gives the largest decision value is the pre
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ from ..errors import ModelFileError, not_written
 from .predictor import CLASSIFIER, REGRESSOR, Predictor, predictor_of
 
 _KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
+
+NO_PROBABILITIES = (
+    "LIBSVM's model text has no place for the probabilities of this model: labels and decision values "
+    "are written, probabilities are not. Export to ONNX or Python to keep them."
+)
 
 
 def export_libsvm(
@@ -47,8 +53,12 @@ def export_libsvm(
     -----
     Labels of LIBSVM are whole numbers of 32 bits. Where those of the model are not, two classes are written as
     0 and 1, their places in ``classes_``.
+
+    Probabilities are not written, which a warning says: LIBSVM's are those of one sigmoid.
     """
     predictor = _in_raw_features(predictor_of(estimator, preprocessing))
+    if predictor.slopes is not None:
+        warnings.warn(NO_PROBABILITIES, UserWarning, stacklevel=2)
     machines, path = len(predictor.coef), Path(path)
     paths = [path]
     labels = _labels(predictor)

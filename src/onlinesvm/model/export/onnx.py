@@ -39,7 +39,8 @@ def export_onnx(
     Notes
     -----
     Classifiers have the outputs ``label`` and ``scores``, which are those of ``predict`` and
-    ``decision_function``; regressors have ``value``.
+    ``decision_function``, and with ``probability=True`` also ``probabilities``, those of
+    ``predict_proba``; regressors have ``value``.
     """
     data = onnx_model(estimator, preprocessing, dtype=dtype).SerializeToString(deterministic=True)
     try:
@@ -136,5 +137,8 @@ def _value(name: str, dtype: Any, shape: list[Any]) -> Any:
 def _output(name: str, graph: Graph, p: Predictor, dtype: Any) -> Any:
     if name == "label":
         return _value(name, graph.constants["classes"].dtype, ["N"])
+    if name == "probabilities":
+        assert p.classes is not None
+        return _value(name, dtype, ["N", len(p.classes)])
     many = len(p.coef) > 1
     return _value(name, dtype, ["N", len(p.coef)] if many else ["N"])

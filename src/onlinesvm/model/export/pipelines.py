@@ -1,8 +1,11 @@
 """A converter for skl2onnx, so that pipelines with an estimator of this library become ONNX.
 
-from onlinesvm.model.export.pipelines import register_converters
-register_converters()
-skl2onnx.to_onnx(pipeline, X[:1].astype(numpy.float32))
+    onlinesvm.register_onnx()
+    skl2onnx.to_onnx(pipeline, X[:1].astype(numpy.float32))
+
+An estimator by itself, or at the end of a pipeline, has the outputs of ``export_onnx``. Inside
+another estimator (``CalibratedClassifierCV``, ``VotingClassifier``) it has two, which the other one
+declares: a label, and one column per class of scores or probabilities.
 """
 
 from __future__ import annotations
@@ -13,16 +16,17 @@ import numpy as np
 
 from ..errors import ModelFileError
 from ..state import ALGORITHMS, estimator_class
-from .graph import graph_of, label_type
+from .graph import Graph, both_columns, graph_of, label_type
 from .onnx import attributes_of, tensor_type
 from .predictor import ONE_CLASS, REGRESSOR, predictor_of
 
 
-def register_converters() -> None:
+def register_onnx() -> None:
     """Make all estimators of this library known to skl2onnx.
 
-    Outputs are ``label`` and ``scores`` (those of ``predict`` and ``decision_function``), or
-    ``value`` for a regressor.
+    ``skl2onnx.to_onnx`` then converts pipelines in which they are. Outputs are ``label`` and
+    ``scores`` (those of ``predict`` and ``decision_function``), with ``probability=True`` also
+    ``probabilities``; or ``value`` for a regressor. To call it twice does no harm.
     """
     try:
         from skl2onnx import update_registered_converter
@@ -32,8 +36,9 @@ def register_converters() -> None:
         ) from error
     for name in ALGORITHMS:
         update_registered_converter(
-            estimator_class(name), _alias(name), _shapes, _convert, parser=_parse
-        )
+            estimator_class(name), _alias(name), _shapes, _convert, parser=_parse,
+            options={"raw_scores": [True, False], "zipmap": [True, False, "columns"]},
+        )  # fmt: skip
 
 
 def _alias(name: str) -> str:
@@ -56,8 +61,14 @@ def _outputs(model: Any, kind: Any) -> list[tuple[str, Any]]:
     scores = kind([None, n] if n > 1 else [None])
     if p.kind == REGRESSOR:
         return [("value", scores)]
-    dtype = np.int64 if p.kind == ONE_CLASS or p.classes is None else label_type(p.classes)
-    return [("label", _label_kind(dtype)([None])), ("scores", scores)]
+    made = [("label", _label_kind(_label_type(p))([None])), ("scores", scores)]
+    if p.slopes is not None:
+        made.append(("probabilities", kind([None, max(n, 2)])))
+    return made
+
+
+def _label_type(p: Any) -> Any:
+    return np.int64 if p.kind == ONE_CLASS or p.classes is None else label_type(p.classes)
 
 
 def _label_kind(dtype: Any) -> Any:
@@ -71,20 +82,53 @@ def _label_kind(dtype: Any) -> Any:
 
 
 def _shapes(operator: Any) -> None:
-    """Shapes are those that the parser has declared."""
+    """Shapes are those that the parser has declared; or two outputs, declared by another estimator."""
     n = operator.inputs[0].get_first_dimension()
+    if _is_inside(operator):
+        p = predictor_of(operator.raw_operator)
+        operator.outputs[0].type = _label_kind(_label_type(p))([n])
+        operator.outputs[1].type.shape = [n, max(len(p.coef), 2)]
+        return
     for output in operator.outputs:
         output.type.shape[0] = n
+
+
+def _is_inside(operator: Any) -> bool:
+    """Whether another estimator has declared the outputs: without shapes, as it does not know them."""
+    shape = operator.outputs[-1].type.shape
+    return len(operator.outputs) == 2 and (not shape or operator.outputs[1].raw_name != "scores")
 
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """The nodes of the graph, under names that are new in the container."""
     from skl2onnx.common.data_types import DoubleTensorType
 
-    source = operator.inputs[0]
+    source, model = operator.inputs[0], operator.raw_operator
     dtype = np.float64 if isinstance(source.type, DoubleTensorType) else np.float32
-    graph, outputs = graph_of(predictor_of(operator.raw_operator), "X", np.dtype(dtype))
-    names = {"X": source.full_name}
+    graph, outputs = graph_of(predictor_of(model), "X", np.dtype(dtype))
+    shown = list(outputs.values())
+    if _is_inside(operator):
+        raw = scope.get_options(model, {"raw_scores": False}, fail=False)["raw_scores"]
+        shown = [outputs["label"], _columns(graph, outputs, bool(raw))]
+    names = _add(scope, container, graph, source.full_name)
+    for made, output in zip(shown, operator.outputs, strict=True):
+        container.add_node(
+            "Identity", [names[made]], [output.full_name], op_version=13,
+            name=scope.get_unique_operator_name("Identity"),
+        )  # fmt: skip
+
+
+def _columns(graph: Graph, outputs: dict[str, str], raw: bool) -> str:
+    """One column per class: probabilities, or scores where these are asked for or all there is."""
+    if "probabilities" in outputs and not raw:
+        return outputs["probabilities"]
+    many = len(graph.constants["bias"]) > 1
+    return outputs["scores"] if many else both_columns(graph, outputs["scores"])
+
+
+def _add(scope: Any, container: Any, graph: Graph, source: str) -> dict[str, str]:
+    """Put a graph into the container; returns its names there."""
+    names = {"X": source}
     for name, value in graph.constants.items():
         names[name] = scope.get_unique_variable_name(name)
         text = value.dtype.kind == "O"
@@ -96,8 +140,4 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             node.operator, [names[i] for i in node.inputs], [names[node.output]], op_version=13,
             name=scope.get_unique_operator_name(node.operator), **attributes_of(node.attributes),
         )  # fmt: skip
-    for (_, made), output in zip(outputs.items(), operator.outputs):
-        container.add_node(
-            "Identity", [names[made]], [output.full_name], op_version=13,
-            name=scope.get_unique_operator_name("Identity"),
-        )  # fmt: skip
+    return names

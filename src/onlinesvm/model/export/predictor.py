@@ -47,6 +47,7 @@ class Predictor(NamedTuple):
     unit_length: bool  # f is divided by sqrt(k(x, x))
     shift: np.ndarray  # (n_features,)
     scale: np.ndarray  # (n_features,)
+    slopes: np.ndarray | None = None  # of the probabilities: see core/prequential/calibration.py
 
     def weights(self) -> np.ndarray:
         """Of the linear kernel: one weight vector per machine, for rows shifted and scaled."""
@@ -123,7 +124,19 @@ def _of_online(estimator: Any, kind: str) -> Predictor:
         kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0),
         vectors, view.to_classes(model.coef), view.to_classes(model.bias),
         view.classes.copy() if kind == CLASSIFIER else None, bool(model.unit_length), np.zeros(d) if centre is None else centre, np.ones(d),
+        _slopes(view),
     )  # fmt: skip
+
+
+def _slopes(view: Any) -> np.ndarray | None:
+    """The slopes of h for scores in the order of the classes; None without probabilities."""
+    record = view.more.get("prequential")
+    if record is None or len(view.classes) < 2:
+        return None
+    slopes = np.asarray(record.calibration.slopes, np.float64)
+    # Two labels that came in another order: -h(-f), whose halves have changed places.
+    swapped = len(view.order) == 2 and view.order[1] == 0
+    return slopes[[1, 0, 3, 2]] if swapped else slopes
 
 
 def _of_simplesvm(estimator: Any, kind: str) -> Predictor:

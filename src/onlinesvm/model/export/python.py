@@ -47,6 +47,27 @@ _LENGTH = """    dots = np.einsum("ij,ij->i", X, X)
     values /= np.where(length > 0, length, 1.0)[:, None]
 """
 
+_PROBABILITY = '''
+
+def predict_proba(X):
+    """Probability of each class, (n, classes), in the order of CLASSES."""
+    values = decision_function(X).reshape(len(X), -1)
+    inner = np.clip(values, -1.0, 1.0)
+    outer = values - inner
+    logits = sum(
+        slope * part
+        for slope, part in zip(
+            SLOPES,
+            [half(v, 0.0) for v in (inner, outer) for half in (np.minimum, np.maximum)],
+        )
+    )
+    logits = np.clip(logits, -1e3, 1e3)
+    if logits.shape[1] == 1:
+        logits = np.concatenate([np.zeros_like(logits), logits], axis=1)
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+'''
+
 
 def export_python(
     estimator: Any,
@@ -60,7 +81,8 @@ def export_python(
     estimator : estimator
         A fitted estimator with a linear, polynomial, RBF or sigmoid kernel.
     path : str or path-like
-        The file. It defines ``predict(X)`` and ``decision_function(X)`` for arrays of rows.
+        The file. It defines ``predict(X)`` and ``decision_function(X)`` for arrays of rows, and
+        ``predict_proba(X)`` if the model has probabilities.
     preprocessing : dict or None, default=None
         ``mean`` and ``scale`` of a standardisation; it becomes part of the functions.
     """
@@ -108,6 +130,8 @@ def _constants(p: Predictor) -> str:
     lines += [f"GAMMA = {p.gamma!r}", f"COEF0 = {p.coef0!r}", f"DEGREE = {p.degree!r}"]
     if p.classes is not None:
         lines.append(f"CLASSES = np.array({p.classes.tolist()!r})")
+    if p.slopes is not None:
+        lines.append(f"SLOPES = {p.slopes.tolist()!r}")
     return "\n".join(lines) + "\n"
 
 
@@ -139,4 +163,5 @@ def _functions(p: Predictor) -> str:
     if len(p.classes) == 1:
         return text + "    return np.repeat(CLASSES, len(values))\n"
     index = "values.argmax(axis=1)" if many else "(values > 0).astype(int)"
-    return text + f"    return CLASSES[{index}]\n"
+    text += f"    return CLASSES[{index}]\n"
+    return text if p.slopes is None else text + _PROBABILITY

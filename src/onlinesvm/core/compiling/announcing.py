@@ -1,9 +1,8 @@
-"""What surrounds compilation: where compiled code is kept, and a line for those who wait.
+"""While loops compile: a line for those who wait, and no garbage collection.
 
-- ``is_private``: whether a folder may hold compiled code. Such code is loaded and run, so a folder
-  in which others can write would let them run theirs.
-- ``Announcer``: one line per process, as a record of the logger ``onlinesvm`` or on a terminal, when
-  compilation takes longer than a second. Code that is read from disk is not compiled.
+- ``Announcer``: one line per process when compilation takes longer than a second, as a record of the
+  logger ``onlinesvm`` or on a terminal; a warning where the result cannot be kept on disk. Code that
+  is read from disk is not compiled.
 - ``CollectorPause``: no garbage collection while loops compile.
 """
 
@@ -11,11 +10,8 @@ from __future__ import annotations
 
 import gc
 import logging
-import os
-import stat
 import sys
 import time
-from functools import lru_cache
 from typing import Any
 
 from numba.core import event
@@ -27,52 +23,13 @@ MESSAGE = (
     "onlinesvm is compiling its loops for this processor; this takes some seconds, once, where the "
     "result can be kept on disk. 'onlinesvm warmup' does it in advance."
 )
-NOT_PRIVATE = (
-    "Other users can write to the cache folder %s, so compiled loops are not kept there and each "
-    "process compiles them anew. Set NUMBA_CACHE_DIR to a folder that only you can write to."
+IN_MEMORY = (
+    "onlinesvm is compiling its loops in memory alone, as each new process will do: no cache folder can "
+    "be written. Run 'onlinesvm warmup' once, as a user who can write to the package's folder, or set "
+    "NUMBA_CACHE_DIR to a folder of yours."
 )
 
 logger = logging.getLogger("onlinesvm")
-
-
-@lru_cache(maxsize=64)
-def is_private(path: str) -> bool:
-    """Whether only this user and the superuser can put files into an existing folder.
-
-    Whoever can write to a folder above it could exchange it, unless the sticky bit forbids that,
-    as in ``/tmp``.
-    """
-    if not hasattr(os, "getuid"):  # Windows: access lists, not permission bits
-        return True
-    folder = os.path.realpath(path)
-    status = os.stat(folder)
-    if status.st_uid not in (os.getuid(), 0) or _others_write(status):
-        logger.warning(NOT_PRIVATE, path)
-        return False
-    while folder != (folder := os.path.dirname(folder)):
-        status = os.stat(folder)
-        if _others_write(status) and not status.st_mode & stat.S_ISVTX:
-            logger.warning(NOT_PRIVATE, path)
-            return False
-    return True
-
-
-def _others_write(status: os.stat_result) -> bool:
-    if status.st_mode & stat.S_IWOTH:
-        return True
-    return bool(status.st_mode & stat.S_IWGRP) and not _is_own_group(status.st_gid)
-
-
-def _is_own_group(number: int) -> bool:
-    """Whether a group is that of this user alone: many systems make one per user."""
-    import grp
-    import pwd
-
-    try:
-        group, user = grp.getgrgid(number), pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return False
-    return group.gr_name == user and set(group.gr_mem) <= {user}
 
 
 class Announcer(event.Listener):
@@ -86,11 +43,13 @@ class Announcer(event.Listener):
         self.before = 0.0
         self.start = 0.0
         self.is_done = False
+        self.outermost: Any = None
 
     def on_start(self, event: Any) -> None:
         if self.depth == 0:
             if not _is_own(event):
                 return
+            self.outermost = event.data["dispatcher"]
             self.start = time.perf_counter()
         self.depth += 1
         self._look()
@@ -105,7 +64,10 @@ class Announcer(event.Listener):
     def _look(self) -> None:
         if not self.is_done and self.before + time.perf_counter() - self.start > PATIENCE:
             self.is_done = True
-            announce(MESSAGE)
+            if self.outermost.stats.cache_path is None:
+                logger.warning(IN_MEMORY)
+            else:
+                announce(MESSAGE)
 
 
 class CollectorPause(event.Listener):

@@ -1,0 +1,1 @@
+"""What surrounds compilation: where compiled loops are kept, and a line for those who wait."""
