@@ -75,7 +75,9 @@ def test_demo_in_a_pipe_prints_plain_lines(demo):
     line = r"{}: [\d,]+ rows, [\d,]+/s, error so far \d+\.\d\d %, [\d,]+ support vectors"
     for name in ("digits", "waveform"):
         assert len(re.findall(line.format(name), done.stdout)) == 4
-    assert re.search(r"Loops compiled in \d+\.\d s .*no\s+time\s+below", done.stdout, re.S)
+    assert re.search(
+        r"[Ll]oops (compiled|read\s+from\s+disk) in \d+\.\d s.*no\s+time\s+below", done.stdout, re.S
+    )
 
 
 def test_demo_puts_lasvm_next_to_svc(demo):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.labels import LabelBook, unique_labels
+from ..estimators.labels import LabelBook, label_array, unique_labels
 
 
 class Answers:
@@ -61,14 +61,13 @@ class Answers:
         texts = sum(isinstance(label, str) for label in given)
         if texts not in (0, len(given)):
             raise ValueError("Mix of label input types: labels must all be numbers or all strings.")
-        labels = unique_labels(np.array(given))
-        LabelBook(np.array(list(self.labels.values())[:1])).check(labels)
+        labels = unique_labels(label_array(given))
+        LabelBook(label_array(list(dict.fromkeys(self.labels.values())))).check(labels)
         if self.classes is not None:
-            unknown = np.setdiff1d(labels, self.classes)
-            if len(unknown):
-                raise ValueError(
-                    f"Unknown label {unknown[0].item()!r}: the classes are {self.classes.tolist()}."
-                )
+            expected = self.classes.tolist()
+            unknown = [label for label in labels.tolist() if label not in expected]
+            if unknown:
+                raise ValueError(f"Unknown label {unknown[0]!r}: the classes are {expected}.")
         return labels
 
 

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from ..core.interrupts import Interruptible, checkpoint
 from ..core.lasvm.criteria import distance
-from ..estimators.labels import unique_labels
+from ..estimators.labels import label_array, unique_labels
 from .answers import Answers
 from .pipelines import is_fitted, take_apart
 from .pool import make_pool
@@ -123,7 +123,7 @@ class ActiveLearner:
         self.selection = selection
         self.sample_size = sample_size
         self.random_state = random_state
-        self.classes = None if classes is None else unique_labels(np.asarray(classes))
+        self.classes = None if classes is None else unique_labels(label_array(classes))
         self.pickle_pool = pickle_pool
         transformers, model = take_apart(estimator)
         self._transformers = transformers

@@ -25,7 +25,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from ..estimators.checks import DTYPES, Checked
-from ..estimators.labels import unique_labels
+from ..estimators.labels import label_array, unique_labels
 from ..estimators.pool_access import PoolModel, has_pool_access, pool_access
 from ..estimators.rows import stack
 
@@ -318,10 +318,11 @@ class ArrayPool(Pool):
             model.partial_fit(self.X[i : i + 1], np.array([label]))
             return
         pairs = earlier | {i: label}
-        known = unique_labels(np.array(list(pairs.values())))
+        labels = label_array(list(pairs.values()))
+        known = unique_labels(labels)
         if len(known) > 1:
             classes = known if self.classes is None else self.classes
-            model.partial_fit(self.X[list(pairs)], np.array(list(pairs.values())), classes=classes)
+            model.partial_fit(self.X[list(pairs)], labels, classes=classes)
 
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""

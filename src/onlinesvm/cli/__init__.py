@@ -17,6 +17,7 @@ import click
 
 from .. import __version__
 from .mistakes import Mistake
+from .standard_streams import occupy_closed, refuse_closed
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
@@ -38,8 +39,19 @@ LATE = {
 """Commands in modules of their own, which are imported when one of them is asked for."""
 
 
+PRINTS = ("predict", "evaluate", "info", "tune")
+"""Commands that are of no use without standard output."""
+
+
 class Commands(click.Group):
     """A group of commands that Ctrl-C and what users can mend leave with one sentence."""
+
+    output_is_closed = False
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """The command line, whichever of the standard streams are closed."""
+        self.output_is_closed = occupy_closed()
+        return super().main(*args, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, in the order in which they are needed."""
@@ -76,6 +88,16 @@ class Commands(click.Group):
             if told is None:
                 raise
             raise Mistake(told) from error
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command asked for, and its arguments; one that only prints needs somewhere to."""
+        name, found, rest = super().resolve_command(ctx, args)
+        to_file = any(each.startswith(("-o", "--output")) for each in rest)
+        if self.output_is_closed and name in PRINTS and not to_file:
+            refuse_closed(name)
+        return name, found, rest
 
 
 def sentence(error: Exception) -> str | None:

@@ -27,6 +27,10 @@ NOT_OF_A_STREAM = {
 """Parameters of ``fit`` alone, and those that ``train`` has options of its own for."""
 
 
+ABBREVIATIONS = ("e.g", "i.e", "eq", "Eq", "sec", "Sec", "cf", "vs", "etc")
+"""A full stop after one of these ends no sentence."""
+
+
 def short_name(class_name: str) -> str:
     """``SimpleSVMRegressor`` becomes ``simplesvm-regressor``, ``LASVMClassifier`` ``lasvm``."""
     name = class_name.removesuffix("Classifier").replace("SVM", "svm")
@@ -66,7 +70,19 @@ def _help(each: Any, name: str) -> str:
     text = inspect.getdoc(each) or ""
     found = re.search(rf"^{name} : [^\n]*\n((?:    [^\n]*\n?)+)", text, re.M)
     words = " ".join(found[1].split()) if found else ""
-    return re.split(r"(?<=[a-z0-9)\"`])[.:;] ", words)[0].rstrip(".").replace("``", "") + "."
+    return first_sentence(words).rstrip(".").replace("``", "") + "."
+
+
+def first_sentence(words: str) -> str:
+    """What comes before the first full stop, colon or semicolon; none in brackets ends it."""
+    depth = 0
+    for mark in re.finditer(r"[()]|(?<=[a-z0-9)\"`])[.:;](?= )", words):
+        before = words[: mark.start()]
+        if mark[0] in "()":
+            depth = depth + 1 if mark[0] == "(" else max(0, depth - 1)
+        elif not depth and not before.endswith(ABBREVIATIONS):
+            return before
+    return words
 
 
 def parameter_options() -> list[click.Option]:

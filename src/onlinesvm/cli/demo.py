@@ -45,13 +45,12 @@ def run(folder: Path | None, seed: int) -> None:
 
 
 def warm_up(console: Console) -> None:
-    """Have the loops compiled before any clock runs, and say how long that took."""
-    with waiting(console, "Compiling the loops"):
-        seconds = warm_up_loops()
-    console.print(
-        f"Loops compiled in {seconds:.1f} s (in a later run: read from disk); "
-        "no time below includes it.\n"
-    )
+    """Have the loops ready before any clock runs, and say how long that took."""
+    with waiting(console, "Compiling the loops, or reading them from disk"):
+        seconds, compiled = warm_up_loops()
+    how = "Loops compiled in" if compiled else "Compiled loops read from disk in"
+    later = " (in a later run: read from disk)" if compiled else ""
+    console.print(f"{how} {seconds:.1f} s{later}; no time below includes it.\n")
 
 
 def waiting(console: Console, what: str) -> Any:

@@ -12,10 +12,12 @@ import click
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
+from ..estimators.view import labels_of as labels_of_scores
 from ..stream.opening import is_standard_input, name_of, open_source
 from .lines import labels_of
-from .measures import Deviations, Pair, confusion, counts_of, of_classes, of_outliers
+from .measures import Deviations, Pair, Ranking, confusion, counts_of, of_classes, of_outliers
 from .mistakes import Mistake, check_writable
+from .resuming import check_same_columns
 from .sources import reader_for, reader_of, source_options
 
 EPILOG = """\b
@@ -42,7 +44,8 @@ CLASSES, VALUES, OUTLIERS = "classes", "values", "outliers"
 def command(arguments: tuple[str, ...], predictions: str | None, **options: Any) -> None:
     """Compare the predictions of MODEL with the labels of SOURCE.
 
-    Classifiers: error, confusion matrix, precision and recall. Regressors: mean absolute and squared
+    Classifiers: error, AUC, log loss (of models with probabilities), confusion matrix, precision and
+    recall. Regressors: mean absolute and squared
     errors, R2. One-class models: how many rows are flagged as outliers; a label is not needed, but
     labels 1 and -1 are compared with the predictions.
     """
@@ -53,17 +56,20 @@ def command(arguments: tuple[str, ...], predictions: str | None, **options: Any)
     if options["plot"] is not None:
         check_writable(options["plot"], "--plot", (*arguments, predictions))
     if predictions is not None:
-        pairs, task = _of_lines(predictions, arguments[0], options)
+        (pairs, task), ranking = _of_lines(predictions, arguments[0], options), None
     else:
-        pairs, task = _of_model(arguments[0], arguments[1], options)
-    {CLASSES: _tell_classes, VALUES: _tell_values, OUTLIERS: _tell_outliers}[task](pairs, options)
+        pairs, task, ranking = _of_model(arguments[0], arguments[1], options)
+    tell = {CLASSES: _tell_classes, VALUES: _tell_values, OUTLIERS: _tell_outliers}[task]
+    tell(pairs, options, ranking)
 
 
 Pairs = Iterator[Pair]
 
 
-def _of_model(model: str, source: str, options: dict[str, Any]) -> tuple[Pairs, str]:
-    """True and predicted labels of each block, and the task."""
+def _of_model(
+    model: str, source: str, options: dict[str, Any]
+) -> tuple[Pairs, str, Ranking | None]:
+    """True and predicted labels of each block, the task, and what ranks the rows by their scores."""
     from ..model.files import read_model
     from .scoring import Loaded
 
@@ -72,13 +78,27 @@ def _of_model(model: str, source: str, options: dict[str, Any]) -> tuple[Pairs, 
     task = CLASSES if is_classifier(estimator) else VALUES
     if is_outlier_detector(estimator):
         task = OUTLIERS
+    check_same_columns(options, found, model)
     reader = reader_for(source, options, found, needs_label=task != OUTLIERS)
     loaded = Loaded(estimator, found.preprocessing)
+    blocks = loaded.blocks(reader)
+    if task == CLASSES and len(estimator.classes_) > 1:
+        ranking = Ranking(estimator.classes_.tolist())
+        return _ranked(estimator, blocks, ranking), task, ranking
     pairs = (
         ([None] * X.shape[0] if y is None else y.tolist(), estimator.predict(X).tolist())
-        for X, y in loaded.blocks(reader)
+        for X, y in blocks
     )
-    return pairs, task
+    return pairs, task, None
+
+
+def _ranked(estimator: Any, blocks: Iterator[Any], ranking: Ranking) -> Pairs:
+    """The pairs of a classifier; labels follow from the scores, which are computed once."""
+    for X, y in blocks:
+        truth, scores = y.tolist(), estimator.decision_function(X)
+        proba = estimator.predict_proba(X) if hasattr(estimator, "predict_proba") else None
+        ranking.add(truth, scores, proba)
+        yield truth, labels_of_scores(scores, estimator.classes_).tolist()
 
 
 def _of_lines(predictions: str, source: str, options: dict[str, Any]) -> tuple[Pairs, str]:
@@ -109,7 +129,7 @@ def _read_lines(predictions: str, source: str, options: dict[str, Any]) -> Pairs
             raise Mistake(f"There are more predictions than rows in {source!r}.")
 
 
-def _tell_values(pairs: Pairs, options: dict[str, Any]) -> None:
+def _tell_values(pairs: Pairs, options: dict[str, Any], _: Ranking | None) -> None:
     sums, kept = Deviations(), Sample(options["plot"] is not None)
     for truth, found in pairs:
         try:
@@ -149,10 +169,10 @@ class Sample:
                 self.points, self._every = self.points[::2], 2 * self._every
 
 
-def _tell_outliers(pairs: Pairs, options: dict[str, Any]) -> None:
+def _tell_outliers(pairs: Pairs, options: dict[str, Any], _: Ranking | None) -> None:
     counts = counts_of(pairs)
     if {true for true, _ in counts} <= {1, -1}:
-        _tell_counts(counts, options)
+        _tell_counts(counts, options, {})
         return
     if options["plot"] is not None:
         raise Mistake(
@@ -174,13 +194,14 @@ def _tell_outliers(pairs: Pairs, options: dict[str, Any]) -> None:
         )
 
 
-def _tell_classes(pairs: Pairs, options: dict[str, Any]) -> None:
-    _tell_counts(counts_of(pairs), options)
+def _tell_classes(pairs: Pairs, options: dict[str, Any], ranking: Ranking | None) -> None:
+    counts = counts_of(pairs)
+    _tell_counts(counts, options, {} if ranking is None else ranking.result())
 
 
-def _tell_counts(counts: Any, options: dict[str, Any]) -> None:
+def _tell_counts(counts: Any, options: dict[str, Any], ranked: dict[str, Any]) -> None:
     classes, matrix = confusion(counts)
-    result = of_classes(classes, matrix)
+    result = of_classes(classes, matrix) | ranked
     if options["plot"] is not None:
         from .curves import draw_confusion
 
@@ -189,6 +210,16 @@ def _tell_counts(counts: Any, options: dict[str, Any]) -> None:
         click.echo(json.dumps(result))
     else:
         _print(result, matrix)
+
+
+def _ranked_lines(result: dict[str, Any]) -> Iterator[str]:
+    """AUC and log loss, where there are any."""
+    if result.get("auc") is not None:
+        several = ", mean of each class against the others" if len(result["classes"]) > 2 else ""
+        part = f", of {result['auc_rows']:,} rows" if "auc_rows" in result else ""
+        yield f"AUC {result['auc']:.4f}{several}{part}"
+    if result.get("log_loss") is not None:
+        yield f"Log loss {result['log_loss']:.4f}"
 
 
 def _print(result: dict[str, Any], matrix: np.ndarray) -> None:
@@ -200,6 +231,8 @@ def _print(result: dict[str, Any], matrix: np.ndarray) -> None:
     console.print(
         f"Error {100 * result['error']:.2f} %: {result['mistakes']:,} of {result['rows']:,} rows"
     )
+    for text in _ranked_lines(result):
+        console.print(text)
     table = Table(header_style="bold", pad_edge=False)
     for head in ("class", "rows", "precision", "recall", "F1"):
         table.add_column(head, justify="left" if head == "class" else "right")

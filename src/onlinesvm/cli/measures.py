@@ -49,6 +49,70 @@ def of_classes(classes: list[Any], matrix: np.ndarray) -> dict[str, Any]:
     }
 
 
+class Ranking:
+    """AUC and log loss of a classifier's scores and probabilities, in constant memory.
+
+    Up to ``MOST`` scores are kept, of rows evenly spaced in the source: of more rows, every other
+    one is dropped, and AUC is that of the sample. Log loss is a sum over all rows.
+    """
+
+    MOST = 1 << 22
+
+    def __init__(self, classes: list[Any]):
+        self._number = {label: k for k, label in enumerate(classes)}
+        self._scores: list[np.ndarray] = []
+        self._truth: list[np.ndarray] = []
+        self._every, self._count, self._kept = 1, 0, 0
+        self._loss, self._judged, self._all_known = 0.0, 0, True
+
+    def add(self, truth: list[Any], scores: np.ndarray, probabilities: np.ndarray | None) -> None:
+        """More rows: labels, scores (n,) or (n, classes), probabilities (n, classes) or None."""
+        y = np.array([self._number.get(label, -1) for label in truth])
+        self._all_known &= bool((y >= 0).all())
+        chosen = (self._count + np.arange(len(y))) % self._every == 0
+        self._count += len(y)
+        self._scores.append(scores[chosen])
+        self._truth.append(y[chosen])
+        self._kept += self._scores[-1].size
+        while self._kept > self.MOST:
+            self._halve()
+        if probabilities is not None and self._all_known:
+            right = probabilities[np.arange(len(y)), y]
+            self._loss -= float(np.log(np.maximum(right, np.finfo(float).eps)).sum())
+            self._judged += len(y)
+
+    def _halve(self) -> None:
+        self._scores = [np.concatenate(self._scores)[::2]]
+        self._truth = [np.concatenate(self._truth)[::2]]
+        self._every, self._kept = 2 * self._every, self._scores[0].size
+
+    def result(self) -> dict[str, Any]:
+        """``auc`` (several classes: the mean over each against the others), ``log_loss``.
+
+        None where there are labels that the model does not know, or one class only.
+        """
+        if not self._all_known or not self._truth:
+            return {"auc": None, "log_loss": None}
+        y, scores = np.concatenate(self._truth), np.concatenate(self._scores)
+        found: dict[str, Any] = {
+            "auc": self._auc(y, scores),
+            "log_loss": self._loss / self._judged if self._judged else None,
+        }
+        return found if self._every == 1 else {**found, "auc_rows": len(y)}
+
+    def _auc(self, y: np.ndarray, scores: np.ndarray) -> float | None:
+        from sklearn.metrics import roc_auc_score
+
+        columns = {1: scores} if scores.ndim == 1 else dict(enumerate(scores.T))
+        sides = {k: y == k for k in columns}
+        areas = [
+            roc_auc_score(side, columns[k])
+            for k, side in sides.items()
+            if side.any() and not side.all()
+        ]
+        return float(np.mean(areas)) if areas else None
+
+
 class Deviations:
     """Sums over values and their predictions. Variances are merged without cancellation."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import glob
+import os
 import tempfile
 import time
 from collections.abc import Iterable
@@ -10,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from ..model.atomic import is_special, special_refusal
 
 
 class Mistake(click.ClickException):
@@ -29,6 +33,9 @@ def check_writable(path: Path, option: str = "-o", inputs: Iterable[Any] = ()) -
             )
     if path.is_dir():
         raise Mistake(f"{str(path)!r} is a folder; name a file with {option}.")
+    if is_special(path):
+        _check_special(path, option)
+        return
     if not folder.is_dir():
         raise Mistake(f"There is no folder {str(folder)!r}; make it, or choose another {option}.")
     try:
@@ -40,14 +47,25 @@ def check_writable(path: Path, option: str = "-o", inputs: Iterable[Any] = ()) -
         ) from error
 
 
+def _check_special(path: Path, option: str) -> None:
+    """A device or a FIFO is written to as it is; its folder is left alone."""
+    refusal = special_refusal(path)
+    if refusal is None and not os.access(path, os.W_OK):
+        refusal = "its permissions do not allow it"
+    if refusal:
+        raise Mistake(f"{str(path)!r} cannot be written ({refusal}); name a file with {option}.")
+
+
 REMAINS_AFTER = 3600
 """Seconds after which nobody writes to a temporary file any more."""
 
 
 def remove_remains(path: Path) -> None:
     """Remove temporary files of this file that processes have left when they were killed."""
-    folder = path.resolve().parent
-    for remains in folder.glob(f".{path.name[:100]}.*.tmp"):
+    if is_special(path):
+        return
+    target = path.resolve()
+    for remains in target.parent.glob(f".{glob.escape(target.name[:100])}.*.tmp"):
         with contextlib.suppress(OSError):
             if time.time() - remains.stat().st_mtime > REMAINS_AFTER:
                 remains.unlink()

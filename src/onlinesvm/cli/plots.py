@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from PIL import Image
 
+from ..model.atomic import atomic_write
 from .streams import Learner, Portrait, Result
 
 INK, PALE = "#2b2f36", "#8a9099"
@@ -34,7 +35,8 @@ def _save(figure: Figure, path: Path) -> None:
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     picture = picture.quantize(COLOURS, dither=Image.Dither.NONE)
-    picture.save(path, format="PNG", optimize=True, dpi=(DPI, DPI))
+    with atomic_write(path) as file:
+        picture.save(file, format="PNG", optimize=True, dpi=(DPI, DPI))
 
 
 def _plain(axes: Any) -> None:

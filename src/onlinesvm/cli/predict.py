@@ -16,7 +16,8 @@ from sklearn.base import is_classifier
 
 from .lines import line_of
 from .mistakes import Mistake, check_writable
-from .sources import reader_for, source_options
+from .resuming import check_same_columns
+from .sources import reader_for, reader_of, source_options
 
 EPILOG = """\b
 Examples:
@@ -24,7 +25,7 @@ Examples:
   zcat new.svm.gz | onlinesvm predict model.safetensors - --scores | head
 
 \b
-Each line is the label, then the scores, then the probabilities that were asked for, with tabs
+Each line is the id, if --id was given, the label, then the scores, then the probabilities that were asked for, with tabs
 between; both in the order of the classes that info shows. Two classes have one score, which is
 positive for the second class. A tab or line break in a label is written \\t or \\n.
 """
@@ -44,6 +45,8 @@ positive for the second class. A tab or line break in a label is written \\t or 
 @click.option(
     "--probabilities", is_flag=True, help="Probability of each class; train with --probability."
 )
+@click.option("--id", "id_column", metavar="COLUMN", help="Begin each line with this column.")
+@click.option("--header", is_flag=True, help="A first line with the names of the columns.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per row.")
 @click.option("--batch-rows", type=click.IntRange(1), default=2048, show_default=True, metavar="N")
 @source_options
@@ -56,12 +59,49 @@ def command(model: Path, source: str, output: Path | None, **options: Any) -> No
         check_writable(output, inputs=(model, source))
     found = read_model(model)
     _check_columns(found.estimator, model, options)
-    reader = reader_for(source, options, found, needs_label=False)
+    check_same_columns(options, found, model)
+    if options["as_json"] and options["header"]:
+        raise Mistake("JSON objects name their values themselves; leave out --header.")
+    with_ids = options["id_column"] is not None
+    reader = _reader_with_ids(source, options, found) if with_ids else None
+    reader = reader or reader_for(source, options, found, needs_label=False)
     loaded = Loaded(found.estimator, found.preprocessing)
     with _written(output) as file:
-        for X, _ in loaded.blocks(reader, options["batch_rows"]):
-            file.write(_lines(found.estimator, X, options))
+        if options["header"]:
+            file.write(_header(found.estimator, options))
+        for X, y in loaded.blocks(reader, options["batch_rows"]):
+            ids = y.tolist() if with_ids and y is not None else None
+            file.write(_lines(found.estimator, X, options, ids))
             file.flush()
+
+
+def _reader_with_ids(source: str, options: dict[str, Any], model: Any) -> Any:
+    """A reader that has the ids in the place of labels, which are not needed, as they are written."""
+    schema = dict((model.preprocessing or {}).get("schema") or {})
+    name = options["id_column"]
+    if schema.get("kind") == "libsvm":
+        raise Mistake("LIBSVM text has no column that could be an id; leave out --id.")
+    if name in [column["name"] for column in schema.get("columns") or ()]:
+        raise Mistake(
+            f"Column {name!r} is a feature of the model; an id is a column that the model does not "
+            f"use (train with --ignore {name})."
+        )
+    if "columns" in schema:
+        schema["label_kind"] = "text"
+    given = {**options, "label": name}
+    return reader_of(source, given, schema=schema or None, needs_label=True)
+
+
+def _header(estimator: Any, options: dict[str, Any]) -> str:
+    """Names of the columns, in the order of a line."""
+    names = [options["id_column"]] if options["id_column"] is not None else []
+    classes = [line_of(each) for each in getattr(estimator, "classes_", np.empty(0)).tolist()]
+    names.append("label")
+    if options["scores"]:
+        names += [f"score {each}" for each in classes] if len(classes) > 2 else ["score"]
+    if options["probabilities"]:
+        names += [f"probability {each}" for each in classes]
+    return "\t".join(map(line_of, names)) + "\n"
 
 
 def _check_columns(estimator: Any, model: Path, options: dict[str, Any]) -> None:
@@ -98,7 +138,7 @@ def _written(output: Path | None) -> Iterator[IO[str]]:
         raise not_written(output, error) from error
 
 
-def _lines(estimator: Any, X: Any, options: dict[str, Any]) -> str:
+def _lines(estimator: Any, X: Any, options: dict[str, Any], ids: list[Any] | None) -> str:
     columns: dict[str, np.ndarray] = {}
     if options["scores"]:
         columns["scores"] = _table(estimator.decision_function(X))
@@ -109,10 +149,12 @@ def _lines(estimator: Any, X: Any, options: dict[str, Any]) -> str:
     for row, label in enumerate(labels):
         if options["as_json"]:
             numbers = {name: values[row].tolist() for name, values in columns.items()}
-            lines.append(json.dumps({"label": label, **numbers}))
+            own = {} if ids is None else {"id": ids[row]}
+            lines.append(json.dumps({**own, "label": label, **numbers}))
         else:
             numbers_ = [f"{v:.9g}" for values in columns.values() for v in values[row]]
-            lines.append("\t".join([line_of(label), *numbers_]))
+            own_ = [] if ids is None else [line_of(ids[row])]
+            lines.append("\t".join([*own_, line_of(label), *numbers_]))
     return "\n".join([*lines, ""])
 
 

@@ -103,8 +103,19 @@ def spirals(seed: int, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
 # -- models ------------------------------------------------------------------------------------
 
 
-def warm_up() -> float:
-    """Compile, or read from disk, every loop that the demo uses. Returns the seconds it took."""
+def warm_up() -> tuple[float, bool]:
+    """Compile, or read from disk, every loop that the demo uses.
+
+    Returns the seconds it took, and whether anything was compiled.
+    """
+    from numba.core.event import install_recorder
+
+    with install_recorder("numba:compile") as recorder:
+        seconds = _learn_a_little()
+    return seconds, bool(recorder.buffer)
+
+
+def _learn_a_little() -> float:
     from .. import LASVMClassifier
 
     start = time.perf_counter()

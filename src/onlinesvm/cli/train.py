@@ -12,12 +12,14 @@ import click
 from sklearn.base import is_outlier_detector
 
 from ..core.interrupts import Deadline, TimeUp
+from ..model.atomic import is_special
 from ..stream.learning import measure_of
 from ..stream.reader import Reader
 from ..stream.training import StreamSettings, Training
 from . import algorithms
 from .curves import Curve
 from .mistakes import Mistake, check_writable, remove_remains
+from .resuming import kept_options, resumed_options
 from .scoring import score_source
 from .showing import Log, Reporter, counted_drifts
 from .signals import Interrupts, StopReading
@@ -114,6 +116,11 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
             inputs.append(str(path))
     if options["test"] is not None and not Path(options["test"]).exists():
         raise Mistake(f"There is no file {options['test']!r} to test on; check --test.")
+    if output is not None and is_special(output) and (options["resume"] or options["checkpoint"]):
+        raise Mistake(
+            f"{str(output)!r} is no regular file, so that nothing can be gone on with; leave out "
+            "--checkpoint and --resume, or name a file with -o."
+        )
     if output is not None:
         remove_remains(output)
     Run(source, output, options).go()
@@ -131,6 +138,8 @@ class Run:
         self.training = self._resumed() or self._new()
         self.measure = measure_of(self.training.estimator)
         self._check_test()
+        # A FIFO or a device takes the model once, at the end.
+        self.once = output is not None and is_special(output)
         self.begin = time.monotonic()
         self.saved_at = self.training.rows
 
@@ -172,6 +181,8 @@ class Run:
         self._check_same(model.estimator, facts)
         preprocessing = model.preprocessing or {}
         schema = preprocessing.get("schema") or {}
+        before = (model.summary or {}).get("source") or {"label": schema.get("label")}
+        self.options = resumed_options(self.options, before, self.output)
         reader = self._reader(model.estimator, schema)
         self._check_source(reader, schema)
         training = Training(model.estimator, reader, self._settings())
@@ -179,17 +190,12 @@ class Run:
         return training
 
     def _check_source(self, reader: Reader, schema: dict[str, Any]) -> None:
-        """Refuse to go on with rows of another kind, or with another label column."""
-        before, label = schema.get("kind"), self.options["label"]
+        """Refuse to go on with rows of another kind."""
+        before = schema.get("kind")
         if before not in (None, reader.kind) and reader.schema.get("columns") is None:
             raise Mistake(
                 f"{str(self.output)!r} was begun with rows of format {before}, not {reader.kind}; "
                 "name the same source, or leave out --resume to begin anew."
-            )
-        if label is not None and schema.get("label") not in (None, label):
-            raise Mistake(
-                f"{str(self.output)!r} was begun with --label {schema['label']}, not {label}; "
-                "use the same label, or leave out --resume to begin anew."
             )
 
     def _check_same(self, estimator: Any, facts: dict[str, Any]) -> None:
@@ -225,12 +231,16 @@ class Run:
                 f"{str(self.output)!r} is finished: nothing is left to learn; leave out --resume "
                 "to begin anew.", err=True,
             )  # fmt: skip
+        rows_before = self.training.rows
         with Interrupts() as interrupts, reporter:
             interrupts.watch(self.training.reader)
             stopped = self._learn(interrupts, reporter, log, curve)
-            self._save()
+            if not self.once:
+                self._save()
             if stopped is None and not self.training.finished:
-                stopped = self._finish(interrupts)
+                stopped = self._finish(interrupts, rows_before)
+            if self.once:
+                self._save()
         log.close()
         if self.options["plot"] is not None:
             curve.draw(self.options["plot"])
@@ -259,10 +269,16 @@ class Run:
             return interrupts.reason
         return None
 
-    def _finish(self, interrupts: Interrupts) -> str | None:
-        """The finishing step; if it is interrupted, the model as it was before stays saved."""
+    def _finish(self, interrupts: Interrupts, rows_before: int) -> str | None:
+        """The finishing step; if it is interrupted, the model as it was before stays saved.
+
+        A run that has nothing else to do any more is finished whatever the time limit: else a
+        short limit would never let it end.
+        """
         limit = self.options["time_limit"]
         left = None if limit is None else limit - (time.monotonic() - self.begin)
+        if self.training.rows == rows_before:
+            left = None
         interrupts.at_once()
         try:
             with Deadline(left) as deadline:
@@ -271,8 +287,9 @@ class Run:
         except KeyboardInterrupt:
             return interrupts.reason
         except TimeUp:
-            return f"The time limit of {limit:g} s was reached"
-        self._save()
+            return f"The time limit of {limit:g} s was reached before the finishing step was done"
+        if not self.once:
+            self._save()
         return None
 
     def _save(self) -> None:
@@ -283,7 +300,7 @@ class Run:
         facts, arrays = self.training.state()
         write_model(
             self.output, self.training.estimator, preprocessing=self.training.preprocessing(),
-            summary={"stream": facts}, arrays=arrays,
+            summary={"stream": facts, "source": kept_options(self.options)}, arrays=arrays,
         )  # fmt: skip
         self.saved_at = self.training.rows
 
@@ -292,7 +309,8 @@ class Run:
     def _tell(self, stopped: str | None) -> None:
         result = self._result(stopped)
         if stopped:
-            kept = f"the model of {result['rows']:,} rows is in {self.output}; --resume goes on."
+            goes_on = "." if self.once else "; --resume goes on."
+            kept = f"the model of {result['rows']:,} rows is in {self.output}{goes_on}"
             if not self.training.rows or self.output is None:
                 kept = "nothing is saved."
             click.echo(f"{stopped}; {kept}", err=True)

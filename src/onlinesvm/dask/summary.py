@@ -16,7 +16,7 @@ from sklearn.utils import check_array
 
 from ..core.kernel.centre import SAMPLE
 from ..core.kernel.csr import canonical_csr, check_structure
-from ..estimators.labels import check_several, unique_labels
+from ..estimators.labels import check_several, joined_labels, unique_labels
 from ..estimators.rows import stack
 from .partitions import as_arrays
 
@@ -128,11 +128,11 @@ def whole_of(found: list[Summary]) -> Whole:
 
 
 def _classes(found: list[Summary]) -> tuple[np.ndarray, np.ndarray]:
-    labels = np.unique(np.concatenate([part.labels for part in found]))
+    labels = np.unique(joined_labels(*(part.labels for part in found)))
     check_several(labels)
     counts = np.zeros(len(labels), np.int64)
     for part in found:
-        counts[np.searchsorted(labels, part.labels)] += part.counts
+        counts[np.searchsorted(labels, part.labels.astype(labels.dtype))] += part.counts
     return labels, counts
 
 

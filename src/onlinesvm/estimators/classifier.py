@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._progress import FitProgress, with_callbacks
 from .base import Absent, KernelEstimator, one_row, trained_of
+from .checks import Checked
 from .labels import (
     LabelBook,
     check_several,
@@ -19,6 +20,7 @@ from .labels import (
     first_examples,
     stream_labels,
     unique_labels,
+    unrounded,
 )
 from .trained import Trained
 
@@ -153,6 +155,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             return due
         numbers = range(len(trained.encoder) - len(due), len(trained.encoder))
         return first_examples(trained.encoder.encode(y), weight > 0, numbers)
+
+    def _checked(self, X: Any, y: Any, before: Trained | None) -> Checked:
+        return super()._checked(X, unrounded(y), before)
 
     def _row_weight(self, y: Any, weight: float) -> float | None:
         class_weight = getattr(self, "class_weight", None)

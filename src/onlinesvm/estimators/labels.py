@@ -16,6 +16,69 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight
 
+EXACT = 2**53
+"""Whole numbers beyond this are not all told apart by float64."""
+
+
+def label_array(labels: Any) -> np.ndarray:
+    """Labels as an array in which none of them is rounded.
+
+    NumPy makes float64 of a list of whole numbers and floats, in which numbers beyond 2**53 that
+    differ become equal.
+    """
+    array = np.asarray(labels)
+    if array.dtype.kind != "f" or array.ndim != 1 or isinstance(labels, np.ndarray):
+        return array
+    values = [v.item() if isinstance(v, np.generic) else v for v in labels]
+    if not any(isinstance(v, int) and abs(v) > EXACT for v in values):
+        return array
+    kind = _whole_kind(values)
+    if kind is None:
+        raise ValueError(NO_COMMON_KIND)
+    return np.array([int(v) for v in values], kind)
+
+
+def unrounded(y: Any) -> Any:
+    """Labels as users give them; a list becomes an array in which none of them is rounded."""
+    return label_array(y) if isinstance(y, list | tuple) else y
+
+
+def joined_labels(*parts: np.ndarray) -> np.ndarray:
+    """Labels of several arrays, one after the other, or one clear error if none may be rounded."""
+    parts = tuple(part for part in parts if len(part)) or parts[:1]  # an empty one has no type
+    kind = _common_kind(*parts)
+    if kind is None:
+        raise ValueError(NO_COMMON_KIND)
+    return np.concatenate([part.astype(kind, copy=False) for part in parts])
+
+
+NO_COMMON_KIND = (
+    "Mix of label input types: whole numbers beyond 2**53 are not told apart from the other labels "
+    "by any one type of number; give all labels as int64, or all as strings."
+)
+
+
+def _common_kind(*parts: np.ndarray) -> np.dtype | None:
+    """The type in which labels of all parts keep their values; None if there is no such type."""
+    kind = np.result_type(*parts)
+    if kind.kind != "f" or all(part.dtype.kind == "f" for part in parts):
+        return kind
+    whole = [part for part in parts if part.dtype.kind in "iu"]
+    if all(int(part.min()) >= -EXACT and int(part.max()) <= EXACT for part in whole):
+        return kind
+    return _whole_kind([value for part in parts for value in part.tolist()])
+
+
+def _whole_kind(values: list[Any]) -> np.dtype | None:
+    """The type of whole numbers that has these values; None if there is no such type."""
+    if not all(isinstance(v, int) or v.is_integer() for v in values):
+        return None
+    low, high = int(min(values)), int(max(values))
+    for kind in (np.int64, np.uint64):
+        if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+            return np.dtype(kind)
+    return None
+
 
 def unique_labels(y: np.ndarray) -> np.ndarray:
     """Sorted labels of y, or one clear error."""
@@ -39,9 +102,9 @@ def stream_labels(y: np.ndarray, classes: Any) -> np.ndarray:
     labels = unique_labels(y)
     if classes is None:
         return labels
-    expected = unique_labels(np.asarray(classes))
+    expected = unique_labels(label_array(classes))
     LabelBook(labels).check(expected)
-    return np.union1d(labels, expected)
+    return np.unique(joined_labels(labels, expected))
 
 
 def _check_kinds(y: np.ndarray) -> None:
@@ -97,14 +160,13 @@ class LabelBook:
                 f"{'strings' if _is_text(self.classes) else 'numbers'}, the new labels are "
                 f"{'strings' if _is_text(labels) else 'numbers'}."
             )
+        joined_labels(self.classes, labels)
 
     def add(self, labels: np.ndarray) -> None:
         """New labels get the next numbers."""
         for label in labels.tolist():
             self.numbers.setdefault(label, len(self.numbers))
-        parts = [part for part in (self.classes, labels) if len(part)]  # an empty one has no type
-        if parts:
-            self.classes = np.unique(np.concatenate(parts))
+        self.classes = np.unique(joined_labels(self.classes, labels))
 
     def extended(self, labels: np.ndarray, y: np.ndarray) -> LabelBook:
         """A book that has these labels as well, in the order in which y has them; this one stays."""
@@ -131,6 +193,8 @@ class LabelBook:
         """Numbers of the labels in y; all are in the book."""
         if len(y) == 1:
             return np.array([self.numbers[y[0].item() if hasattr(y[0], "item") else y[0]]])
+        if self.classes.dtype.kind in "iuf":  # NumPy would compare different kinds as float64
+            y = y.astype(self.classes.dtype, copy=False)
         return self.order()[np.searchsorted(self.classes, y)]
 
     def order(self) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core.kernel.csr import canonical_csr
+from .labels import joined_labels
 
 ENOUGH = 100
 """Rows from which gamma is estimated for good."""
@@ -50,7 +51,7 @@ def joined(before: FirstRows | None, X: Any, y: np.ndarray, weight: np.ndarray) 
     if before is None:
         return FirstRows(X, y, weight)
     return FirstRows(
-        stack(before.X, X), np.concatenate([before.y, y]), np.append(before.weight, weight)
+        stack(before.X, X), joined_labels(before.y, y), np.append(before.weight, weight)
     )
 
 

@@ -287,7 +287,8 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         if self._margin == "quadratic":
             return ValueError(
                 f"C={self.C} is too large for margin='quadratic' on these examples: 1/C vanishes "
-                "beside kernel values in double precision. Use a smaller C, or scale the features."
+                "beside kernel values in double precision, or does not outweigh a kernel that is "
+                "not positive definite. Use a smaller C or margin='linear', or scale the features."
             )
         if self._margin == "hard":
             return ValueError(

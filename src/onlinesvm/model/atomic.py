@@ -2,12 +2,14 @@
 
 The bytes go to a temporary file in the same folder, which takes the place of the old file in one
 step when they are safely on disk. A reader sees the old file or the new one, never a part of one,
-also when the process is killed or the power fails.
+also when the process is killed or the power fails. What is no regular file (a FIFO, a terminal,
+``/dev/null``) is opened and written to, never replaced.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
@@ -25,7 +27,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ----------
     path : str or path-like
         The file to write; one that exists keeps its permissions and is replaced at the end. A
-        symbolic link is followed.
+        symbolic link is followed, and stays. A FIFO or a character device is written to as the bytes
+        come; a disk or a socket is refused.
 
     Yields
     ------
@@ -33,6 +36,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         Where to write. If the block raises, the temporary file is removed and ``path`` stays as it
         was.
     """
+    if is_special(path):
+        with _open_special(path) as special:
+            yield special
+        return
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(path))
@@ -51,6 +58,31 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             os.unlink(name)
         raise
     _sync_folder(target.parent)
+
+
+def is_special(path: str | os.PathLike[str]) -> bool:
+    """Whether there is something of that name that is neither a regular file nor a folder."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def special_refusal(path: str | os.PathLike[str]) -> str | None:
+    """Why nothing can be written to a special file; None if it can."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISBLK(mode):
+        return "it is a disk"
+    return "it is a socket" if stat.S_ISSOCK(mode) else None
+
+
+def _open_special(path: str | os.PathLike[str]) -> IO[bytes]:
+    """A FIFO waits here until somebody reads it."""
+    refusal = special_refusal(path)
+    if refusal:
+        raise OSError(errno.EINVAL, refusal, str(path))
+    return open(path, "wb")
 
 
 def _set_mode(handle: int, target: Path) -> None:

@@ -79,6 +79,13 @@ def _check_labels(estimator: Any, block: Block, place: Place) -> None:
             f"{place(block.first + row)} has the label {y[row]:g}: numbers with fractions "
             "are values to predict, not classes; use --algorithm lasvm-regressor."
         )
+    if is_classifier(estimator) and y.dtype.kind == "f" and (np.abs(y) >= 2**53).any():
+        row = int(np.argmax(np.abs(y) >= 2**53))
+        raise StreamError(
+            f"{place(block.first + row)} has the label {y[row]:.0f}, read as a floating-point "
+            "number, in which labels beyond 2**53 are not all told apart; give text labels, "
+            "integers of 64 bits (CSV, Parquet, npy), or smaller numbers."
+        )
 
 
 def _is_finite(word: str) -> bool:

@@ -109,6 +109,8 @@ def open_source(source: Any) -> Source:
     """The decompressed bytes of a path, of ``-`` or of a binary file."""
     name = name_of(source)
     if is_standard_input(source):
+        if sys.stdin is None:
+            raise StreamError("Standard input is closed; leave it open, or name a file.")
         file: Any = sys.stdin.buffer
     elif hasattr(source, "read"):
         file = source

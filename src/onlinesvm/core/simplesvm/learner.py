@@ -162,7 +162,7 @@ class SimpleSVM:
         twin = same(self)
         if isinstance(self.source, LowRankSource):
             twin.source = LowRankSource(self.source.Z)
-        twin.machines = [m.copy() for m in self.machines]
+        twin.machines = [m.copy(len(self.machines)) for m in self.machines]
         for machine in twin.machines:
             machine.source = twin.source
         return twin

@@ -76,9 +76,9 @@ class Machine(WorkingSet):
         if problem.target.any():  # else nothing is in place already
             self.balance(self.rng.permutation(len(problem)).astype(float))
 
-    def copy(self) -> Self:
+    def copy(self, machines: int = 1) -> Self:
         """A copy whose state is its own; the kernel values are shared."""
-        twin = super().copy()
+        twin = super().copy(machines)
         twin.rng, twin.first = copy.deepcopy(self.rng), np.array(self.first)
         return twin
 

@@ -158,7 +158,11 @@ class Solution:
         return float(np.mean(ends)) if ends else 0.0
 
     def _middle(self) -> float:
-        """tau: about as large as the diagonal of H."""
+        """tau: about as large as the diagonal of H.
+
+        Kernels that are not positive definite may have k(x, x) < 0: tau then outweighs it, so that a
+        working set of one example can be factored.
+        """
         if isinstance(self.source, LowRankSource):
             diagonal = np.einsum("ij,ij->i", self.source.Z[:1000], self.source.Z[:1000])
         else:
@@ -166,4 +170,4 @@ class Solution:
             some = np.arange(min(len(self.source), few))
             diagonal = self.source.rows.take(some).diagonal()
         mean = float(diagonal.mean()) if len(diagonal) else 1.0
-        return mean if mean > 0 else 1.0
+        return max(mean, -2.0 * float(diagonal.min(initial=0.0))) or 1.0

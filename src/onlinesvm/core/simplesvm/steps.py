@@ -290,7 +290,9 @@ def _enter(i, own, Z, low, R, at, w):
         for r in range(m):
             square += w.V[d, r] * w.V[d, r]
         flat = ALL_ROUNDING if at.given[RIDGE, i] > 0.0 else SINGULAR
-        pivot = math.sqrt(max(own - square, flat * own))
+        # The diagonal of a kernel that is not positive definite may outweigh even tau.
+        least = flat * own if own > 0.0 else w.border[0, d + 2]
+        pivot = math.sqrt(max(own - square, least))
         join(w.U, w.V, d, m, pivot, at.code[GROUP, i], at.given[ENTRY, i])
     else:
         lowrank.join(i, Z, low, R, at)

@@ -56,7 +56,15 @@ KEPT_MEMBERS = 256
 FEW = 16
 """A factor is computed anew once more than one member in this number has come or gone: that is cheaper."""
 
+SPARE = 2**22
+"""Values of all machines' factors that few members may have place for between two calls."""
+
 NOBODY = np.empty(0, np.int64)
+
+
+def most_capacity(members: int, machines: int) -> int:
+    """Members that a factor has place for at most between two calls, in memory and in a file."""
+    return max(int(np.sqrt(SPARE / machines)), 4 * members)
 
 
 class NoSolutionError(ValueError):
@@ -71,7 +79,7 @@ class PackedFactor(NamedTuple):
     """The part of ``Work`` that lasts, where the factor is a triangle U.
 
     Its capacity lasts as well: where a factor must grow, the compiled loops start again, and
-    another start is another order of steps.
+    another start is another order of steps. Scratch rows of V are zero.
     """
 
     capacity: int
@@ -102,17 +110,28 @@ class WorkingSet(Solution):
         super().__init__(problem, source, tol, capacity)
         self.w, self.low, self.R = self._empty_factor(0)
 
-    def copy(self) -> Self:
-        """A copy whose state is its own and can be written to; the kernel values are shared."""
+    def copy(self, machines: int = 1) -> Self:
+        """A copy whose state is its own and can be written to; the kernel values are shared.
+
+        Of the spare capacity it has as much as a file of that many machines holds.
+        """
         twin = same(self)
         twin.alpha, twin.score = np.array(self.alpha), np.array(self.score)
         twin.held = np.array(self.held)
-        twin.w = Work(*map(np.array, self.w))
+        twin.w = self._copied_factor(machines)
         twin.low = None if self.low is None else np.array(self.low)
         twin.R = None if self.R is None else np.array(self.R)
         if twin.w.counts[M] != len(twin.held):  # it comes from a file, without its factor
             twin.rebuild()
         return twin
+
+    def _copied_factor(self, machines: int) -> Work:
+        w, m = self.w, int(self.w.counts[M])
+        if self.primal:
+            return Work(*map(np.array, w))
+        size = min(len(w.member), most_capacity(m, machines))
+        arrays = (w.U[:size, :size], w.V[:, :size], w.member[:size], w.border, w.counts)
+        return Work(*map(np.array, arrays))
 
     def __getstate__(self) -> dict[str, object]:
         """A small factor as its triangle; a large one is made again when learning goes on."""
@@ -133,8 +152,10 @@ class WorkingSet(Solution):
     def packed_factor(self) -> PackedFactor:
         """The factor without its spare capacity; not that of the normal equations."""
         w, m = self.w, int(self.w.counts[M])
+        V = w.V[:, :m].copy()
+        V[len(self.problem.target) :] = 0.0
         return PackedFactor(
-            len(w.member), w.U[:m, :m][np.triu_indices(m)], w.V[:, :m].copy(), w.member[:m].copy(),
+            len(w.member), w.U[:m, :m][np.triu_indices(m)], V, w.member[:m].copy(),
             w.border.copy(), w.counts.copy(),
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..atomic import atomic_write
+from ..atomic import atomic_write, is_special
 from ..errors import ModelFileError, not_written
 from .predictor import CLASSIFIER, REGRESSOR, Predictor, predictor_of
 
@@ -63,6 +63,11 @@ def export_libsvm(
     paths = [path]
     labels = _labels(predictor)
     if machines > 1:
+        if is_special(path):
+            raise ModelFileError(
+                f"{path} is no regular file, and {machines} machines need as many files; give the "
+                "path of a file."
+            )
         paths = [path.with_name(f"{path.stem}.{m + 1}{path.suffix}") for m in range(machines)]
         labels = (1, -1)
     for m, each in enumerate(paths):

@@ -10,20 +10,12 @@ from ...core.simplesvm.machine import Machine
 from ...core.simplesvm.problems import Problem
 from ...core.simplesvm.solution import LowRankSource, Source
 from ...core.simplesvm.state import MOST, M, Work
-from ...core.simplesvm.working_set import PackedFactor
+from ...core.simplesvm.working_set import PackedFactor, most_capacity
 from ..fields import Fields, narrow
 from .common import LARGEST_CACHE
 
 _SLACK = 1e-6
 """Share of its bound by which rounding may carry a coefficient beyond it."""
-
-_SPARE = 2**22
-"""Values of all machines' factors that few members may have place for."""
-
-
-def _most_capacity(members: int, machines: int) -> int:
-    """Members that a factor has place for at most when it is read."""
-    return max(int(np.sqrt(_SPARE / machines)), 4 * members)
 
 
 def machine_fields(machine: Machine, machines: int) -> dict[str, Any]:
@@ -32,7 +24,7 @@ def machine_fields(machine: Machine, machines: int) -> dict[str, Any]:
     factor: dict[str, Any] = {"low": machine.low, "border": w.border, "counts": w.counts}
     factor["member"] = narrow(w.member)
     if isinstance(w, PackedFactor):
-        factor["capacity"] = min(w.capacity, _most_capacity(len(w.member), machines))
+        factor["capacity"] = min(w.capacity, most_capacity(len(w.member), machines))
         factor |= {"triangle": w.triangle, "V": w.V}
     else:
         factor["R"] = machine.R
@@ -120,7 +112,7 @@ def _factor(fields: Fields, machine: Machine, machines: int) -> Work:
     if counts[M] != m or m not in (0, len(machine.held)):
         raise fields.wrong("member", "is not the working set")
     packed = PackedFactor(
-        fields.whole("capacity", m, _most_capacity(m, machines)),
+        fields.whole("capacity", m, most_capacity(m, machines)),
         fields.array("triangle", np.float64, (m * (m + 1) // 2,)),
         fields.array("V", np.float64, (d + 3, m)),
         member,
