@@ -1,6 +1,7 @@
 """What the pages of docs/ tell people to type works."""
 
 import gzip
+import json
 import re
 import shlex
 from pathlib import Path
@@ -43,6 +44,12 @@ def folder(tmp_path, monkeypatch):
     Path("test.csv").write_text("u,v,w,target\n" + "\n".join(rows[700:]) + "\n")
     lines = [f"{b} 1:{a[0]} 2:{a[1]} 3:{a[2]}" for a, b in zip(X, y)]
     Path("stream.svm.gz").write_bytes(gzip.compress("\n".join(lines).encode()))
+    events = [
+        {"at": f"2024-02-{1 + k % 28:02d}T{k % 24:02d}:30:00", "late": k % 24 > 12}
+        for k in range(200)
+    ]
+    events = [event if k % 9 else {"late": event["late"]} for k, event in enumerate(events)]
+    Path("events.jsonl").write_text("\n".join(map(json.dumps, events)) + "\n")
     return tmp_path
 
 

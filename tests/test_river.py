@@ -131,6 +131,23 @@ def test_the_model_is_that_of_learn_one_with_arrays(kernel):
     assert many.index.equals(frame.index)
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_features_far_from_zero_keep_their_digits(late):
+    """Time stamps and coordinates, known from the start or from the 20th example on."""
+    Z = np.random.default_rng(0).standard_normal((600, 2))
+    hits = []
+    for far in (0.0, 1.7e9):
+        model = LASVMClassifier(C=10.0, gamma=0.5)
+        right = 0
+        for k, (a, b) in enumerate(Z):
+            x = {"a": a + far} if late and k < 20 else {"a": a + far, "b": b + far}
+            right += model.predict_one(x) == bool(a * b > 0)
+            model.learn_one(x, bool(a * b > 0))
+        hits.append(right / len(Z))
+    assert hits[0] > 0.9
+    assert hits[1] > hits[0] - 0.02
+
+
 def test_a_pipeline_in_rivers_evaluation():
     X, y = examples(600)
     model = preprocessing.StandardScaler() | LASVMClassifier(gamma=0.3)

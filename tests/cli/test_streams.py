@@ -112,6 +112,59 @@ def test_standard_input_in_text(folder):
     np.testing.assert_allclose([float(line.split("\t")[1]) for line in lines], scores, atol=1e-6)
 
 
+LIVE = {
+    "csv": ("a,b,target\n", "{a},{b},{y}\n"),
+    "jsonl": ("", '{{"b": {b}, "target": {y}, "a": {a}}}\n'),
+    "libsvm": ("", "{y} 1:{a} 2:{b}\n"),
+}
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("kind", LIVE)
+def test_a_live_stream_is_learned_and_predicted_as_it_comes(tmp_path, kind, named):
+    """Rows of a pipe that stays open: a checkpoint of the first ones, and a label for each row."""
+    header, form = LIVE[kind]
+    rng = np.random.default_rng(0)
+    rows = [form.format(a=a, b=b, y=int(a > 0)) for a, b in rng.normal(size=(100, 2)).round(3)]
+    more = ["--format", kind] if named else []
+    label = [] if kind == "libsvm" else ["--label", "target"]
+    model = tmp_path / "m"
+    every = ["--batch-rows", "50", "--checkpoint", "50"]
+    with live("train", "-", *more, *label, "-o", model, *every) as process:
+        process.stdin.write(header + "".join(rows[:60]))
+        process.stdin.flush()
+        wait_for(model.exists, process)
+        assert read_model(model).summary["stream"]["rows"] == 50
+        process.stdin.write("".join(rows[60:]))
+        process.stdin.close()
+        assert process.wait(120) == 0
+    assert read_model(model).summary["stream"]["rows"] == 100
+    with live("predict", model, "-", *more) as process:
+        process.stdin.write(header)
+        for row in rows[:3]:  # a row is sent when the one before is answered
+            process.stdin.write(row)
+            process.stdin.flush()
+            assert process.stdout.readline().strip() in ("0", "1")
+        process.stdin.close()
+        assert process.wait(120) == 0
+
+
+def live(*arguments):
+    """The command with pipes that stay open."""
+    command = [sys.executable, "-m", "onlinesvm", *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+
+
+def wait_for(there, process, seconds=120):
+    end = time.monotonic() + seconds
+    while not there():
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 def iter_blocks(path, n):
     from onlinesvm import open_reader
 

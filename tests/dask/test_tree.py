@@ -281,12 +281,35 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
         tree().fit(tmp_path / "nowhere", "target")
 
 
+@pytest.mark.parametrize("offset", [1e7, 1.7e9])
+def test_parquet_far_from_zero_keeps_its_digits(tmp_path, offset):
+    """Time stamps, ids, coordinates: the model of the rows near zero."""
+    Z, y = noisy(600)
+    write_parquet(tmp_path, Z + offset, y, [0, 300, 600])
+    settings = {"C": 10.0, "gamma": 0.5, "random_state": 0}
+    model = tree(**settings).fit(str(tmp_path), "target")
+    near = LASVMClassifier(**settings).fit(Z, y)
+    far = np.asarray(model.predict(Z + offset))
+    assert np.mean(far == y) > near.score(Z, y) - 0.02
+
+
+def test_categories_of_small_files_are_decided_together(tmp_path):
+    for k, town in enumerate(("Ulm", "Bonn", "Oslo")):
+        frame = pd.DataFrame({"town": [town] * 20, "v": np.arange(20.0), "target": [0, 1] * 10})
+        frame.to_parquet(tmp_path / f"{k}.parquet")
+    model = tree(C=1.0, gamma=0.1).fit(str(tmp_path), "target")
+    names = ["town=Bonn", "town=Oslo", "town=Ulm", "town=other", "v"]
+    assert model.feature_names_in_.tolist() == names
+
+
 def test_large_files_are_cut_at_row_groups(tmp_path):
     table = pd.DataFrame(X, columns=list("abc")).assign(target=Y)
     table.to_parquet(tmp_path / "all.parquet", row_group_size=100)
     model = tree(partition_size=250).fit(tmp_path, "target")
     assert model.n_partitions_ == 5  # two groups of 100 each, the last one alone
-    assert model.partition_bytes_ == 200 * 3 * 4
+    assert (
+        model.partition_bytes_ == 200 * 3 * 8
+    )  # float64: far from zero float32 has too few digits
 
 
 def test_partitions_are_read_when_needed_and_let_go():

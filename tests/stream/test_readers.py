@@ -142,10 +142,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
     """Peak of allocations while reading: that of a few blocks and pieces, not of the file."""
     import tracemalloc
 
-    from onlinesvm.stream import arrays, libsvm
+    from onlinesvm.stream import arrays, lines
 
     monkeypatch.setattr(arrays, "PIECE_BYTES", 1 << 14)
-    monkeypatch.setattr(libsvm, "PIECE", 1 << 12)
+    monkeypatch.setattr(lines, "PIECE", 1 << 12)
     np.savez(tmp_path / "a.npz", X=np.zeros((20_000, 20)), y=np.zeros(20_000, int))
     (tmp_path / "a.svm").write_bytes(b"1 1:0.25 2:0.5 7:1.125\n" * 40_000)
     for name in ("a.npz", "a.svm"):

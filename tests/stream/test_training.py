@@ -299,6 +299,19 @@ def test_sparse_rows_are_scaled_and_stay_sparse():
     np.testing.assert_allclose(found.toarray(), X.toarray() / wide.std(axis=0))
 
 
+@pytest.mark.parametrize("share", [1.0, 0.4])
+@pytest.mark.parametrize("far", [1e6, 1.7e9])
+def test_the_scale_of_sparse_rows_does_not_cancel(far, share):
+    rng = np.random.default_rng(0)
+    wide = far + rng.normal(size=(900, 3)) * [1, 0.01, 50]
+    wide[rng.random(wide.shape) >= share] = 0.0
+    scale = RunningScale()
+    for k in range(0, 900, 77):
+        scale.update(sparse.csr_matrix(wide[k : k + 77]))
+    np.testing.assert_allclose(scale.mean, wide.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(scale.scale(), wide.std(axis=0), rtol=1e-4)
+
+
 def test_categories_are_not_scaled():
     text = b"v,town,target\n" + b"100,a,0\n300,b,1\n200,a,1\n" * 30
     reader = open_reader(io.BytesIO(text), "csv", label="target")

@@ -38,8 +38,8 @@ class Loaded:
         return block.X if self.scale is None else self.scale.apply(block.X)
 
     def blocks(self, reader: Reader, size: int = 2048) -> Iterator[tuple[Any, np.ndarray | None]]:
-        """Rows as the model knows them, and labels."""
-        for block in reader.blocks(size):
+        """Rows as the model knows them, and labels, as they come."""
+        for block in reader.arriving(size):
             yield self.rows(block, reader), block.y
 
 

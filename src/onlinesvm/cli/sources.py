@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import click
 
+from ..stream.gaps import parsed_missing
 from ..stream.reader import Reader
 from ..stream.readers import FORMATS, open_reader
+from ..stream.table import TableOptions
+
+
+class Missing(click.ParamType):
+    """A number, or the name of a rule."""
+
+    name = "missing"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
+        """The number or the name."""
+        try:
+            return parsed_missing(str(value))
+        except ValueError as error:
+            self.fail(f"{error}.", param, ctx)
+
 
 OPTIONS: list[Callable[[Any], Any]] = [
     click.option("--format", type=click.Choice(FORMATS), help="Format; found out if not given."),
@@ -19,6 +36,10 @@ OPTIONS: list[Callable[[Any], Any]] = [
         help="Column of numbers that are categories; repeatable.",
     ),
     click.option(
+        "--numeric", multiple=True, metavar="COLUMN",
+        help="Column of numbers in spite of text or leading zeros; repeatable.",
+    ),
+    click.option(
         "--encode", type=click.Choice(["onehot", "hash"]), default="onehot", show_default=True,
         help="What becomes of categories.",
     ),
@@ -26,7 +47,13 @@ OPTIONS: list[Callable[[Any], Any]] = [
         "--hash-size", type=click.IntRange(1, 1 << 20), default=64, show_default=True, metavar="N",
         help="Features for a column of hashed categories.",
     ),
-    click.option("--missing", type=float, metavar="NUMBER", help="Used where a number is missing."),
+    click.option(
+        "--missing", type=Missing(), metavar="NUMBER|mean|median|most_frequent",
+        help="Used where a number is missing.",
+    ),
+    click.option(
+        "--missing-indicator", is_flag=True, help="Features that say which numbers are missing."
+    ),
     click.option("--delimiter", metavar="CHARACTER", help="Separates values of CSV."),
     click.option(
         "--n-features", type=click.IntRange(1, 1 << 30), metavar="N",
@@ -35,10 +62,10 @@ OPTIONS: list[Callable[[Any], Any]] = [
     click.option("--zero-based", is_flag=True, help="LIBSVM text that counts features from 0."),
 ]  # fmt: skip
 
-NAMES = (
-    "format", "label", "ignore", "categorical", "encode", "hash_size", "missing", "delimiter",
-    "n_features", "zero_based",
-)  # fmt: skip
+COLUMN_OPTIONS = tuple(option.name for option in fields(TableOptions))
+"""Names of the options that say what becomes of the columns of a table."""
+
+NAMES = ("format", *COLUMN_OPTIONS, "delimiter", "n_features", "zero_based")
 
 
 def source_options(command: Any) -> Any:

@@ -100,7 +100,8 @@ Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by 
 def command(source: str | None, output: Path | None, **options: Any) -> None:
     """Learn from SOURCE (a file, a folder of Parquet files, or - for standard input).
 
-    Formats: LIBSVM text, CSV and TSV with a header, Parquet, npy, npz; text may be compressed.
+    Formats: LIBSVM text, CSV and TSV with a header, JSON lines, Parquet, npy, npz; text may be
+    compressed.
     Without SOURCE, scikit-learn's digits are learned. Each block is predicted before it is
     learned, which gives the error so far. Ctrl-C finishes the block and saves; a second one stops
     at once, and the last checkpoint stays.

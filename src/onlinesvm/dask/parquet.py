@@ -1,7 +1,8 @@
 """A folder of Parquet as partitions: files, or runs of row groups of large ones.
 
 Columns become features as in ``onlinesvm.stream``: the first rows of the first file decide, and all
-partitions follow. A partition is decoded in batches, in single precision.
+partitions follow. Values stay in double precision: features far from zero (time stamps,
+coordinates) have their digits when the kernel shifts them.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy import sparse
 
+from ..stream.arrow_values import flat_names
 from ..stream.blocks import Block, stacked
 from ..stream.errors import StreamError, one_line
 from ..stream.opening import import_arrow
-from ..stream.parquet import BATCH_ROWS
+from ..stream.parquet import BATCH_ROWS, first_rows
 from ..stream.table import TableOptions, TableReader
 from .running import Run
 
@@ -49,33 +51,30 @@ class GroupReader(TableReader):
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from error
         if self._given is not None:
-            self.use_schema(self._given, file.schema_arrow.names, self.options.label is not None)
+            self.use_schema(
+                self._given, flat_names(file.schema_arrow), self.options.label is not None
+            )
         return file
 
     def _damaged(self, error: Exception) -> StreamError:
         return StreamError(f"{self.name} is not Parquet, or is damaged: {one_line(error)}.")
 
     def pieces(self, skip: int = 0) -> Iterator[Block]:
-        """Record batches, in single precision."""
+        """Record batches."""
         import pyarrow as pa
 
         row, file = 0, self.open()
         try:
             for batch in self._batches(file):
                 if batch.num_rows and row + batch.num_rows > skip:
-                    block = self.block(batch, row)
-                    yield Block(block.X.astype(np.float32), block.y, row)
+                    yield self.block(batch, row)
                 row += batch.num_rows
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from error
 
     def _batches(self, file: Any) -> Iterator[Any]:
+        used = self.roots(file.schema_arrow.names)
         options: dict[str, Any] = {"row_groups": self._groups, "use_threads": False}
-        if self._columns is None:
-            for batch in file.iter_batches(BATCH_ROWS, **options):
-                self.decide(batch, self.options.label is not None)
-                break
-        used = self.used()
         for batch in file.iter_batches(BATCH_ROWS, columns=used, **options):
             yield batch.select(used)
 
@@ -136,10 +135,18 @@ def _described(path: Path, number: int) -> Any:
 def _schema(files: list[Path], label: str | None) -> dict[str, Any]:
     """What becomes of each column, decided by the first rows."""
     reader = GroupReader(str(files[0]), label)
+    batch = first_rows(_all_batches(files))
     with named(0):
-        for _ in reader.pieces():
-            return reader.columns.schema()
-        raise StreamError(f"{reader.name} has no rows.")
+        if batch is None:
+            raise StreamError(f"{reader.name} has no rows.")
+        reader.decide(batch, label is not None)
+    return reader.columns.schema()
+
+
+def _all_batches(files: list[Path]) -> Iterator[Any]:
+    for number, path in enumerate(files):
+        with named(number):
+            yield from GroupReader(str(path), None).open().iter_batches(BATCH_ROWS)
 
 
 def read(
@@ -166,4 +173,4 @@ def named(number: int) -> Iterator[None]:
 
 def _nothing(reader: GroupReader) -> Any:
     shape = (0, reader.columns.n_features)
-    return np.empty(shape, np.float32) if reader.columns.is_dense else sparse.csr_matrix(shape)
+    return np.empty(shape) if reader.columns.is_dense else sparse.csr_matrix(shape)

@@ -1,23 +1,26 @@
-"""Named columns become features: numbers as they are, categories as one-hot or hashed columns.
+"""Named columns and what becomes of them: the features of a table, as data that fits into JSON.
 
-The first rows decide: a column of numbers (or truth values) is one feature, any other column holds
-categories. One-hot, each category of the first rows has a column of its own, and all that come later
-share one more column. Hashed, a category's name decides in which of ``hash_size`` columns it is, so
-that later ones need no special care. The decision is kept in the schema, as JSON.
+=========== ==================================================================================
+number      one feature
+truth       one feature, 0 or 1
+date, ...   year, month, day, ...: see ``moments``
+one-hot     one feature for each category of the first rows, and one that later ones share
+hashed      ``hash_size`` features; the text of a category decides which of them it is
+=========== ==================================================================================
+
+The first rows decide (``deciding``), and the schema keeps the decision. ``features`` turns rows
+into numbers by it.
 """
 
 from __future__ import annotations
 
-import math
-import re
 import zlib
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from .errors import StreamError, shortened
+from .moments import PARTS
 
 MOST_CATEGORIES = 1000
 """A column with more categories than this in its first rows is not one-hot encoded."""
@@ -27,25 +30,37 @@ DENSE_UP_TO = 256
 
 NUMBER, TRUTH, ONE_HOT, HASHED = "number", "truth", "one-hot", "hashed"
 
-_NAME = re.compile(r"[+-]?(0\d|\d{19,}$)")
-"""Digits after a leading zero, as in 007, or more of them than a number keeps: a name."""
-
 
 @dataclass
 class Column:
-    """A column of the table and what becomes of it."""
+    """A column of the table and what becomes of it.
+
+    ``by_value``: categories that are numbers, so that 1.50 is 1.5. ``fill``: what gaps are filled
+    with, one number per feature; None: what the table says. ``indicator``: whether the last feature
+    says which rows have a gap.
+    """
 
     name: str
     kind: str
     categories: list[str] = field(default_factory=list)
     hash_size: int = 0
+    by_value: bool = False
+    fill: list[float] | None = None
+    indicator: bool = False
+
+    @property
+    def has_categories(self) -> bool:
+        """Whether its values are categories, not numbers."""
+        return self.kind in (ONE_HOT, HASHED)
 
     @property
     def width(self) -> int:
         """Number of features that it becomes."""
         if self.kind == ONE_HOT:
             return len(self.categories) + 1
-        return self.hash_size if self.kind == HASHED else 1
+        if self.kind == HASHED:
+            return self.hash_size
+        return len(PARTS.get(self.kind, (self.name,))) + self.indicator
 
     def names(self) -> list[str]:
         """Names of these features."""
@@ -53,7 +68,15 @@ class Column:
             return [f"{self.name}={value}" for value in self.categories] + [f"{self.name}=other"]
         if self.kind == HASHED:
             return [f"{self.name}#{number}" for number in range(self.hash_size)]
-        return [self.name]
+        parts = PARTS.get(self.kind)
+        found = [self.name] if parts is None else [f"{self.name}.{part}" for part in parts]
+        return [*found, f"{self.name}=missing"] if self.indicator else found
+
+    def numeric(self) -> list[bool]:
+        """Which of these features are numbers: those that can be standardised."""
+        if self.has_categories or self.kind == TRUTH:
+            return [False] * self.width
+        return [True] * (self.width - self.indicator) + [False] * self.indicator
 
     def numbers(self, values: list[str]) -> np.ndarray:
         """The feature, counted within the column, of each of the (distinct) categories."""
@@ -67,12 +90,15 @@ class Column:
 
 @dataclass
 class Columns:
-    """The features of a table, in order, and its label column, if it has one."""
+    """The features of a table, in order, and its label column, if it has one.
+
+    ``missing``: a number for gaps, or the rule by which ``fill`` of each column was found.
+    """
 
     columns: list[Column]
     label: str | None = None
     label_kind: str | None = None
-    missing: float | None = None
+    missing: float | str | None = None
 
     @classmethod
     def of(cls, schema: dict[str, Any]) -> Columns:
@@ -92,7 +118,7 @@ class Columns:
     @property
     def is_dense(self) -> bool:
         """Whether rows are arrays, not CSR matrices."""
-        plain = all(column.kind in (NUMBER, TRUTH) for column in self.columns)
+        plain = not any(column.has_categories for column in self.columns)
         return plain or self.n_features <= DENSE_UP_TO
 
     def names(self) -> list[str]:
@@ -101,124 +127,4 @@ class Columns:
 
     def numeric(self) -> np.ndarray:
         """Mask of the features that are numbers: those that can be standardised."""
-        return np.repeat(
-            [column.kind == NUMBER for column in self.columns],
-            [column.width for column in self.columns],
-        )
-
-
-def matrix(columns: Columns, table: dict[str, Any], n: int, place: Any) -> Any:
-    """Features of n rows, of Arrow arrays by name. ``place(row)`` names a row in messages."""
-    if columns.is_dense:
-        X = np.zeros((n, columns.n_features))
-        first = 0
-        for column in columns.columns:
-            if column.kind in (NUMBER, TRUTH):
-                X[:, first] = _numbers(column, table[column.name], columns.missing, place)
-            else:
-                X[np.arange(n), first + _codes(column, table[column.name])] = 1.0
-            first += column.width
-        return X
-    return _sparse_matrix(columns, table, n, place)
-
-
-def _sparse_matrix(columns: Columns, table: dict[str, Any], n: int, place: Any) -> Any:
-    """The same as CSR: one entry per row and column."""
-    indices = np.empty((n, len(columns.columns)), np.int64)
-    data = np.ones((n, len(columns.columns)))
-    first = 0
-    for k, column in enumerate(columns.columns):
-        indices[:, k] = first
-        if column.kind in (NUMBER, TRUTH):
-            data[:, k] = _numbers(column, table[column.name], columns.missing, place)
-        else:
-            indices[:, k] += _codes(column, table[column.name])
-        first += column.width
-    pointer = np.arange(n + 1) * len(columns.columns)
-    X = sparse.csr_matrix((data.ravel(), indices.ravel(), pointer), (n, first))
-    X.eliminate_zeros()
-    return X
-
-
-def _numbers(column: Column, values: Any, missing: float | None, place: Any) -> np.ndarray:
-    import pyarrow.compute as pc
-
-    if values.null_count:
-        if missing is None:
-            row = int(np.flatnonzero(values.is_null().to_numpy(zero_copy_only=False))[0])
-            raise StreamError(
-                f"{place(row)} has no value in column '{column.name}'; fill it in, give the "
-                f"number to use instead (--missing), or leave the column out (--ignore {column.name})."
-            )
-        values = pc.fill_null(pc.cast(values, "double"), missing)
-    found = pc.cast(values, "double").to_numpy(zero_copy_only=False)
-    if not np.isfinite(found).all():
-        row = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise StreamError(
-            f"{place(row)} has {found[row]} in column '{column.name}'; it must be a finite number."
-        )
-    return found
-
-
-def _codes(column: Column, values: Any) -> np.ndarray:
-    """The feature, counted within the column, of each row's category; nothing is a category too."""
-    import pyarrow.compute as pc
-
-    encoded = pc.fill_null(pc.cast(values, "string"), "").dictionary_encode()
-    numbers = column.numbers(encoded.dictionary.to_pylist())
-    return numbers[encoded.indices.to_numpy(zero_copy_only=False)]
-
-
-def label_kind(values: Any) -> str:
-    """What the labels of the first rows are: an Arrow array of strings, or of another type."""
-    import pyarrow as pa
-
-    kind = values.type
-    if pa.types.is_integer(kind):
-        return "integer"
-    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return "number"
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        return "text"
-    known = [value for value in values.unique().to_pylist() if value is not None]
-    if any(_NAME.match(value) for value in known):
-        return "text"
-    for name, convert in (("integer", int), ("number", float)):
-        if known and all(_converts(value, convert) for value in known):
-            return name
-    return "text"
-
-
-def labels(columns: Columns, values: Any, place: Any) -> np.ndarray:
-    """Labels of the rows as NumPy knows them."""
-    import pyarrow.compute as pc
-
-    encoded = pc.fill_null(pc.cast(values, "string"), "").dictionary_encode()
-    distinct = encoded.dictionary.to_pylist()
-    codes = encoded.indices.to_numpy(zero_copy_only=False)
-    if "" in distinct:
-        row = int(np.flatnonzero(codes == distinct.index(""))[0])
-        raise StreamError(
-            f"{place(row)} has no label in column '{columns.label}'; leave the row out."
-        )
-    if columns.label_kind == "text":
-        return np.array(distinct, dtype=str)[codes] if distinct else np.empty(0, dtype="U1")
-    convert: Any = int if columns.label_kind == "integer" else float
-    for number, value in enumerate(distinct):
-        if not _converts(value, convert):
-            row = int(np.flatnonzero(codes == number)[0])
-            raise StreamError(
-                f"{place(row)} has the label {shortened(value)} in column '{columns.label}', where "
-                f"the rows before have numbers ({columns.label_kind}); labels must be all of one kind."
-            )
-    kind = np.int64 if columns.label_kind == "integer" else np.float64
-    return np.array([convert(value) for value in distinct], kind)[codes]
-
-
-def _converts(value: str, convert: Any) -> bool:
-    try:
-        number = convert(value)
-    except (ValueError, OverflowError):
-        return False
-    fits = abs(number) < 2**63 if convert is int else math.isfinite(number)
-    return fits and "_" not in value
+        return np.array([mark for column in self.columns for mark in column.numeric()], bool)

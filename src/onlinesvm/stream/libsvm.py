@@ -18,14 +18,9 @@ from scipy import sparse
 from .blocks import Block, whole_numbers, widened
 from .errors import StreamError, shortened
 from .libsvm_text import Parsed, parse_plain
-from .opening import Source, is_standard_input, name_of, open_source
+from .lines import end_of_lines, whole_records
+from .opening import can_repeat, name_of, open_source
 from .reader import BLOCK_ROWS, Reader
-
-PIECE = 1 << 20
-"""Bytes that are parsed at once."""
-
-LONGEST_LINE = 1 << 26
-"""A line of more bytes than this is no line of examples."""
 
 MOST_FEATURES = 1 << 24
 """Largest feature number that is accepted without ``n_features``."""
@@ -41,7 +36,7 @@ class LibsvmReader(Reader):
 
     def __init__(self, source: Any, n_features: int | None = None, zero_based: bool = False):
         self._source, self.name = source, name_of(source)
-        self.can_repeat = not is_standard_input(source) and not hasattr(source, "read")
+        self.can_repeat = can_repeat(source)
         self.n_features, self.zero_based = n_features, bool(zero_based)
         self._width = 0
 
@@ -57,16 +52,19 @@ class LibsvmReader(Reader):
 
     def blocks(self, size: int = BLOCK_ROWS, skip: int = 0) -> Iterator[Block]:
         """One pass; the width of a block depends on its rows and those before it alone."""
-        for block in super().blocks(size, skip):
-            if self.n_features is None:
-                self._width = max(self._width, 1 + int(block.X.indices.max(initial=-1)), 1)
-            yield Block(widened(block.X, self.n_features or self._width), block.y, block.first)
+        return map(self.shaped, super().blocks(size, skip))
+
+    def shaped(self, block: Block) -> Block:
+        """The block as wide as the widest row so far."""
+        if self.n_features is None:
+            self._width = max(self._width, 1 + int(block.X.indices.max(initial=-1)), 1)
+        return Block(widened(block.X, self.n_features or self._width), block.y, block.first)
 
     def pieces(self, skip: int) -> Iterator[Block]:
         """Parsed pieces of the text; lines of rows to skip are counted only."""
         row, line = 0, 1
         with open_source(self._source) as source:
-            for text in _whole_lines(source):
+            for text in whole_records(source, end_of_lines):
                 n = _count_rows(text) if row < skip else None
                 if n is None or row + n > skip:
                     block = self._parse(text, row, line)
@@ -151,25 +149,6 @@ class LibsvmReader(Reader):
     def place(self, row: int) -> str:
         """Rows are lines, but for blank ones."""
         return f"line {row + 1} of {self.name}"
-
-
-def _whole_lines(source: Source) -> Iterator[bytes]:
-    """The text in pieces that end with a line."""
-    rest = b""
-    while piece := source.read(PIECE):
-        end = piece.rfind(b"\n") + 1
-        if end:
-            yield rest + piece[:end]
-            rest = piece[end:]
-        else:
-            rest += piece
-            if len(rest) > LONGEST_LINE:
-                raise StreamError(
-                    f"{source.source} has a line of more than {LONGEST_LINE >> 20} MB; "
-                    "it is not LIBSVM text."
-                )
-    if rest:
-        yield rest
 
 
 def _count_rows(text: bytes) -> int:

@@ -11,6 +11,7 @@ import gzip
 import io
 import lzma
 import os
+import stat
 import sys
 import zlib
 from pathlib import Path
@@ -40,11 +41,36 @@ def is_standard_input(source: Any) -> bool:
     return isinstance(source, str) and source == STANDARD_INPUT
 
 
+def can_repeat(source: Any) -> bool:
+    """Whether a source can be read twice: a path, unless it is that of a pipe."""
+    if is_standard_input(source) or hasattr(source, "read"):
+        return False
+    path = Path(source)
+    return path.is_file() or path.is_dir() or not path.exists()
+
+
+def _is_live(source: Any, file: Any) -> bool:
+    """Whether bytes may be long in coming: a pipe, a socket or a terminal, and no file."""
+    known = getattr(source, "is_live", None)
+    if known is not None:
+        return bool(known)
+    try:
+        return not stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+    except (OSError, AttributeError, ValueError):
+        pass
+    try:
+        return not file.seekable()
+    except (OSError, AttributeError, ValueError):
+        return True
+
+
 def checked_path(source: Any) -> Path:
     """The path of a file that exists and can be read, or one clear sentence."""
     path, name = Path(source), name_of(source)
     if path.is_dir():
         raise StreamError(f"{name} is a folder; name a file, or a folder of Parquet files.")
+    if path.exists() and not path.is_file():
+        return path  # what is read from a pipe is gone
     try:
         with path.open("rb") as file:
             empty = not file.read(1)
@@ -60,9 +86,9 @@ def checked_path(source: Any) -> Path:
 class Source(io.RawIOBase):
     """Bytes of a source after its first ones were looked at; errors name the source."""
 
-    def __init__(self, file: Any, name: str, head: bytes = b""):
+    def __init__(self, file: Any, name: str, is_live: bool = False):
         super().__init__()
-        self._file, self._head, self.source = file, head, name
+        self._file, self._head, self.source, self.is_live = file, b"", name, is_live
         # What a pipe has now, without waiting for more.
         self._read = getattr(file, "read1", file.read)
 
@@ -98,11 +124,25 @@ class Source(io.RawIOBase):
                 break
         return self._head[:size]
 
+    def peek_line(self, most: int = 1 << 16) -> bytes:
+        """The next bytes, up to the end of a line that is neither blank nor a comment."""
+        while True:
+            head, self._head = self._head, b""
+            more = self._take(most)
+            self._head = head + more
+            whole = self._head[: self._head.rfind(b"\n") + 1]
+            if not more or len(self._head) >= most or any(map(_has_content, whole.split(b"\n"))):
+                return self._head
+
     def close(self) -> None:
         """Close the file, but not standard input."""
         if self._file is not getattr(sys.stdin, "buffer", None):
             self._file.close()
         super().close()
+
+
+def _has_content(line: bytes) -> bool:
+    return bool(line.strip()) and not line.startswith(b"#")
 
 
 def open_source(source: Any) -> Source:
@@ -117,7 +157,7 @@ def open_source(source: Any) -> Source:
     else:
         file = checked_path(source).open("rb")
     raw = Source(file, name)
-    opened = Source(_decompressed(raw, name), name)
+    opened = Source(_decompressed(raw, name), name, _is_live(source, file))
     if not opened.peek(1):
         raise StreamError(f"{name} is empty; it needs at least one row.")
     return opened

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from .arrow_values import flat_names
 from .blocks import Block
 from .errors import StreamError, one_line
 from .opening import checked_path, import_arrow, is_standard_input, name_of
 from .table import TableOptions, TableReader
 
 BATCH_ROWS = 8192
-"""Rows that are decoded at once."""
+"""Rows that are decoded at once, and number of the first rows, which decide on the columns."""
 
 
 class ParquetReader(TableReader):
@@ -41,7 +42,9 @@ class ParquetReader(TableReader):
 
         row = 0
         try:
-            for fragment in self._fragments():
+            fragments = self._fragments()
+            self._decide(fragments)
+            for fragment in fragments:
                 n = int(fragment.count_rows())
                 if row + n <= skip:
                     row += n
@@ -77,7 +80,7 @@ class ParquetReader(TableReader):
         )
         self._schema = found.schema
         if self._columns is None and self._given is not None:
-            self.use_schema(self._given, found.schema.names, self._needs_label)
+            self.use_schema(self._given, flat_names(found.schema), self._needs_label)
         return list(found.get_fragments())
 
     def _files(self) -> list[str]:
@@ -85,16 +88,34 @@ class ParquetReader(TableReader):
             return sorted(str(path) for path in self._path.rglob("*.parquet"))
         return [str(self._path)]
 
+    def _decide(self, fragments: list[Any]) -> None:
+        """Decide on the columns by the first rows, of as many files as it takes."""
+        if self._columns is None:
+            batch = first_rows(batch for part in fragments for batch in self._batches(part))
+            if batch is not None:
+                self.decide(batch, self._needs_label)
+
     def _batches(self, fragment: Any) -> Iterator[Any]:
+        columns = None if self._columns is None else self.roots(self._schema.names)
         options: dict[str, Any] = {
-            "schema": self._schema, "batch_size": BATCH_ROWS,
+            "schema": self._schema, "columns": columns, "batch_size": BATCH_ROWS,
             "batch_readahead": 1, "fragment_readahead": 1, "use_threads": False,
         }  # fmt: skip
-        if self._columns is None:
-            for batch in fragment.to_batches(**options):
-                if batch.num_rows:
-                    self.decide(batch, self._needs_label)
-                    break
-            else:
-                return iter(())
-        return iter(fragment.to_batches(columns=self.used(), **options))
+        return iter(fragment.to_batches(**options))
+
+
+def first_rows(batches: Iterable[Any]) -> Any:
+    """The first ``BATCH_ROWS`` rows as one record batch; None if there are no rows."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+        if sum(b.num_rows for b in held) >= BATCH_ROWS:
+            break
+    if len(held) < 2:
+        return held[0] if held else None
+    table = pa.Table.from_batches(held).slice(0, BATCH_ROWS)
+    arrays = [pa.concat_arrays(column.unify_dictionaries().chunks) for column in table.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=table.schema)

@@ -46,6 +46,23 @@ class Reader(ABC):
         """One pass in blocks of ``size`` rows, without the first ``skip`` rows."""
         return regrouped(self.pieces(skip), size, skip)
 
+    def arriving(self, size: int = BLOCK_ROWS) -> Iterator[Block]:
+        """One pass in blocks of at most ``size`` rows, each as soon as its rows are there.
+
+        For what does not depend on how rows are cut, such as predictions. What can be read again
+        is not waited for, and comes in ``blocks``.
+        """
+        if self.can_repeat:
+            yield from self.blocks(size)
+            return
+        for piece in self.pieces(0):
+            for first in range(0, piece.n, size):
+                yield self.shaped(piece.part(slice(first, first + size)))
+
+    def shaped(self, block: Block) -> Block:
+        """The block with as many features as the reader has."""
+        return block
+
     def check_length(self, rows: int, skip: int) -> None:
         """At the end of a pass: whether there were as many rows as were to be skipped."""
         if rows < skip:

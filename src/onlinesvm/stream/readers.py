@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from .arrays import NpyReader, NpzReader
 from .delimited import DelimitedReader
 from .errors import StreamError
+from .jsonlines import JsonLinesReader
 from .libsvm import LibsvmReader
-from .opening import Source, checked_path, is_standard_input, name_of, open_source
+from .opening import Source, can_repeat, checked_path, is_standard_input, name_of, open_source
 from .parquet import ParquetReader
 from .reader import Reader
 from .table import TableOptions
 
-FORMATS = ("libsvm", "csv", "tsv", "parquet", "npy", "npz")
+FORMATS = ("libsvm", "csv", "tsv", "jsonl", "parquet", "npy", "npz")
+
+_TABLES = ("csv", "tsv", "jsonl", "parquet")
 
 _ENDINGS = {
     ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet",
-    ".npy": "npy", ".npz": "npz", ".svm": "libsvm", ".libsvm": "libsvm", ".svmlight": "libsvm",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".npy": "npy", ".npz": "npz", ".svm": "libsvm", ".libsvm": "libsvm", ".svmlight": "libsvm",
 }  # fmt: skip
 
 _COMPRESSED = {".gz", ".bz2", ".xz", ".zst"}
@@ -40,9 +44,11 @@ def open_reader(
     delimiter: str | None = None,
     ignore: Sequence[str] = (),
     categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     encode: str = "onehot",
     hash_size: int = 64,
-    missing: float | None = None,
+    missing: float | str | None = None,
+    missing_indicator: bool = False,
 ) -> Reader:
     r"""Open a source of examples; nothing but its first bytes is read before the first block.
 
@@ -50,10 +56,10 @@ def open_reader(
     ----------
     source : str, path or binary file
         A file, compressed or not, a folder of Parquet files, or ``"-"`` for standard input.
-    format : {"libsvm", "csv", "tsv", "parquet", "npy", "npz"} or None, default=None
+    format : {"libsvm", "csv", "tsv", "jsonl", "parquet", "npy", "npz"} or None, default=None
         The format; None: found out from the name, else from the first line.
     label : str or None, default=None
-        The label: name of a column (CSV, TSV, Parquet), name of an array (npz, default ``y``),
+        The label: name of a column (CSV, TSV, JSON lines, Parquet), name of an array (npz, default ``y``),
         number of a column or name of another file (npy). LIBSVM text needs none.
     schema : dict or None, default=None
         Columns and categories as another reader has found them (``reader.schema``).
@@ -68,13 +74,20 @@ def open_reader(
     ignore : sequence of str, default=()
         Columns to leave out.
     categorical : sequence of str, default=()
-        Columns of numbers to treat as categories.
+        Columns of numbers, dates or truth values to treat as categories.
+    numeric : sequence of str, default=()
+        Columns to treat as numbers where text, or leading zeros, would make them categories.
     encode : {"onehot", "hash"}, default="onehot"
         What becomes of categories. Those that are new in mid-stream share one column.
     hash_size : int, default=64
         Columns for the categories of one column with ``encode="hash"``.
-    missing : float or None, default=None
-        Number to use where a numeric column has no value; None: that is an error.
+    missing : float, {"mean", "median", "most_frequent"} or None, default=None
+        What to use where a numeric column has no value: a number, or what the column has in the
+        first rows, which stays the same for all later ones; None: a gap is an error. Gaps of
+        categories are a category.
+    missing_indicator : bool, default=False
+        Whether numeric columns with gaps in the first rows have one more feature that is 1 where
+        the value is missing.
 
     Returns
     -------
@@ -98,6 +111,11 @@ def open_reader(
         format, source = _guessed(source)
     if schema is not None and schema.get("kind") != format and not _both_tables(schema, format):
         schema = None
+    options = TableOptions(
+        label, ignore, categorical, numeric, encode, hash_size, missing, missing_indicator
+    )
+    if format not in _TABLES:
+        _check_no_columns(options, format)
     if format == "libsvm":
         zero_based = zero_based if schema is None else schema["zero_based"]
         reader = LibsvmReader(source, n_features, zero_based)
@@ -105,21 +123,32 @@ def open_reader(
         return reader
     if format in ("npy", "npz"):
         return (NpyReader if format == "npy" else NpzReader)(source, label, needs_label)
-    options = TableOptions(label, ignore, categorical, encode, hash_size, missing)
+    if format == "jsonl":
+        return JsonLinesReader(source, options, schema, needs_label)
     if format == "parquet":
         return ParquetReader(source, options, schema, needs_label)
     return DelimitedReader(source, format, options, delimiter, schema, needs_label)
 
 
+def _check_no_columns(options: TableOptions, format: str) -> None:
+    """Refuse what is said about columns where they have no names: it would not be heeded."""
+    nothing = TableOptions(label=options.label)
+    for option in fields(TableOptions):
+        if getattr(options, option.name) != getattr(nothing, option.name):
+            raise StreamError(
+                f"{option.name} (--{option.name.replace('_', '-')}) is for tables: "
+                f"{', '.join(_TABLES)}, not {format}; leave it out."
+            )
+
+
 def _both_tables(schema: dict[str, Any] | None, format: str) -> bool:
     """Columns have names in all of these formats: what was learned from one fits another."""
-    tables = ("csv", "tsv", "parquet")
-    return schema is not None and schema.get("kind") in tables and format in tables
+    return schema is not None and schema.get("kind") in _TABLES and format in _TABLES
 
 
 def _guessed(source: Any) -> tuple[str, Any]:
     """The format by the name, else by the first line; and the source with that line unread."""
-    if isinstance(source, str) and not is_standard_input(source):
+    if can_repeat(source):
         path = Path(source)
         if path.is_dir():
             return "parquet", source
@@ -129,16 +158,16 @@ def _guessed(source: Any) -> tuple[str, Any]:
             return _ENDINGS[ending], source
         checked_path(path)
         with open_source(source) as opened:
-            return _by_content(opened.peek(1 << 16), name_of(source)), source
+            return _by_content(opened.peek_line(), name_of(source)), source
     opened = open_source(source)
-    return _by_content(opened.peek(1 << 16), name_of(source)), _Peeked(opened, source)
+    return _by_content(opened.peek_line(), name_of(source)), _Peeked(opened, source)
 
 
 class _Peeked:
     """Standard input, or an open file, whose beginning was looked at."""
 
     def __init__(self, source: Source, before: Any):
-        self._source, self.name = source, "standard input"
+        self._source, self.name, self.is_live = source, "standard input", source.is_live
         if not is_standard_input(before):
             self.name = getattr(before, "name", type(before).__name__)
         self.read, self.close = source.read, source.close
@@ -148,6 +177,8 @@ def _by_content(head: bytes, name: str) -> str:
     for magic, format in ((b"PAR1", "parquet"), (b"\x93NUMPY", "npy"), (b"PK\x03\x04", "npz")):
         if head.startswith(magic):
             return format
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")):
+        return "jsonl"
     lines = [line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#")]
     first = lines[0] if lines else b""
     if _EXAMPLE.match(first.rstrip(b"\r")):

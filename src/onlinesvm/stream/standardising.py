@@ -32,9 +32,7 @@ class RunningScale:
         self._widen(width)
         if sparse.issparse(X):
             self.shifts = False
-            mean = np.asarray(X.sum(axis=0), np.float64).ravel() / n
-            squares = np.asarray(X.multiply(X).sum(axis=0), np.float64).ravel() - n * mean**2
-            squares = np.maximum(squares, 0.0)
+            mean, squares = _sparse_moments(X)
         else:
             wide = np.asarray(X, np.float64)
             mean = wide.mean(axis=0)
@@ -95,3 +93,19 @@ class RunningScale:
         found.count, found.shifts = int(data["count"]), bool(data["shifts"])
         found.mean, found.squares = np.array(data["mean"], float), np.array(data["squares"], float)
         return found
+
+
+def _sparse_moments(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Means and sums of squared deviations of the columns of a CSR matrix, from differences.
+
+    Values are moved by their own mean in each column first, as in sums of large numbers the last
+    digits are lost; zeros that are not stored are a second group of equal values.
+    """
+    (n, width), where = X.shape, X.indices
+    values = X.data.astype(np.float64)
+    stored = np.bincount(where, minlength=width)
+    share = np.maximum(stored, 1)
+    middle = np.bincount(where, values, width) / share
+    middle += np.bincount(where, values - middle[where], width) / share
+    squares = np.bincount(where, (values - middle[where]) ** 2, width)
+    return middle * (stored / n), squares + middle**2 * (stored * ((n - stored) / n))

@@ -1,40 +1,22 @@
-"""What CSV and Parquet share: which columns there are, and record batches as blocks."""
+"""What tables share (CSV, JSON lines, Parquet): which columns there are, and batches as blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from .arrow_values import flat_columns
 from .blocks import Block
-from .columns import (
-    HASHED,
-    MOST_CATEGORIES,
-    NUMBER,
-    ONE_HOT,
-    TRUTH,
-    Column,
-    Columns,
-    labels,
-    matrix,
-)
-from .columns import label_kind as kind_of_labels
-from .errors import StreamError, shortened
-from .reader import Reader
+from .columns import Columns
+from .deciding import FirstRows, TableOptions, decided, learn_gaps
+from .errors import StreamError
+from .features import matrix
+from .reader import BLOCK_ROWS, Reader
+from .table_labels import label_kind, labels
 
-
-@dataclass(frozen=True)
-class TableOptions:
-    """What users may say about the columns of a table."""
-
-    label: str | None = None
-    ignore: Sequence[str] = ()
-    categorical: Sequence[str] = ()
-    encode: str = "onehot"
-    hash_size: int = 64
-    missing: float | None = None
+__all__ = ["TableOptions", "TableReader"]
 
 
 class TableReader(Reader):
@@ -42,10 +24,14 @@ class TableReader(Reader):
 
     _columns: Columns | None = None
     _given: dict[str, Any] | None = None
+    _needs_label = True
     options: TableOptions
 
     types_are_declared = False
     """Whether the format says what is text, so that digits in text are meant as text."""
+
+    first_rows = BLOCK_ROWS
+    """Rows of the first block, which decide on the columns of a live stream."""
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -65,109 +51,95 @@ class TableReader(Reader):
         """Names of the features, once the first rows were read."""
         return None if self._columns is None else self._columns.names()
 
+    def blocks(self, size: int = BLOCK_ROWS, skip: int = 0) -> Iterator[Block]:
+        """One pass in blocks of ``size`` rows, without the first ``skip`` rows."""
+        self.first_rows = size
+        return super().blocks(size, skip)
+
+    # -- which columns there are ------------------------------------------------------------
+
     def use_schema(self, schema: dict[str, Any], there: Sequence[str], needs_label: bool) -> None:
         """The columns of a model: all of them must be there, the label only where it is needed."""
+        columns = self.with_label(schema, there, needs_label)
+        missing = [column.name for column in columns.columns if column.name not in there]
+        if missing:
+            raise StreamError(
+                f"{self.name} has no column '{missing[0]}', which the model was trained on; "
+                f"it has {listed(there)}."
+            )
+        self._columns = columns
+
+    def with_label(
+        self, schema: dict[str, Any], there: Sequence[str], needs_label: bool
+    ) -> Columns:
+        """The columns of a model, with the label if it is there, which it must be if needed."""
         columns = Columns.of(schema)
         columns.label = self.options.label or columns.label
         if columns.label not in there:
             if needs_label:
                 raise self._no_label(columns.label, there)
             columns.label = None
-        missing = [column.name for column in columns.columns if column.name not in there]
-        if missing:
-            raise StreamError(
-                f"{self.name} has no column '{missing[0]}', which the model was trained on; "
-                f"it has {_listed(there)}."
-            )
-        self._columns = columns
+        return columns
 
     def _no_label(self, label: str | None, there: Sequence[str]) -> StreamError:
-        has = f"its columns are {_listed(there)}"
+        has = f"its columns are {listed(there)}"
         if label is None:
             return StreamError(
                 f"Which column of {self.name} is the label? Give --label NAME; {has}."
             )
         return StreamError(f"{self.name} has no column '{label}' for the label; {has}.")
 
-    def decide(self, batch: Any, needs_label: bool) -> None:
-        """Decide from the first rows what becomes of each column."""
-        names, options = batch.schema.names, self.options
+    def decide(self, batch: Any, needs_label: bool, inferred: dict[str, Any] | None = None) -> None:
+        """Decide from the first rows what becomes of each column.
+
+        ``inferred``: types that were found in text, by name; None: the types are those of the batch.
+        """
+        options, table = self.options, self._flat(batch)
+        names = list(table)
         self._check_names(names)
         if needs_label and (options.label is None or options.label not in names):
             raise self._no_label(options.label, names)
         columns = [
-            self._decided(name, batch.column(names.index(name)))
-            for name in names
+            decided(self._first_rows_of(name, values, inferred), options)
+            for name, values in table.items()
             if name != options.label and name not in options.ignore
         ]
         if not columns:
             raise StreamError(
                 f"{self.name} has no column besides the label; nothing to learn from."
             )
-        kind = None
-        if options.label in names:
-            kind = kind_of_labels(batch.column(names.index(options.label)))
+        kind = label_kind(table[options.label]) if options.label in names else None
         label = options.label if kind else None
+        for column in columns:
+            learn_gaps(column, table[column.name], options, self.place)
         self._columns = Columns(columns, label, kind, options.missing)
 
+    def _first_rows_of(self, name: str, values: Any, inferred: dict[str, Any] | None) -> FirstRows:
+        found = values.type if inferred is None else inferred[name]
+        return FirstRows(name, values, found, self.types_are_declared, self.name, self.place)
+
+    def _flat(self, batch: Any) -> dict[str, Any]:
+        """Columns by name; those of nested values have dotted names."""
+        table: dict[str, Any] = {}
+        for name, values in flat_columns(batch):
+            if name in table:
+                raise StreamError(f"{self.name} has two columns '{name}'; rename one of them.")
+            table[name] = values
+        return table
+
     def _check_names(self, names: Sequence[str]) -> None:
-        twice = {name for name in names if list(names).count(name) > 1}
-        if twice:
-            raise StreamError(f"{self.name} has two columns '{min(twice)}'; rename one of them.")
-        for name in (*self.options.ignore, *self.options.categorical):
+        options = self.options
+        for name in (*options.ignore, *options.categorical, *options.numeric):
             if name not in names:
                 raise StreamError(
-                    f"{self.name} has no column '{name}'; its columns are {_listed(names)}."
+                    f"{self.name} has no column '{name}'; its columns are {listed(names)}."
                 )
 
-    def _decided(self, name: str, values: Any) -> Column:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        kind, options = values.type, self.options
-        if name not in options.categorical:
-            if pa.types.is_boolean(kind):
-                return Column(name, TRUTH)
-            if is_number(kind):
-                return Column(name, NUMBER)
-            self._check_not_numbers(name, values)
-        if options.encode == "hash":
-            return Column(name, HASHED, hash_size=options.hash_size)
-        try:
-            found = pc.fill_null(pc.cast(values, "string"), "").unique().to_pylist()
-        except pa.ArrowException as error:
-            raise StreamError(
-                f"Column '{name}' of {self.name} is of type {kind}, neither numbers nor text; "
-                "leave it out (ignore, --ignore)."
-            ) from error
-        if len(found) > MOST_CATEGORIES:
-            raise StreamError(
-                f"Column '{name}' of {self.name} is not numeric and has {len(found):,} different "
-                f"values in its first {len(values):,} rows; leave it out (--ignore {name}) "
-                "or hash it (--encode hash)."
-            )
-        return Column(name, ONE_HOT, sorted(found))
-
-    def _check_not_numbers(self, name: str, values: Any) -> None:
-        """Refuse a column of numbers with a few words in it, which would become categories."""
-        import pyarrow as pa
-
-        if self.types_are_declared or not pa.types.is_string(values.type):
-            return
-        words = [(row, word) for row, word in enumerate(values.to_pylist()) if word]
-        odd = [(row, word) for row, word in words if not _is_numeric(word)]
-        if odd and 2 * len(odd) < len(words):
-            row, word = odd[0]
-            raise StreamError(
-                f"{self.place(row)} has {shortened(word)} in column '{name}', where "
-                f"most rows have numbers; correct it, leave the column out (--ignore {name}), "
-                f"or treat it as categories (--categorical {name})."
-            )
+    # -- rows -------------------------------------------------------------------------------
 
     def block(self, batch: Any, first: int) -> Block:
         """A record batch as features and labels."""
-        table = dict(zip(batch.schema.names, batch.columns, strict=True))
-        columns = self.columns
+        table, columns = self._flat(batch), self.columns
 
         def place(row: int) -> str:
             return self.place(first + row)
@@ -184,27 +156,13 @@ class TableReader(Reader):
         names = [column.name for column in columns.columns]
         return names if columns.label is None else [*names, columns.label]
 
-
-def _is_numeric(word: str) -> bool:
-    """Whether a word is a number."""
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    def roots(self, there: Sequence[str]) -> list[str]:
+        """The columns of a file, of these, that hold the columns that are read."""
+        used = self.used()
+        return [name for name in there if any(u == name or u.startswith(f"{name}.") for u in used)]
 
 
-def is_number(kind: Any) -> bool:
-    """Whether an Arrow type is one of numbers; a column of nothing counts as well."""
-    import pyarrow as pa
-
-    types = pa.types
-    return bool(
-        types.is_integer(kind) or types.is_floating(kind)
-        or types.is_decimal(kind) or types.is_null(kind)
-    )  # fmt: skip
-
-
-def _listed(names: Sequence[str], most: int = 20) -> str:
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Names, as messages show them."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

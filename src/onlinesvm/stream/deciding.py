@@ -1,0 +1,177 @@
+"""What becomes of a column: decided by its first rows, and by what the user says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .arrow_values import coded, is_number, is_numeric, is_text, without_gaps
+from .columns import HASHED, MOST_CATEGORIES, NUMBER, ONE_HOT, TRUTH, Column
+from .errors import StreamError, shortened
+from .features import numbers
+from .gaps import RULES, fill_values
+from .moments import is_moment, kind_of_text, kind_of_type, look_like_moments
+
+_LEADING_ZERO = r"^0\d+$"
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What users may say about the columns of a table."""
+
+    label: str | None = None
+    ignore: Sequence[str] = ()
+    categorical: Sequence[str] = ()
+    numeric: Sequence[str] = ()
+    encode: str = "onehot"
+    hash_size: int = 64
+    missing: float | str | None = None
+    missing_indicator: bool = False
+
+    def __post_init__(self) -> None:
+        both = set(self.categorical) & set(self.numeric)
+        if both:
+            raise StreamError(
+                f"Column '{min(both)}' cannot be categorical and numeric; leave one of them out."
+            )
+        if isinstance(self.missing, str) and self.missing not in RULES:
+            raise StreamError(
+                f"missing is a number or one of {', '.join(RULES)}, not {shortened(self.missing)}."
+            )
+
+
+@dataclass(frozen=True)
+class FirstRows:
+    """The first rows of one column.
+
+    ``inferred``: the type of the values, where they are text and PyArrow has found one.
+    ``is_declared``: whether the format says what is text, so that digits in text are meant as text.
+    """
+
+    name: str
+    values: Any
+    inferred: Any
+    is_declared: bool
+    source: str
+    place: Callable[[int], str]
+
+
+def decided(rows: FirstRows, options: TableOptions) -> Column:
+    """The column that these rows are the first of."""
+    import pyarrow as pa
+
+    name = rows.name
+    if name in options.numeric:
+        return Column(name, NUMBER)
+    if name not in options.categorical and not pa.types.is_dictionary(rows.values.type):
+        kind = _kind_of_numbers(rows)
+        if kind is not None:
+            return Column(name, kind)
+        _check_not_mixed(rows)
+    return _categories(rows, options)
+
+
+def _kind_of_numbers(rows: FirstRows) -> str | None:
+    """What the values are, unless they are categories."""
+    import pyarrow as pa
+
+    if pa.types.is_boolean(rows.inferred):
+        return TRUTH
+    if is_number(rows.inferred):
+        return None if _are_names(rows.values) else NUMBER
+    if is_text(rows.values.type) and pa.types.is_string(rows.values.type):
+        words = without_gaps(rows.values).drop_null()
+        return kind_of_text(words)
+    return kind_of_type(rows.values.type)
+
+
+def _are_names(values: Any) -> bool:
+    """Whether text is digits of which some begin with a zero, such as 02139: no numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_string(values.type):
+        return False
+    words = without_gaps(values).drop_null()
+    zero = pc.any(pc.match_substring_regex(words, _LEADING_ZERO), min_count=0).as_py()
+    return bool(zero and pc.all(pc.match_substring_regex(words, r"^\d+$")).as_py())
+
+
+def _check_not_mixed(rows: FirstRows) -> None:
+    """Refuse a column of numbers, or of dates, with a few words in it, which would be categories."""
+    import pyarrow as pa
+
+    if rows.is_declared or not pa.types.is_string(rows.values.type) or is_number(rows.inferred):
+        return
+    rows_of = np.flatnonzero(~without_gaps(rows.values).is_null().to_numpy(zero_copy_only=False))
+    words = rows.values.take(rows_of)
+    for odd, what in ((_no_numbers(words), "numbers"), (_no_moments(words), "dates or times")):
+        if odd.any() and 2 * odd.sum() < len(words):
+            row = int(rows_of[np.argmax(odd)])
+            name = rows.name
+            raise StreamError(
+                f"{rows.place(row)} has {shortened(rows.values[row].as_py())} in column '{name}', where "
+                f"most rows have {what}; correct it, leave the column out (--ignore {name}), "
+                f"or treat it as categories (--categorical {name})."
+            )
+
+
+def _no_numbers(words: Any) -> np.ndarray:
+    encoded = words.dictionary_encode()
+    known = [not is_numeric(word) for word in encoded.dictionary.to_pylist()]
+    return np.array(known, bool)[encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def _no_moments(words: Any) -> np.ndarray:
+    odd = ~look_like_moments(words)
+    if odd.any() or kind_of_text(words) is not None:
+        return odd
+    encoded = words.dictionary_encode()  # some day is not in the calendar, or kinds are mixed
+    known = [not is_moment(word) for word in encoded.dictionary.to_pylist()]
+    return np.array(known, bool)[encoded.indices.to_numpy(zero_copy_only=False)]
+
+
+def _categories(rows: FirstRows, options: TableOptions) -> Column:
+    import pyarrow as pa
+
+    name, kind = rows.name, rows.values.type
+    inferred = kind.value_type if pa.types.is_dictionary(kind) else rows.inferred
+    numeric = is_number(inferred) or pa.types.is_boolean(inferred)
+    by_value = bool(numeric and not _are_names(rows.values))
+    try:
+        found, _ = coded(rows.values, by_value)
+    except (pa.ArrowException, TypeError) as error:
+        raise _unusable(rows) from error
+    if options.encode == "hash":
+        return Column(name, HASHED, hash_size=options.hash_size, by_value=by_value)
+    if len(found) > MOST_CATEGORIES:
+        numeric_ = f", read it as numbers (--numeric {name})" if _are_names(rows.values) else ""
+        raise StreamError(
+            f"Column '{name}' of {rows.source} is not numeric and has {len(found):,} different "
+            f"values in its first {len(rows.values):,} rows; leave it out (--ignore {name})"
+            f"{numeric_} or hash it (--encode hash)."
+        )
+    return Column(name, ONE_HOT, sorted(found), by_value=by_value)
+
+
+def _unusable(rows: FirstRows) -> StreamError:
+    return StreamError(
+        f"Column '{rows.name}' of {rows.source} is of type {shortened(str(rows.values.type))}, neither "
+        f"numbers nor text; leave it out (--ignore {rows.name}). Numbers, truth values, text, dates, "
+        "times and durations can be used."
+    )
+
+
+def learn_gaps(
+    column: Column, values: Any, options: TableOptions, place: Callable[[int], str]
+) -> None:
+    """What gaps of the column are filled with, and whether it has an indicator."""
+    if column.has_categories or options.missing is None:
+        return
+    found = numbers(column, values, place)
+    column.indicator = bool(options.missing_indicator and np.isnan(found).any())
+    if isinstance(options.missing, str):
+        column.fill = fill_values(options.missing, found)

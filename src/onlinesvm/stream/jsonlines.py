@@ -1,0 +1,183 @@
+"""JSON lines: one object per line, as the text comes. Nested objects have dotted names.
+
+Keys that a line does not have are gaps, and their order means nothing: columns are in the order of
+their names. A column whose values are all numbers, all truth values or all text is that; where
+kinds are mixed, all are text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .arrow_values import number_text
+from .blocks import Block
+from .errors import StreamError, shortened
+from .lines import end_of_lines, head_and_rest, line_ends, whole_records
+from .opening import Source, can_repeat, import_arrow, name_of, open_source
+from .table import TableOptions, TableReader, listed
+
+Row = dict[str, Any]
+
+
+class JsonLinesReader(TableReader):
+    """Rows of a text of JSON objects."""
+
+    kind = "jsonl"
+
+    def __init__(
+        self,
+        source: Any,
+        options: TableOptions | None = None,
+        schema: dict[str, Any] | None = None,
+        needs_label: bool = True,
+    ):
+        import_arrow(f"To read {name_of(source)}, a table of JSON lines")
+        self._source, self.name = source, name_of(source)
+        self.can_repeat = can_repeat(source)
+        self.options = options or TableOptions()
+        self._given, self._needs_label = schema, needs_label
+        self._blank: list[int] = []
+
+    def pieces(self, skip: int) -> Iterator[Block]:
+        """Parsed pieces of the text."""
+        row, self._blank = 0, []
+        with open_source(self._source) as source:
+            for rows in self._parts(source):
+                if row + len(rows) > skip:
+                    yield self.block(self._batch(rows, self.used()), row)
+                row += len(rows)
+        if not row:
+            raise StreamError(f"{self.name} has only blank lines; it needs rows.")
+        self.check_length(row, skip)
+
+    def _parts(self, source: Source) -> Iterator[list[Row]]:
+        """Rows in pieces; the first of them, which decide on the columns, at once."""
+        known = self._columns is not None or self._given is not None
+        most = 1 if known else self.first_rows
+        texts = whole_records(source, end_of_lines)
+        texts = head_and_rest(texts, line_ends, most if source.is_live else None)
+        number = row = 0
+        for text in texts:
+            rows = []
+            for line in text.split(b"\n")[: -1 if text.endswith(b"\n") else None]:
+                number += 1
+                if line.strip():
+                    rows.append(self._row(line, number))
+                else:
+                    self._blank.append(row + len(rows))
+            row += len(rows)
+            if rows:
+                self._decide(rows)
+                yield rows
+
+    def _row(self, line: bytes, number: int) -> Row:
+        where = f"{self.name}, line {number}: "
+        try:
+            found = json.loads(line)
+        except UnicodeDecodeError as error:
+            raise StreamError(f"{where}text that is not UTF-8; save the file as UTF-8.") from error
+        except (ValueError, RecursionError) as error:
+            raise StreamError(f"{where}not JSON: {_reason(error)}{_array(line, number)}") from error
+        if not isinstance(found, dict):
+            what = _NAMES.get(type(found), "a value")
+            raise StreamError(
+                f'{where}{what} where an object is needed, such as {{"age": 31, "town": "Ulm"}}; '
+                "write one object per line."
+            )
+        row: Row = {}
+        try:
+            _flatten(found, "", row)
+        except KeyError as error:
+            raise StreamError(f"{where}two values for '{error.args[0]}'; rename one.") from None
+        return row
+
+    def _decide(self, rows: list[Row]) -> None:
+        """Decide on the columns, or find those of the model."""
+        if self._columns is not None:
+            return
+        there = sorted({name for row in rows for name in row})
+        if self._given is None:
+            self.decide(self._batch(rows, there), self._needs_label)
+            return
+        columns = self.with_label(self._given, there, self._needs_label)
+        if not any(column.name in there for column in columns.columns):
+            raise StreamError(
+                f"{self.name} has none of the columns that the model was trained on, such as "
+                f"'{columns.columns[0].name}'; it has {listed(there)}."
+            )
+        self._columns = columns
+
+    def _batch(self, rows: list[Row], names: Sequence[str]) -> Any:
+        import pyarrow as pa
+
+        arrays = [self._array(name, [row.get(name) for row in rows]) for name in names]
+        if not names:
+            raise StreamError(f"{self.name} has objects without keys; nothing to learn from.")
+        return pa.RecordBatch.from_arrays(arrays, names=list(names))
+
+    def _array(self, name: str, values: list[Any]) -> Any:
+        """The values of a column as an Arrow array of the type they have in common."""
+        import pyarrow as pa
+
+        kinds = {type(value) for value in values} - {type(None)}
+        if list in kinds:
+            if name in self.options.ignore:
+                return pa.nulls(len(values))
+            raise StreamError(
+                f"Column '{name}' of {self.name} holds lists, neither numbers nor text; leave it out "
+                f"(--ignore {name})."
+            )
+        if kinds == {int} and all(v is None or abs(v) < 2**63 for v in values):
+            return pa.array(values, pa.int64())
+        if kinds and kinds <= {int, float}:
+            return pa.array([None if v is None else _float(v) for v in values], pa.float64())
+        if kinds <= {str} or kinds == {bool}:
+            return pa.array(values, pa.string() if str in kinds else None)
+        return pa.array([_word(value) for value in values], pa.string())
+
+    def place(self, row: int) -> str:
+        """The line of a row."""
+        blank = sum(1 for at in self._blank if at <= row)
+        return f"line {row + 1 + blank} of {self.name}"
+
+
+_NAMES = {list: "a list", str: "text", int: "a number", float: "a number", bool: "a truth value"}
+
+
+def _flatten(found: dict[str, Any], prefix: str, row: Row) -> None:
+    for key, value in found.items():
+        if isinstance(value, dict):
+            _flatten(value, f"{prefix}{key}.", row)
+        elif f"{prefix}{key}" in row:
+            raise KeyError(f"{prefix}{key}")
+        else:
+            row[f"{prefix}{key}"] = value
+
+
+def _float(value: float) -> float:
+    """A number as float64; an integer that is too large is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
+def _word(value: Any) -> str | None:
+    """A value in a column of several kinds, as text."""
+    if value is None or isinstance(value, str):
+        return value
+    return str(value).lower() if isinstance(value, bool) else number_text(value)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg[0].lower()}{error.msg[1:]} at character {error.pos + 1}"
+    return shortened(str(error))
+
+
+def _array(line: bytes, number: int) -> str:
+    if number == 1 and line.lstrip().startswith(b"["):
+        return "; it seems to be one array: write one object per line (jq -c '.[]')."
+    return "; correct the line, or leave it out."
