@@ -6,7 +6,7 @@ from typing import Any
 
 from river import base
 
-from .estimators import lasvm_one_class, lasvm_regressor
+from .estimators import lasvm_values
 from .estimators.named_rows import NamedModel
 
 __all__ = ["LASVMOneClass", "LASVMRegressor"]
@@ -56,7 +56,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
     True
     """
 
-    _kind = lasvm_regressor.LASVMRegressor
+    _kind = lasvm_values.LASVMRegressor
 
     def __init__(
         self,
@@ -148,7 +148,7 @@ class LASVMOneClass(NamedModel, base.AnomalyDetector):
     True
     """
 
-    _kind = lasvm_one_class.LASVMOneClass
+    _kind = lasvm_values.LASVMOneClass
 
     def __init__(
         self,
