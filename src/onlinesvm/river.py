@@ -27,6 +27,7 @@ from .estimators.base import trained_of
 from .estimators.classifier import UnweightedClassifier, check_new_labels
 from .estimators.labels import unique_labels
 from .estimators.named_rows import NamedModel
+from .estimators.params import shared_docs
 from .river_values import LASVMOneClass, LASVMRegressor
 
 __all__ = ["BudgetPerceptronClassifier", "LASVMClassifier", "LASVMOneClass", "LASVMRegressor"]
@@ -202,6 +203,7 @@ def _shares(values: np.ndarray, n_labels: int) -> np.ndarray:
     return np.asarray(above / above.sum(axis=1, keepdims=True))
 
 
+@shared_docs
 class LASVMClassifier(_Adapter):
     """Support vector classifier that learns one example at a time, in bounded memory (LASVM).
 
@@ -211,27 +213,8 @@ class LASVMClassifier(_Adapter):
 
     Parameters
     ----------
-    C : float, default=4.0
-        Cost of a margin violation.
-    kernel : {"rbf", "linear", "poly", "sigmoid"}, default="rbf"
-        Kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (features * variance of their values), estimated from the first 100 examples;
-        ``"auto"`` is 1 / features of the first example.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    window : int or None, default=None
-        Number of most recent examples that count; None: no limit.
-    budget : int or None, default=1000
-        Maximum number of support vectors; None: no limit. Without window, budget and half-life the
-        memory is not bounded.
-    policy : {"outlier", "oldest", "join"}, default="oldest"
-        Which support vector makes way when the budget is full; ``"oldest"`` forgets fastest.
-    half_life : float or None, default=1000
-        Number of examples after which the cost of an old one has shrunk to one half.
+    C, kernel (River), gamma (River), degree, coef0, window, budget (River), policy : shared
+    half_life : shared
     class_weight : dict or None, default=None
         Weights that multiply ``C`` for each label.
 
@@ -281,6 +264,7 @@ class LASVMClassifier(_Adapter):
         self.class_weight = class_weight
 
 
+@shared_docs
 class BudgetPerceptronClassifier(_Adapter):
     """Kernel perceptron with a bounded number of support vectors.
 
@@ -292,16 +276,7 @@ class BudgetPerceptronClassifier(_Adapter):
         Maximum number of support vectors.
     margin : float, default=0.0
         An example is added when its margin is at most this.
-    kernel : {"rbf", "linear", "poly", "sigmoid"}, default="rbf"
-        Kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (features * variance of their values), estimated from the first 100 examples;
-        ``"auto"`` is 1 / features of the first example.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    kernel (River), gamma (River), degree, coef0 : shared
 
     Examples
     --------

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ._progress import FitProgress
 from .classifier import KernelClassifier
-from .params import KERNEL_CONSTRAINTS
+from .params import KERNEL_CONSTRAINTS, shared_docs
 from .trained import Trained
 
 _MOST_EPOCHS, _MOST_SWEEPS = 100, 1000
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..core.huller.learner import Huller
 
 
+@shared_docs
 class HullerClassifier(KernelClassifier):
     """Hard-margin support vector classifier that learns one example at a time (the Huller).
 
@@ -46,15 +47,7 @@ class HullerClassifier(KernelClassifier):
     C : float or None, default=None
         None or ``inf``: the hard margin, for separable classes. A number: quadratic slack,
         ``1/2 |w|^2 + C/2 sum_i slack_i^2``, the hard margin under the kernel k + I/C (section 6).
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    kernel, gamma, degree, coef0 : shared
     tol : float, default=1e-3
         Examples that miss their margin by no more than this are not inserted; the margin is 1.
     epochs : int or "converge", default=1
@@ -65,43 +58,17 @@ class HullerClassifier(KernelClassifier):
         paper's algorithm, which has no such step.
     class_weight : dict, "balanced" or None, default=None
         Weights that multiply ``C`` for each class; needs ``C``. ``"balanced"`` only in ``fit``.
-    cache_size : float, default=200
-        Memory for kernel values among support vectors, in MB.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
-        finishing step. ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    cache_size, shuffle (any order), time_limit (finishing), n_jobs : shared
     random_state : int, RandomState instance or None, default=None
         Seed of the order and of the support vectors that are updated.
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
+    classes_, support_vectors_, support_ : shared
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients, scaled so that the margins are at +1 and -1.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Biases.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    gamma_, coef_, intercept_, n_support_, n_kernel_evaluations_, n_features_in_ : shared
+    feature_names_in_ : shared
 
     Notes
     -----

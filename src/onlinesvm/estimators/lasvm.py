@@ -18,7 +18,7 @@ from ._progress import RULES, EarlyStopping, hold_out
 from .base import one_row
 from .classifier import KernelClassifier
 from .labels import finite_cost
-from .params import AT_LEAST_ONE, LASVM_CONSTRAINTS, POSITIVE
+from .params import AT_LEAST_ONE, LASVM_CONSTRAINTS, POSITIVE, shared_docs
 from .probabilities import WithProbability, chances, check_alpha, sets_of, snapshot
 from .trained import Trained
 
@@ -30,6 +30,7 @@ NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""
 
 
+@shared_docs
 class LASVMClassifier(LASVMEstimator, KernelClassifier):
     """Support vector classifier that learns one example at a time (LASVM).
 
@@ -53,16 +54,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     C : float, default=1.0
         Cost of a margin violation, as in ``SVC``. ``inf`` is the hard margin, for classes that
         can be separated.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
-        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    kernel (LASVM), gamma, degree, coef0 : shared
     tol : float, default=1e-3
         The paper's tau: violations up to it are left alone.
     epochs : int or "converge", default=1
@@ -76,17 +68,14 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         after ``finish`` it is the SVM of the last ``window`` examples. A class that does not
         occur in the window is not predicted until it comes back. ``"auto"``: those since the
         last drift that was noticed, at least 100 and at most 10,000.
-    budget : int or None, default=None
-        Maximum number of support vectors. With a window or a budget, examples are learned one by
-        one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+    budget : shared
     policy : {"outlier", "oldest", "join"}, default="outlier"
         Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
         ``"outlier"`` is best where nothing changes: three times of four the one that is farthest
         on the wrong side, else the oldest; ``"join"`` moves a coefficient to the nearest neighbour.
         With ``"outlier"``, costs above 3 / k(x, x) count as that once support vectors have to make
         way: few of them at a high cost would fit themselves, not the examples they stand for.
-    half_life : float or None, default=None
-        Number of examples after which the cost of an old one has shrunk to one half.
+    half_life : shared
     detect_drift : bool, default=False
         Whether to watch the error rate of predictions made before their labels are learned, and to
         show in ``drift_detected_`` and ``n_drifts_`` when it rises. Where it does not, about one
@@ -117,51 +106,19 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     delta_max : float or None, default=None
         REPROCESS is repeated until delta, the uncertainty of the threshold, is below (section
         3.5). None: REPROCESS is run once, as listed.
-    class_weight : dict, "balanced" or None, default=None
-        Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
-    cache_size : float, default=200
-        Memory for kernel values among support vectors, in MB.
+    class_weight (cost), cache_size : shared
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order. Rows that are sorted are no harm
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
         With ``window`` or ``half_life`` the order is always the order given.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
-        finishing step. ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the order; None: another order, and a slightly different model, at each ``fit``.
+    time_limit (finishing), n_jobs, random_state (LASVM) : shared
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Biases.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_, intercept_, n_support_ : shared
     class_weight_ : ndarray of shape (n_classes,)
         Weights that multiply ``C`` for each class.
-    fit_status_ : int
-        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
-    shape_fit_ : tuple of int
-        Shape of the X given to ``fit``.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_iter_ : int
-        Examples learned by ``fit``, copies counting as one.
+    fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_ : shared
     n_looked_at_, n_learned_ : int
         With a ``selection`` other than ``"random"``: examples judged, and examples learned.
     drift_detected_ : bool
@@ -172,12 +129,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     prequential_error_ : float
         Share of wrong predictions, each made before its label was learned, among up to 10,240
         recent examples.
-    window_ : int
-        Examples that count, with ``window`` or ``half_life``.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    window_, n_features_in_, feature_names_in_ : shared
 
     Notes
     -----

@@ -15,10 +15,11 @@ from ._lasvm import LASVMEstimator
 from ._progress import with_callbacks
 from .base import NoveltyDetector, one_row
 from .labels import Targets, check_targets
-from .params import LASVM_CONSTRAINTS
+from .params import LASVM_CONSTRAINTS, shared_docs
 from .trained import Trained
 
 
+@shared_docs
 class LASVMRegressor(RegressorMixin, LASVMEstimator):
     """Support vector regression that learns in blocks, or one example at a time (LASVM).
 
@@ -40,81 +41,35 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         the kernel can avoid them.
     epsilon : float, default=0.1
         Errors up to this cost nothing, as in ``SVR``.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
-        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    kernel (LASVM), gamma, degree, coef0 : shared
     tol : float, default=1e-3
         Violations up to it are left alone, in units of about the standard deviation of y (the
         power of two nearest to it; few outliers do not count). With a number of ``epochs``, ``fit``
         leaves violations of up to a tenth of ``epsilon`` alone, if that is more.
-    epochs : int or "converge", default=1
-        Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
-        optimality conditions by more than ``tol``.
-    block_size : int, default=2048
-        Examples learned at once.
+    epochs (LASVM), block_size (LASVM) : shared
     window : int or None, default=None
         Number of most recent examples that count. What leaves the window leaves the model, exactly:
         after ``finish`` it is the ``SVR`` of the last ``window`` examples.
-    budget : int or None, default=None
-        Maximum number of support vectors. With a window or a budget, examples are learned one by
-        one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+    budget : shared
     policy : {"outlier", "oldest", "join"}, default="oldest"
         Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
         ``"outlier"``: three times of four the one that is farthest from the tube, else the oldest; ``"join"``
         moves a coefficient to the nearest neighbour.
-    half_life : float or None, default=None
-        Number of examples after which the cost of an old one has shrunk to one half.
-    cache_size : float, default=200
-        Memory for kernel values among support vectors, in MB.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
-        order is always the order given.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
-        finishing step. ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the order; None: another order, and a slightly different model, at each ``fit``.
+    half_life, cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
+    random_state (LASVM) : shared
 
     Attributes
     ----------
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
+    support_vectors_, support_ : shared
     dual_coef_ : ndarray of shape (n_targets, n_SV)
         Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
+    gamma_ : shared
     coef_ : ndarray of shape (n_targets, n_features)
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_targets,)
         Biases.
-    n_support_ : ndarray of shape (1,)
-        Number of support vectors.
-    fit_status_ : int
-        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
-    shape_fit_ : tuple of int
-        Shape of the X given to ``fit``.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_iter_ : int
-        Examples learned by ``fit``, copies counting as one.
-    window_ : int
-        Examples that count, with ``window`` or ``half_life``.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    n_support_ (number), fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_, window_ : shared
+    n_features_in_, feature_names_in_ : shared
 
     Notes
     -----
@@ -338,6 +293,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         return tags
 
 
+@shared_docs
 class LASVMOneClass(LASVMEstimator, NoveltyDetector):
     """Novelty detection that learns in blocks, or one example at a time (LASVM).
 
@@ -352,83 +308,30 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
-        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    nu : float, default=0.5
-        At most this share of the examples lies outside, at least this share supports the edge.
+    kernel (LASVM), gamma, degree, coef0, nu : shared
     tol : float, default=1e-3
         Violations up to it are left alone, in units of about ``offset_``.
-    epochs : int or "converge", default=1
-        Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
-        optimality conditions by more than ``tol``.
-    block_size : int, default=2048
-        Examples learned at once.
+    epochs (LASVM), block_size (LASVM) : shared
     window : int or None, default=None
         Number of most recent examples that count. What leaves the window leaves the model, exactly:
         after ``finish`` it is the ``OneClassSVM`` of the last ``window`` examples.
-    budget : int or None, default=None
-        Maximum number of support vectors. With a window or a budget, examples are learned one by
-        one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+    budget : shared
     policy : {"outlier", "oldest", "join"}, default="oldest"
         Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
         ``"outlier"``: three times of four the one that is farthest outside, else the oldest; ``"join"``
         moves a coefficient to the nearest neighbour.
-    half_life : float or None, default=None
-        Number of examples after which the weight of an old one has shrunk to one half.
-    cache_size : float, default=200
-        Memory for kernel values among support vectors, in MB.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
-        order is always the order given.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
-        finishing step. ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the order; None: another order, and a slightly different model, at each ``fit``.
+    half_life (novelty), cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
+    random_state (LASVM) : shared
 
     Attributes
     ----------
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (1, n_SV)
-        Coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
+    support_vectors_, support_, dual_coef_ (novelty), gamma_ : shared
     coef_ : ndarray of shape (1, n_features)
         Weight vector; linear kernel only.
     intercept_ : ndarray of shape (1,)
         Bias, ``-offset_``.
-    offset_ : float
-        ``score_samples(X) - offset_`` is the decision function.
-    n_support_ : ndarray of shape (1,)
-        Number of support vectors.
-    fit_status_ : int
-        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
-    shape_fit_ : tuple of int
-        Shape of the X given to ``fit``.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_iter_ : int
-        Examples learned by ``fit``, copies counting as one.
-    window_ : int
-        Examples that count, with ``window`` or ``half_life``.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    offset_, n_support_ (number), fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_ : shared
+    window_, n_features_in_, feature_names_in_ : shared
 
     Notes
     -----

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.utils._param_validation import Interval
 
 from .classifier import UnweightedClassifier
-from .params import AT_LEAST_ONE, KERNEL_CONSTRAINTS
+from .params import AT_LEAST_ONE, KERNEL_CONSTRAINTS, shared_docs
 from .sgd import StochasticGradientClassifier
 from .trained import Trained
 
@@ -23,6 +23,7 @@ PERCEPTRON_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+@shared_docs
 class KernelPerceptronClassifier(UnweightedClassifier):
     """The kernel perceptron (Aizerman, Braverman, Rozonoer 1964).
 
@@ -37,52 +38,13 @@ class KernelPerceptronClassifier(UnweightedClassifier):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    epochs : int, default=1
-        Passes over the data in ``fit``.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order, the same in every epoch.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    kernel, gamma, degree, coef0, epochs, shuffle, time_limit, n_jobs, random_state : shared
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Zeros: the bias remains zero.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_ : shared
+    intercept_ (perceptron), n_support_, n_kernel_evaluations_, n_features_in_ : shared
+    feature_names_in_ : shared
 
     Notes
     -----
@@ -142,6 +104,7 @@ class KernelPerceptronClassifier(UnweightedClassifier):
     _run = StochasticGradientClassifier._run
 
 
+@shared_docs
 class AveragedPerceptronClassifier(UnweightedClassifier):
     """The averaged kernel perceptron (Freund and Schapire 1998).
 
@@ -158,52 +121,13 @@ class AveragedPerceptronClassifier(UnweightedClassifier):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    epochs : int, default=1
-        Passes over the data in ``fit``.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order, the same in every epoch.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    kernel, gamma, degree, coef0, epochs, shuffle, time_limit, n_jobs, random_state : shared
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Zeros: the bias remains zero.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_ : shared
+    intercept_ (perceptron), n_support_, n_kernel_evaluations_, n_features_in_ : shared
+    feature_names_in_ : shared
 
     Notes
     -----
@@ -236,6 +160,7 @@ class AveragedPerceptronClassifier(UnweightedClassifier):
     _run = StochasticGradientClassifier._run
 
 
+@shared_docs
 class BudgetPerceptronClassifier(UnweightedClassifier):
     """A kernel perceptron with a maximum number of support vectors.
 
@@ -256,55 +181,19 @@ class BudgetPerceptronClassifier(UnweightedClassifier):
         Maximum number of support vectors, the listing's N.
     margin : float, default=0.0
         Examples below it join, the listing's beta. The scale is that of the kernel.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    epochs : int, default=1
-        Passes over the data in ``fit``.
+    kernel, gamma, degree, coef0, epochs : shared
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, another in every epoch.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    time_limit, n_jobs, random_state : shared
     cache_size : float, default=200
         Memory for kernel values among support vectors, in MB. Where they do not fit, a row is
         computed for each one that leaves.
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Zeros: the bias remains zero.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_ : shared
+    intercept_ (perceptron), n_support_, n_kernel_evaluations_, n_features_in_ : shared
+    feature_names_in_ : shared
 
     Notes
     -----

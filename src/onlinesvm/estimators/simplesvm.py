@@ -12,11 +12,12 @@ from ._simplesvm import SimpleSVMEstimator
 from .base import Absent
 from .classifier import KernelClassifier
 from .labels import LabelBook
-from .params import SIMPLESVM_CONSTRAINTS
+from .params import SIMPLESVM_CONSTRAINTS, shared_docs
 from .trained import Trained
 from .views import labels_of, shaped
 
 
+@shared_docs
 class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
     """Exact support vector classifier that keeps its optimum while examples come and go.
 
@@ -34,22 +35,17 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
     ----------
     C : float, default=1.0
         Cost of a margin violation. ``inf`` is ``margin="hard"``, which has none.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    kernel : shared
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
         1 / (n_features * X.var()), of the first examples on a stream.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    degree, coef0 : shared
     margin : {"linear", "quadratic", "hard"}, default="linear"
         ``"linear"`` is the problem of ``SVC``; ``"quadratic"`` charges C/2 for the square of a
         violation; ``"hard"`` allows none.
     nu : float or None, default=None
         In (0, 1]: bound on the share of margin errors, in place of ``C``, as in ``NuSVC``.
-    tol : float, default=1e-5
-        Learning stops when no example's part of the KKT gap exceeds it.
+    tol : shared
     low_rank : int, float, "linear", callable or None, default=None
         Replace the kernel matrix by ZZ' of low rank: an int is the number of columns of an
         incomplete Cholesky, a float in (0, 1) its tolerance relative to the largest diagonal;
@@ -61,56 +57,18 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
     selection : {"block", "sweep", "random"}, default="block"
         Violators to work on next: the worst of all, the next in order, or the worst of 59 drawn
         at random.
-    block_size : int, default=256
-        Violators at a time.
-    max_sweeps : int or None, default=None
-        Maximum number of sweeps.
-    class_weight : dict, "balanced" or None, default=None
-        Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
-    cache_size : float, default=200
-        Memory in MB, half of it for the factor, half for kernel values.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    block_size, max_sweeps, class_weight (cost), cache_size (SimpleSVM), time_limit, n_jobs : shared
     random_state : int, RandomState instance or None, default=None
         Seed of the starting pair and of random selection.
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their numbers among the examples given, ascending.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        The gamma in use; kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Biases.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    shape_fit_ : tuple of int
-        Number of examples kept, and of their features.
-    fit_status_ : int
-        0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_sweeps_ : int
-        Sweeps made.
-    kkt_violation_ : float
-        Largest part of the KKT gap of any example.
+    classes_, support_vectors_, support_ (SimpleSVM), dual_coef_, gamma_ (SimpleSVM), coef_ : shared
+    intercept_, n_support_, shape_fit_ (SimpleSVM), fit_status_ (SimpleSVM) : shared
+    n_kernel_evaluations_, n_sweeps_, kkt_violation_ : shared
     dual_objective_ : ndarray of shape (n_machines,)
         The minimised objective.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features, where X had some.
+    n_features_in_, feature_names_in_ (SimpleSVM) : shared
 
     Notes
     -----

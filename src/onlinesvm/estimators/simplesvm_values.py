@@ -13,9 +13,10 @@ from ._progress import with_callbacks
 from ._simplesvm import SimpleSVMEstimator
 from .base import NoveltyDetector
 from .labels import Targets
-from .params import SIMPLESVM_CONSTRAINTS
+from .params import SIMPLESVM_CONSTRAINTS, shared_docs
 
 
+@shared_docs
 class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
     """Exact support vector regression that keeps its optimum while examples come and go.
 
@@ -27,68 +28,19 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
     C : float, default=1.0
         Cost of an error beyond ``epsilon``. Infinity is allowed where a function exists whose
         errors are all at most ``epsilon``.
-    epsilon : float, default=0.1
-        Errors up to this cost nothing.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    tol : float, default=1e-5
-        Learning stops when no example's part of the KKT gap exceeds it.
-    low_rank : int, float, "linear", callable or None, default=None
-        Replace the kernel matrix by one of low rank, as in ``SimpleSVMClassifier``.
-    selection : {"block", "sweep", "random"}, default="block"
-        Violators to work on next, as in ``SimpleSVMClassifier``.
-    block_size : int, default=256
-        Violators at a time.
-    max_sweeps : int or None, default=None
-        Maximum number of sweeps.
-    cache_size : float, default=200
-        Memory in MB, half of it for the factor, half for kernel values.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    epsilon, kernel, gamma (SimpleSVM), degree, coef0, tol, low_rank, selection, block_size : shared
+    max_sweeps, cache_size (SimpleSVM), time_limit, n_jobs : shared
     random_state : int, RandomState instance or None, default=None
         Seed of random selection.
 
     Attributes
     ----------
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their numbers among the examples given, ascending.
+    support_vectors_, support_ (SimpleSVM) : shared
     dual_coef_ : ndarray of shape (1, n_SV)
         Signed coefficients.
-    gamma_ : float
-        The gamma in use; kernels that have one.
-    coef_ : ndarray of shape (1, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (1,)
-        Bias.
-    n_support_ : ndarray of shape (1,)
-        Number of support vectors.
-    shape_fit_ : tuple of int
-        Number of examples kept, and of their features.
-    fit_status_ : int
-        0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_sweeps_ : int
-        Sweeps made.
-    kkt_violation_ : float
-        Largest part of the KKT gap of any example.
-    dual_objective_ : ndarray of shape (1,)
-        The minimised objective.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features, where X had some.
+    gamma_ (SimpleSVM), coef_ (SimpleSVM), intercept_ (SimpleSVM), n_support_ (number) : shared
+    shape_fit_ (SimpleSVM), fit_status_ (SimpleSVM), n_kernel_evaluations_, n_sweeps_ : shared
+    kkt_violation_, dual_objective_, n_features_in_, feature_names_in_ (SimpleSVM) : shared
 
     References
     ----------
@@ -243,6 +195,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
         return float(np.abs(values[:, 0] - trained.learner.target).mean())
 
 
+@shared_docs
 class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
     """Exact one-class SVM that keeps its optimum while examples come and go.
 
@@ -251,70 +204,17 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    nu : float, default=0.5
-        At most this share of the examples lies outside, at least this share supports the edge.
-    tol : float, default=1e-5
-        Learning stops when no example's part of the KKT gap exceeds it.
-    low_rank : int, float, "linear", callable or None, default=None
-        Replace the kernel matrix by one of low rank, as in ``SimpleSVMClassifier``.
-    selection : {"block", "sweep", "random"}, default="block"
-        Violators to work on next, as in ``SimpleSVMClassifier``.
-    block_size : int, default=256
-        Violators at a time.
-    max_sweeps : int or None, default=None
-        Maximum number of sweeps.
-    cache_size : float, default=200
-        Memory in MB, half of it for the factor, half for kernel values.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    kernel, gamma (SimpleSVM), degree, coef0, nu, tol, low_rank, selection, block_size : shared
+    max_sweeps, cache_size (SimpleSVM), time_limit, n_jobs : shared
     random_state : int, RandomState instance or None, default=None
         Seed of the start and of random selection.
 
     Attributes
     ----------
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their numbers among the examples given, ascending.
-    dual_coef_ : ndarray of shape (1, n_SV)
-        Coefficients.
-    gamma_ : float
-        The gamma in use; kernels that have one.
-    coef_ : ndarray of shape (1, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (1,)
-        Bias.
-    offset_ : float
-        ``score_samples(X) - offset_`` is the decision function.
-    n_support_ : ndarray of shape (1,)
-        Number of support vectors.
-    shape_fit_ : tuple of int
-        Number of examples kept, and of their features.
-    fit_status_ : int
-        0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_sweeps_ : int
-        Sweeps made.
-    kkt_violation_ : float
-        Largest part of the KKT gap of any example.
-    dual_objective_ : ndarray of shape (1,)
-        The minimised objective.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features, where X had some.
+    support_vectors_, support_ (SimpleSVM), dual_coef_ (novelty), gamma_ (SimpleSVM) : shared
+    coef_ (SimpleSVM), intercept_ (SimpleSVM), offset_, n_support_ (number) : shared
+    shape_fit_ (SimpleSVM), fit_status_ (SimpleSVM), n_kernel_evaluations_, n_sweeps_ : shared
+    kkt_violation_, dual_objective_, n_features_in_, feature_names_in_ (SimpleSVM) : shared
 
     References
     ----------
