@@ -15,7 +15,7 @@ from onlinesvm.core import interrupts
 from onlinesvm.core.interrupts import Deadline, TimeUp, checkpoint
 from onlinesvm.core.lasvm import working_set
 from onlinesvm.core.threads import over_tasks
-from onlinesvm.estimators.progress import FitProgress
+from onlinesvm.estimators._progress import FitProgress
 
 CLASSIFIERS = {
     "LASVM": (onlinesvm.LASVMClassifier, {"block_size": 200}),

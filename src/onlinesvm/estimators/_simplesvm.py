@@ -108,6 +108,9 @@ class SimpleSVMEstimator(KernelEstimator):
             self._warn(trained.learner)
         return True
 
+    def _due(self, trained: Trained, y: Any, weight: np.ndarray) -> np.ndarray:
+        return np.empty(0, np.int64)  # labels are not made known one by one: all are learned anew
+
     def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
         """More examples, from the solution that is there; the first ones from scratch."""
         if trained.learner is None:
