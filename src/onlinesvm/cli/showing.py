@@ -34,6 +34,7 @@ def described(
 
 
 def counted_drifts(count: int) -> str:
+    """The number of drifts, in words."""
     return f"{count:,} drift{'' if count == 1 else 's'} noticed"
 
 

@@ -137,7 +137,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         return LabelBook(labels)
 
     def _stream_encoder(self, y: np.ndarray, known: LabelBook | None, classes: Any) -> LabelBook:
-        book = (known or LabelBook()).extended(stream_labels(y, classes), y)
+        book = known or LabelBook()
+        book = book.extended(stream_labels(y, classes), y if self._in_turn else None)
         self._check_labels(len(book))
         return book
 
@@ -150,11 +151,12 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         return example_weights(sample_weight, class_weight, y, labels)
 
     def _due(self, trained: Trained, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        due = super()._due(trained, y, weight)
-        if not (self._in_turn and len(due)):
-            return due
+        due, label = super()._due(trained, y, weight), trained.encoder.encode(y)
         numbers = range(len(trained.encoder) - len(due), len(trained.encoder))
-        return first_examples(trained.encoder.encode(y), weight > 0, numbers)
+        # Where ``classes`` names labels that are still to come, all are known from the start.
+        if not (self._in_turn and len(due) and np.isin(numbers, label).all()):
+            return due
+        return first_examples(label, weight > 0, numbers)
 
     def _checked(self, X: Any, y: Any, before: Trained | None) -> Checked:
         return super()._checked(X, unrounded(y), before)

@@ -168,11 +168,17 @@ class LabelBook:
             self.numbers.setdefault(label, len(self.numbers))
         self.classes = np.unique(joined_labels(self.classes, labels))
 
-    def extended(self, labels: np.ndarray, y: np.ndarray) -> LabelBook:
-        """A book that has these labels as well, in the order in which y has them; this one stays."""
+    def extended(self, labels: np.ndarray, y: np.ndarray | None = None) -> LabelBook:
+        """A book that has these labels as well; this one stays as it is.
+
+        New ones are sorted, or in the order of their appearance in y if they all are there.
+        """
         self.check(labels)
         book = deepcopy(self)
-        book.add(by_appearance(book.missing(labels), y))
+        missing = book.missing(labels)
+        if y is not None and np.isin(missing, y).all():
+            missing = by_appearance(missing, y)
+        book.add(missing)
         return book
 
     def number(self, label: Any) -> int | None:
