@@ -28,7 +28,8 @@ def fit_stream(
     r"""Learn from a stream in constant memory, with the prequential error as it goes.
 
     Each block of rows is predicted before it is learned. The estimator's finishing step is run
-    at the end, unless the time was up or a callback has asked to stop.
+    at the end, unless the time was up or a callback has asked to stop: then
+    ``training.estimator.finish()`` runs it.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.lasvm import block, second_look, working_set
+from onlinesvm.core.lasvm import block, second_look, support, working_set
 
 
 def classes(count, rows, noise=0.3, seed=0):
@@ -43,7 +43,9 @@ def test_the_solution_is_that_of_machines_alone(monkeypatch, gamma, epochs):
     alone(monkeypatch)
     apart = LASVMClassifier(**settings).fit(X, y)
     np.testing.assert_allclose(
-        together.decision_function(X), apart.decision_function(X), atol=1e-3 if epochs == 1 else 3e-4
+        together.decision_function(X),
+        apart.decision_function(X),
+        atol=1e-3 if epochs == 1 else 3e-4,
     )
     assert together.n_kernel_evaluations_ < apart.n_kernel_evaluations_
 
@@ -63,7 +65,7 @@ def test_shared_values_change_no_bit(monkeypatch):
 
 def test_shared_values_keep_to_the_memory(monkeypatch):
     """Where they would take more than the machines themselves do, each machine computes its own."""
-    X, y = classes(40, 30)
+    X, y = classes(40, 15)
     made = []
     share = working_set._share
     monkeypatch.setattr(
@@ -80,9 +82,7 @@ def test_shared_values_keep_to_the_memory(monkeypatch):
 def test_many_machines_judge_together(monkeypatch):
     asked = []
     judge = block.judge
-    monkeypatch.setattr(
-        block, "judge", lambda *given: asked.append(given[3:]) or judge(*given)
-    )
+    monkeypatch.setattr(block, "judge", lambda *given: asked.append(given[3:]) or judge(*given))
     X, y = classes(300, 4)
     LASVMClassifier(C=10, gamma=0.003, random_state=0).fit(X, y)
     together = -(-300 // second_look.TOGETHER)
@@ -96,3 +96,31 @@ def test_a_stream_of_many_classes():
     for part in np.array_split(order, 4):
         model.partial_fit(X[part], y[part])
     assert model.finish().score(X, y) > 0.99
+
+
+def test_labels_that_come_one_by_one_are_not_copied_each_time(monkeypatch):
+    """Each new label would copy the machines of all others: their number squared."""
+    X, y = classes(120, 1)
+    model = LASVMClassifier(C=10, gamma=0.01).partial_fit(X[:30], y[:30])
+    copies = []
+    zeros = np.zeros
+
+    def counted(shape, *given, **more):
+        if isinstance(shape, tuple) and len(shape) == 2 and shape[0] >= 30:
+            copies.append(shape)
+        return zeros(shape, *given, **more)
+
+    monkeypatch.setattr(support.np, "zeros", counted)
+    for _ in range(60):
+        model._learner.add_label()
+    assert model._learner.machines == 90
+    assert 0 < len(copies) <= 4 * 6
+    monkeypatch.undo()
+    a, n = model._learner.support.a, model._learner.support.n
+    assert not a.alpha[30:].any()
+    assert not a.member[30:].any()
+    model = LASVMClassifier(C=10, gamma=0.01).partial_fit(X[:30], y[:30])
+    for x, label in zip(X[30:], y[30:].tolist()):
+        model.learn_one(x, label)
+    assert n <= 30
+    assert model.finish().score(X, y) == 1.0

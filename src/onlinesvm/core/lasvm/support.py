@@ -252,17 +252,32 @@ class Support(Compact):
 
     def add_machine(self, label: int) -> None:
         """A machine for a new label; with its first example all rows become its members."""
-        none, zeros = np.zeros((1, len(self.a.label)), bool), np.zeros((1, len(self.a.label)))
+        more = {name: _one_more(getattr(self.a, name)) for name in _PER_MACHINE}
         self.a = self.a._replace(
-            alpha=np.concatenate([self.a.alpha, zeros]),
-            grad=np.concatenate([self.a.grad, zeros]),
-            member=np.concatenate([self.a.member, none]),
-            fresh=np.concatenate([self.a.fresh, none]),
+            **more,
             positive=np.append(self.a.positive, label),
             bias=np.append(self.a.bias, -1.0),
             delta=np.append(self.a.delta, np.inf),
         )
         self.unit = np.ones(self.machines)
+
+
+def _one_more(array: np.ndarray) -> np.ndarray:
+    """The array with one more row of zeros; from time to time with spare ones behind, where it is long.
+
+    Labels may come one at a time, hundreds of them: a copy for each would cost their number squared.
+    """
+    n, whole = len(array), array.base
+    has_spare = (
+        whole is not None
+        and whole.shape[1:] == array.shape[1:]
+        and len(whole) > n
+        and whole.ctypes.data == array.ctypes.data
+    )
+    if whole is None or not has_spare:
+        whole = np.zeros((n + 1 + n // 4, *array.shape[1:]), array.dtype)
+        whole[:n] = array
+    return whole[: n + 1]
 
 
 def _longer(array: np.ndarray, more: int) -> np.ndarray:

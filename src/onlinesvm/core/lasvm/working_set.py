@@ -184,10 +184,10 @@ class Shared(NamedTuple):
 
     def spread(self, problem: Problem, n: int) -> Problem:
         """The problem on all n rows of ``values``; those that it lacks cannot move."""
-        arrays = [np.zeros(n) for _ in range(5)]
-        for wide, own in zip(arrays, problem[:5], strict=True):
-            wide[self.places] = own
-        return Problem(*arrays, *problem[5:])
+        wide: dict[str, Any] = {name: np.zeros(n) for name in Problem._fields[:5]}
+        for name, array in wide.items():
+            array[self.places] = getattr(problem, name)
+        return problem._replace(**wide)
 
 
 class RowKeeper:
