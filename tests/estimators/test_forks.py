@@ -39,6 +39,12 @@ def in_child(task):
     return found
 
 
+def learn_one(model, k):
+    """Example number k, again and again from the first."""
+    x, y = X[k % len(X)], Y[k % len(X)]
+    _ = model.learn_one(x) if is_outlier_detector(model) else model.learn_one(x, y)
+
+
 class Learning:
     """A thread that learns one example after another."""
 
@@ -50,12 +56,7 @@ class Learning:
     def learn(self):
         k = 0
         while not self.ended:
-            x, y = X[k % len(X)], Y[k % len(X)]
-            _ = (
-                self.model.learn_one(x)
-                if is_outlier_detector(self.model)
-                else self.model.learn_one(x, y)
-            )
+            learn_one(self.model, k)
             k += 1
 
     def __enter__(self):
@@ -90,6 +91,7 @@ def test_children_predict_while_a_thread_learns(model, is_read):
         return whole.tolist(), one
 
     model.fit(X[:200], Y[:200])
+    learn_one(model, 200)  # compiled, which may take longer than a fork waits
     with Learning(model):
         for _ in range(20):
             if is_read:

@@ -58,10 +58,11 @@ def stream(model: Any, rows: Any, y: np.ndarray) -> None:
     for first, last in zip(cuts, cuts[1:]):
         learn(model, rows[first:last], y[first:last], np.unique(y))
         model.predict(rows[:3])
-    if hasattr(model, "learn_one") and not sparse.issparse(rows):
+    if hasattr(model, "learn_one"):
+        single = rows.toarray() if sparse.issparse(rows) else rows
         for i in range(111, 140):
-            model.learn_one(rows[i], *(() if is_outlier_detector(model) else (y[i],)))
-            use_one(model, rows[i])
+            model.learn_one(single[i], *(() if is_outlier_detector(model) else (y[i],)))
+            use_one(model, single[i])
     model.predict(rows)
     model.predict(rows[:1])
 

@@ -108,10 +108,10 @@ class Published:
     def hold(self, seconds: float) -> bool:
         """Take the lock before a fork; false where a change goes on.
 
-        Waits for it only where there is a finished state and no record of it.
+        Waits for it only where there is no record of the state before it.
         """
         wanted, me = self.version, threading.get_ident()
-        end = time.monotonic() + (seconds if wanted else 0.0)
+        end = time.monotonic() + seconds
         self.waiting.add(me)
         try:
             while not self.lock.acquire(timeout=_POLL):
