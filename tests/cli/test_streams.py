@@ -119,18 +119,16 @@ LIVE = {
 }
 
 
-@pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize("kind", LIVE)
-def test_a_live_stream_is_learned_and_predicted_as_it_comes(tmp_path, kind, named):
+def test_a_live_stream_is_learned_and_predicted_as_it_comes(tmp_path, kind):
     """Rows of a pipe that stays open: a checkpoint of the first ones, and a label for each row."""
     header, form = LIVE[kind]
     rng = np.random.default_rng(0)
     rows = [form.format(a=a, b=b, y=int(a > 0)) for a, b in rng.normal(size=(100, 2)).round(3)]
-    more = ["--format", kind] if named else []
     label = [] if kind == "libsvm" else ["--label", "target"]
     model = tmp_path / "m"
     every = ["--batch-rows", "50", "--checkpoint", "50"]
-    with live("train", "-", *more, *label, "-o", model, *every) as process:
+    with live("train", "-", *label, "-o", model, *every) as process:
         process.stdin.write(header + "".join(rows[:60]))
         process.stdin.flush()
         wait_for(model.exists, process)
@@ -139,7 +137,7 @@ def test_a_live_stream_is_learned_and_predicted_as_it_comes(tmp_path, kind, name
         process.stdin.close()
         assert process.wait(120) == 0
     assert read_model(model).summary["stream"]["rows"] == 100
-    with live("predict", model, "-", *more) as process:
+    with live("predict", model, "-") as process:
         process.stdin.write(header)
         for row in rows[:3]:  # a row is sent when the one before is answered
             process.stdin.write(row)

@@ -4,6 +4,8 @@ import datetime
 import gzip
 import io
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -315,6 +317,44 @@ def test_a_broken_line_is_named(line, says):
 def test_one_array_is_told_from_lines():
     with pytest.raises(StreamError, match=r"one array: write one object per line"):
         whole(open_reader(io.BytesIO(b'[{"a": 1},\n{"a": 2}]\n'), label="a"))
+
+
+# -- pipes ----------------------------------------------------------------------------------------
+
+
+PIPED = {
+    "csv": ("a,t,y\n", "{a},w{a},{y}\n"),
+    "jsonl": ("", '{{"a": {a}, "t": "w{a}", "y": {y}}}\n'),
+    "libsvm": ("", "{y} 1:{a} 2:1\n"),
+}
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("kind", PIPED)
+def test_rows_of_a_pipe_are_there_as_soon_as_they_were_sent(kind, named):
+    """The pipe stays open; the first block decides on the columns, however it is sent."""
+    header, form = PIPED[kind]
+    rows = [form.format(a=a, y=a % 2) for a in range(1, 9)]
+    label = None if kind == "libsvm" else "y"
+    found = []
+    for cut in (1, 3, 8):
+        end, start = os.pipe()
+        with (
+            ThreadPoolExecutor(1) as pool,
+            os.fdopen(end, "rb") as file,
+            os.fdopen(start, "wb", 0) as sent,
+        ):
+            sent.write((header + "".join(rows[:cut])).encode())
+            if cut < 3:
+                sent.write("".join(rows[cut:]).encode())
+            opened = pool.submit(open_reader, file, kind if named else None, label=label)
+            blocks = opened.result(60).blocks(3)
+            block = pool.submit(next, blocks).result(60)
+            assert block.n == 3
+            found.append(block.X.toarray() if sparse.issparse(block.X) else block.X)
+    assert found[0].shape[1] == (2 if kind == "libsvm" else 5)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
 
 
 # -- digits ---------------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ class DelimitedReader(TableReader):
         end = first + int(ends[0]) if len(ends) else len(head)
         self._header = []
         with self._explaining(head[:end]):
-            names = self._read(head[:end]).schema.names
+            names = self._read(head[:end] + b"\n").schema.names
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise StreamError(f"{self.name} has two columns '{min(twice)}'; rename one of them.")
