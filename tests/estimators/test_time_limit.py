@@ -237,7 +237,9 @@ def test_a_limit_in_the_finishing_step_keeps_what_it_has_reached(ticks, monkeypa
                 model._trained.learner.finish()
         a, n = model._trained.learner.support.a, model._trained.learner.support.n
         duals.append(
-            float((a.alpha[:, :n] * (model._trained.learner.support.linear() + a.grad[:, :n])).sum())
+            float(
+                (a.alpha[:, :n] * (model._trained.learner.support.linear() + a.grad[:, :n])).sum()
+            )
         )
         bias, delta = a.bias.copy(), a.delta.copy()
         model._trained.learner.support.measure()

@@ -193,6 +193,10 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         """
         return super().partial_fit(X, y, classes, sample_weight)
 
+    @property
+    def _in_turn(self) -> bool:
+        return False  # all examples are learned together
+
     def _check_forget(self, gone: np.ndarray) -> None:
         super()._check_forget(gone)
         trained = self._fitted("")

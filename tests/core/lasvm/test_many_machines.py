@@ -112,11 +112,11 @@ def test_labels_that_come_one_by_one_are_not_copied_each_time(monkeypatch):
 
     monkeypatch.setattr(support.np, "zeros", counted)
     for _ in range(60):
-        model._learner.add_label()
-    assert model._learner.machines == 90
+        model._trained.learner.add_label()
+    assert model._trained.learner.machines == 90
     assert 0 < len(copies) <= 4 * 6
     monkeypatch.undo()
-    a, n = model._learner.support.a, model._learner.support.n
+    a, n = model._trained.learner.support.a, model._trained.learner.support.n
     assert not a.alpha[30:].any()
     assert not a.member[30:].any()
     model = LASVMClassifier(C=10, gamma=0.01).partial_fit(X[:30], y[:30])
