@@ -19,7 +19,7 @@ from .base import one_row
 from .classifier import KernelClassifier
 from .labels import finite_cost
 from .params import AT_LEAST_ONE, LASVM_CONSTRAINTS, POSITIVE, shared_docs
-from .probabilities import WithProbability, chances, check_alpha, sets_of, snapshot
+from .probabilities import WithProbability, chances, check_alpha, sets_of
 from .trained import Trained
 
 _WITHOUT = (
@@ -317,9 +317,6 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     # -- how sure it is: probabilities and prediction sets --------------------------------
 
-    def _view_extras(self, trained: Trained) -> dict[str, Any]:
-        return snapshot(trained)
-
     def _scored(self, X: Any, method: str) -> tuple[Any, Any, np.ndarray]:
         """The view, its snapshot, and decision values (n, machines) in the order of classes.
 
@@ -327,10 +324,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         """
         check_is_fitted(self)
         view = self._view()
-        if "prequential" not in view.more:
+        if view.noted is None:
             raise NotFittedError(_WITHOUT.format(method))
         values = view.decide(X)
-        return view, view.more["prequential"], values.reshape(len(values), -1)
+        return view, view.noted, values.reshape(len(values), -1)
 
     @WithProbability
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -370,10 +367,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         with Interruptible(), published(self):
             values, _ = self._decide_one(x)
             trained = self._fitted("predict_proba_one")
-            record = snapshot(trained)
-            if not record:
+            noted = trained.noted()
+            if noted is None:
                 raise NotFittedError(_WITHOUT.format("predict_proba_one"))
-            slopes = record["prequential"].calibration.slopes
+            slopes = noted.calibration.slopes
             return chances(values[None, :], trained.encoder.order(), slopes)[0]
 
     @WithProbability

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from .trained import Trained
 
 
 class WithProbability:
@@ -48,16 +45,6 @@ def chances(values: np.ndarray, order: np.ndarray, slopes: np.ndarray) -> np.nda
     chance = probabilities(-values if swapped else values, slopes)
     chance = np.ascontiguousarray(chance[:, ::-1]) if swapped else chance
     return follow(chance, (values[:, 0] > 0).astype(int))
-
-
-def snapshot(trained: Trained) -> dict[str, Any]:
-    """For a view: what probabilities and sets are made of; nothing where no scores are noted."""
-    watch = trained.learner.watch
-    if watch is None or watch.thresholds is None:
-        return {}
-    table = trained.class_weights or {}
-    weights = [table.get(label, 1.0) or 1.0 for label in trained.encoder.numbers]
-    return {"prequential": watch.snapshot(np.array(weights))}
 
 
 def check_alpha(alpha: Any) -> None:

@@ -175,9 +175,19 @@ class Trained(Compact):
 
     # -- for those who read ---------------------------------------------------------------
 
+    def noted(self) -> Any:
+        """What probabilities and prediction sets are made of; None where no scores are noted."""
+        watch = self.learner.watch
+        if watch is None or watch.thresholds is None:
+            return None
+        table = self.class_weights or {}
+        weights = [table.get(label, 1.0) or 1.0 for label in self.encoder.numbers]
+        return watch.snapshot(np.array(weights))
+
     def view(self, **more: Any) -> FittedView:
         """The model as it is now; what is learned afterwards does not change it."""
-        return View(replace(self, kernel=replace(self.kernel), learner=None), self.learner, more)
+        own = replace(self, kernel=replace(self.kernel), learner=None)
+        return View(own, self.learner, self.noted(), more)
 
     def gap(self) -> float | None:
         """How far what was learned is from its optimum; None where that is not measured."""

@@ -28,6 +28,8 @@ class FittedView(ABC):
     Machines are in the order of ``classes``, support vectors in the order of ``support``.
     """
 
+    noted: Any = None
+    """What probabilities and prediction sets are made of (``core.prequential``), if anything."""
     more: dict[str, Any]
     """What the fitted attributes of a single algorithm need."""
 
@@ -79,12 +81,12 @@ class FittedView(ABC):
 class View(FittedView):
     """The model of a learner that goes on to change: a copy of what it has learned."""
 
-    def __init__(self, trained: Trained, learner: Any, more: dict[str, Any]):
+    def __init__(self, trained: Trained, learner: Any, noted: Any, more: dict[str, Any]):
         """``trained`` is another's no longer: learning does not change it."""
         from ..core.model import model_of
 
         super().__init__(trained)
-        self.model, self.more = model_of(learner), more
+        self.model, self.noted, self.more = model_of(learner), noted, more
 
     def decide(self, X: Any) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""

@@ -130,7 +130,7 @@ def _of_online(estimator: Any, kind: str) -> Predictor:
 
 def _slopes(view: Any) -> np.ndarray | None:
     """The slopes of h for scores in the order of the classes; None without probabilities."""
-    record = view.more.get("prequential")
+    record = view.noted
     if record is None or len(view.classes) < 2:
         return None
     slopes = np.asarray(record.calibration.slopes, np.float64)
