@@ -20,6 +20,7 @@ from onlinesvm.river import (
 KINDS = {
     "lasvm": LASVMClassifier(gamma=0.001, budget=200),
     "lasvm, scale": LASVMClassifier(budget=100),
+    "lasvm, probability": LASVMClassifier(gamma=0.001, budget=200, probability=True),
     "perceptron": BudgetPerceptronClassifier(gamma=0.001, budget=50),
     "values": LASVMRegressor(gamma=0.001, budget=200),
     "novelty": LASVMOneClass(gamma=0.001, window=100),
@@ -395,3 +396,25 @@ def test_copies_and_pickles_learn_on_by_themselves():
     taught(model, X[40:], y[40:])
     for each in copies:
         assert each.predict_proba_one(named(X[0])) == model.predict_proba_one(named(X[0]))
+
+
+def test_probabilities_are_calibrated_where_asked_for():
+    """``hasattr(model, "predict_proba")`` was false for every model that could be made here."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    truth = 1.0 / (1.0 + np.exp(-1.5 * X[:, 0] - 0.5))
+    y = rng.random(1500) < truth
+    plain, asked = (LASVMClassifier(gamma=0.2, probability=p) for p in (False, True))
+    losses = {plain: [], asked: []}
+    for i, (x, label) in enumerate(zip(X, y.tolist(), strict=True)):
+        for model in (plain, asked):
+            if i > 500:
+                chance = model.predict_proba_one(named(x))
+                assert abs(sum(chance.values()) - 1.0) < 1e-9
+                assert max(chance, key=chance.get) == model.predict_one(named(x))
+                losses[model].append((chance[True] - truth[i]) ** 2)
+            model.learn_one(named(x), label)
+    assert np.mean(losses[asked]) < 0.95 * np.mean(losses[plain])
+    row = [asked._rows.known(named(X[0]))]
+    own = asked.estimator.predict_proba(np.array(row))[0]
+    np.testing.assert_allclose(list(asked.predict_proba_one(named(X[0])).values()), own, atol=1e-6)

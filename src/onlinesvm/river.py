@@ -110,7 +110,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label; none before anything was learned.
 
-        Those of the estimator where it has them. Else they are made of the decision values (the
+        Calibrated with ``probability=True``. Else they are made of the decision values (the
         logistic function of two times the value; several classes: in proportion to these): they
         rank the labels, and are not calibrated.
 
@@ -123,8 +123,8 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         if model is None:
             return {}
         labels = _labels(model)
-        if hasattr(model, "predict_proba"):
-            share = model.predict_proba(row[None, :])[0]
+        if hasattr(model, "predict_proba_one"):
+            share = model.predict_proba_one(row)
         else:
             share = _shares(np.atleast_2d(model.decision_one(row)), len(labels))[0]
         return dict(zip(labels, share.tolist(), strict=True))
@@ -217,6 +217,9 @@ class LASVMClassifier(_Adapter):
     half_life : shared
     class_weight : dict or None, default=None
         Weights that multiply ``C`` for each label.
+    probability : bool, default=False
+        Whether the probabilities are calibrated: by the scores of recent examples, each made
+        before its label was learned.
 
     Examples
     --------
@@ -250,6 +253,7 @@ class LASVMClassifier(_Adapter):
         policy: str = "oldest",
         half_life: float | None = 1000,
         class_weight: dict[Any, float] | None = None,
+        probability: bool = False,
     ):
         super().__init__()
         self.C = C
@@ -262,6 +266,7 @@ class LASVMClassifier(_Adapter):
         self.policy = policy
         self.half_life = half_life
         self.class_weight = class_weight
+        self.probability = probability
 
 
 @shared_docs

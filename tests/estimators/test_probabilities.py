@@ -155,7 +155,80 @@ def test_sparse_and_precomputed_input():
     np.testing.assert_allclose(exact.predict_proba(K), dense.predict_proba(X), atol=1e-3)
 
 
+def drawn(n, seed, intercept):
+    """Two classes with known probabilities; the share of the second depends on ``intercept``."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    chance = 1.0 / (1.0 + np.exp(-(2.0 * X[:, 0] + X[:, 1] * X[:, 2] + intercept)))
+    return X, (rng.random(n) < chance).astype(int), chance
+
+
+@pytest.mark.parametrize("intercept", [0.0, 1.5, -4.0])
+@pytest.mark.parametrize("settings", [{}, {"epochs": 2}, {"shuffle": False}])
+def test_mean_probability_after_fit_is_the_share(intercept, settings):
+    X, y, chance = drawn(9000, 0, intercept)
+    order = np.argsort(y[:5000], kind="stable")  # sorted rows are no harm
+    model = LASVMClassifier(probability=True, gamma=0.1, random_state=0, **settings)
+    own = model.fit(X[:5000][order], y[:5000][order]).predict_proba(X[5000:])[:, 1]
+    assert abs(own.mean() - y[:5000].mean()) < 0.01 + abs(
+        chance[5000:].mean() - chance[:5000].mean()
+    )
+    if not settings:
+        plain = LASVMClassifier(gamma=0.1, random_state=0)
+        peer = CalibratedClassifierCV(plain, cv=5).fit(X[:5000], y[:5000])
+        theirs = peer.predict_proba(X[5000:])[:, 1]
+        assert brier_score_loss(y[5000:], own) < 1.02 * brier_score_loss(y[5000:], theirs)
+
+
+def test_scores_of_a_fit_are_those_of_cross_validation():
+    from sklearn.model_selection import cross_val_predict
+
+    X, y, _ = drawn(600, 1, 0.5)
+    model = LASVMClassifier(gamma=0.3, C=30, random_state=0)
+    theirs = cross_val_predict(model, X, y, cv=10, method="decision_function")
+    watch = clone(model).set_params(probability=True).fit(X, y)._trained.learner.watch
+    own, label = watch.scores[:600, 0], watch.label[:600]
+    for name in (0, 1):
+        quantiles = [
+            np.quantile(v, [0.1, 0.25, 0.5, 0.75]) for v in (own[label == name], theirs[y == name])
+        ]
+        np.testing.assert_allclose(*quantiles, atol=0.25)
+    fitted = model.fit(X, y).decision_function(X)
+    assert np.mean((own > 0) != label) > 1.2 * np.mean((fitted > 0) != y)  # unlike fitted scores
+
+
+def test_a_plain_fit_scores_nobody_twice():
+    X, y = noisy(3000)
+    plain = LASVMClassifier(gamma=0.1, random_state=0).fit(X, y)
+    asked = LASVMClassifier(gamma=0.1, random_state=0, probability=True).fit(X, y)
+    assert (
+        plain.n_kernel_evaluations_ < asked.n_kernel_evaluations_ < 8 * plain.n_kernel_evaluations_
+    )
+    np.testing.assert_array_equal(plain.decision_function(X), asked.decision_function(X))
+
+
+def test_a_label_of_one_example_has_probabilities():
+    X, y = noisy(300, 3)
+    keep = np.concatenate([np.flatnonzero(y != 2), np.flatnonzero(y == 2)[:1]])
+    model = LASVMClassifier(probability=True, gamma=0.1, random_state=0).fit(X[keep], y[keep])
+    chance = model.predict_proba(X)
+    assert np.isfinite(chance).all()
+    assert chance[:, 2].mean() < 0.1
+
+
 # -- prediction sets --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [1000, 4000])
+def test_sets_after_fit_of_noisy_labels_are_not_too_large(n):
+    covered = []
+    for seed in range(3):
+        X, y, _ = drawn(n + 4000, seed, 1.0)
+        model = LASVMClassifier(probability=True, gamma=0.3, C=30, random_state=0).fit(X[:n], y[:n])
+        covered.append([
+            model.predict_set(X[n:], alpha)[np.arange(4000), y[n:]].mean() for alpha in (0.1, 0.2)
+        ])  # fmt: skip
+    assert abs(np.mean(covered, axis=0) - [0.9, 0.8]).max() < 0.02
 
 
 def drifting(n, seed=0):

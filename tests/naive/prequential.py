@@ -63,14 +63,12 @@ def track(excess, levels, rate, first_rate, memory):
 
 
 def bent(slopes, f):
-    """The line with bends at -1, 0 and 1."""
-    low, high, far_low, far_high = slopes
-    return (
-        low * np.clip(f, -1, 0)
-        + high * np.clip(f, 0, 1)
-        + far_low * np.minimum(f + 1, 0)
-        + far_high * np.maximum(f - 1, 0)
-    )
+    """The line with bends at -1, -0.5, 0, 0.5 and 1; slopes from the inside, below zero first."""
+    total = np.zeros_like(f)
+    for i, (low, high) in enumerate([(0.0, 0.5), (0.5, 1.0), (1.0, np.inf)]):
+        total += slopes[2 * i] * (np.clip(f, -high, -low) + low)
+        total += slopes[2 * i + 1] * (np.clip(f, low, high) - low)
+    return total
 
 
 def loss(slopes, scores, label):
@@ -80,16 +78,17 @@ def loss(slopes, scores, label):
     logits = np.concatenate([np.zeros((n, 1)), h], axis=1) if machines == 1 else h
     labels = logits.shape[1]
     logs = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
-    target = np.full((n, labels), 1 / (n + labels))
-    target[np.arange(n), label] += n / (n + labels)
+    count = np.array([(label == k).sum() for k in label])
+    target = np.ones((n, labels)) / (count + labels)[:, None]
+    target[np.arange(n), label] = (count + 1) / (count + labels)
     return -(target * logs).sum() / n
 
 
 def best_slopes(scores, label):
     """By a general-purpose optimiser."""
-    bounds = [(1e-3 / np.abs(scores).mean(), None)] * 4
+    bounds = [(1e-3 / np.abs(scores).mean(), None)] * 6
     found = minimize(
-        loss, np.ones(4), (scores, label), method="L-BFGS-B", bounds=bounds,
+        loss, np.ones(6), (scores, label), method="L-BFGS-B", bounds=bounds,
         options={"ftol": 1e-14, "gtol": 1e-9},
     )  # fmt: skip
     return found.x

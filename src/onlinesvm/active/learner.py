@@ -21,8 +21,9 @@ from .answers import Answers
 from .pipelines import is_fitted, take_apart
 from .pool import make_pool
 from .strategies import (
+    Distances,
     Strategy,
-    best,
+    best_apart,
     best_of_samples,
     check_selection,
     check_utilities,
@@ -30,6 +31,9 @@ from .strategies import (
     is_count,
     sample,
 )
+
+_COPY = 1e-5
+"""Squared distances up to this share of the squared sizes are rounding errors between copies."""
 
 
 class ActiveLearner:
@@ -85,6 +89,13 @@ class ActiveLearner:
     the decision values of the whole pool are kept up to date: each label costs one kernel row over
     the pool. These rows take up to the estimator's ``cache_size`` MB. If many labels were taught
     since the last question, only the decision values of the candidates are computed.
+
+    With ``probability=True`` in the estimator, reading ``estimator`` after new labels makes its
+    probabilities and prediction sets anew. Questions lie near the boundary, so their scores are no
+    sample of the pool: each labelled example is scored by models that have not learned it, and
+    weighted by how many examples of the pool have a similar score. An estimator that came
+    fitted, or that has a ``window``, ``budget`` or ``half_life``, keeps the scores noted while it
+    learned, and its probabilities are those of the examples asked about.
 
     The transformers of a ``Pipeline`` transform the pool once. If all of them are fitted, they are
     used as they are; otherwise all are fitted on the pool, without labels.
@@ -147,9 +158,15 @@ class ActiveLearner:
         self._included = set(answers) if learned else set()  # answers that the start knows
         self._familiar: set[Any] = set()  # labels found to be in order
 
+    _calibrated = 0  # turn at which probabilities were made last
+
     @property
     def estimator(self) -> Any:
         """The model as it stands; of a pipeline, the whole pipeline."""
+        if self._calibrated != self._turn and self._pool.X is not None:
+            with Interruptible():
+                self._pool.calibrate(self._model, self._answers.labels, self._seed)
+            self._calibrated = self._turn
         return self._model if self._transformers is None else self._transformers.before(self._model)
 
     @estimator.setter
@@ -289,8 +306,18 @@ class ActiveLearner:
             utilities = check_utilities(found, len(candidates))
         if utilities.min() == utilities.max():  # a model without a boundary has no opinion
             return self._diverse(candidates, n)
-        chosen = best(utilities, n) if self.sample_size is None else best_of_samples(utilities, n)
-        return chosen, utilities
+        choose = best_apart if self.sample_size is None else best_of_samples
+        return choose(utilities, n, self._apart(candidates)), utilities
+
+    def _apart(self, candidates: np.ndarray) -> Distances:
+        """Squared distances between candidates; those of copies are 0."""
+
+        def distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            found, sizes = self._pool.distances(candidates[a], candidates[b]), self._pool.sizes
+            size = sizes(candidates[a])[:, None] + sizes(candidates[b])[None, :]
+            return np.where(found > _COPY * size, found, 0.0)
+
+        return distances
 
     def _diverse(self, candidates: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Farthest first from everything asked so far."""

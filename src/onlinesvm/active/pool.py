@@ -8,6 +8,8 @@ learner, nothing checked twice. ``ArrayPool`` serves anything with ``partial_fit
 ``learn(model, i, label, earlier)``   one iteration for one label, after the earlier ones
 ``decide(model, which)``      decision values of some examples
 ``distances(which, known)``   squared distances, (which, known)
+``sizes(which)``               squared sizes, to which rounding errors of distances are proportional
+``calibrate(model, labels, seed)``   make probabilities those of the pool
 ``extend(model, X)``          more examples
 ``without_examples()``        the pool to be pickled: ``attach`` gives the examples back
 
@@ -40,6 +42,15 @@ _CHUNK = 1024
 
 _SAME = 1e-5
 """Marks that differ by less belong to the same example."""
+
+_FEWEST_SCORES = 10
+"""Labels from which probabilities are made; with fewer, the scores noted while learning are used."""
+
+_POOL_SCORES = 4096
+"""Examples of the pool, at most, whose scores tell what the labelled ones stand for."""
+
+_DOUBLE = 1e-8
+"""Rounding errors of double precision in units of those of single precision, about."""
 
 _MEGABYTES = 200
 """Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
@@ -213,6 +224,26 @@ class KernelPool(Pool):
         else:
             learn_sparse(learner, data, None)
 
+    def calibrate(self, model: Any, labels: dict[int, Any], seed: int) -> None:
+        """Make the probabilities of a model that was taught these labels those of the pool.
+
+        Of a LASVM that has learned from this pool alone; other models keep the scores that they have
+        noted.
+        """
+        self._meet(model)
+        access = pool_access(model)
+        if access.learner is not self._own or not access.keeps_scores:
+            return
+        which = np.array(list(labels), np.int64)
+        if len(which) < _FEWEST_SCORES:
+            return
+        numbers = np.array([access.number(label) for label in labels.values()])
+        bounds = np.array([access.bound(label) for label in labels.values()])
+        chosen = self._fresh.take(which)._replace(label=numbers, bound=bounds)
+        rest = np.setdiff1d(np.arange(len(self._fresh.rows)), which)
+        some = np.random.default_rng(seed).permutation(rest)[:_POOL_SCORES]
+        access.calibrate(chosen, self._decide(access, some).T, seed)
+
     def decide(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
         self._meet(model)
@@ -281,6 +312,10 @@ class KernelPool(Pool):
         diagonal = self._fresh.diagonal
         return diagonal[which][:, None] + diagonal[known][None, :] - 2.0 * values
 
+    def sizes(self, which: np.ndarray) -> np.ndarray:
+        """Squared distances from the origin."""
+        return np.abs(self._fresh.diagonal[which])
+
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""
         X = pool_access(model).check_more(X)
@@ -312,6 +347,9 @@ class ArrayPool(Pool):
     def check(self, model: Any, labels: np.ndarray) -> None:
         """Anything goes; the model will say."""
 
+    def calibrate(self, model: Any, labels: dict[int, Any], seed: int) -> None:
+        """Probabilities are the model's own business."""
+
     def learn(self, model: Any, i: int, label: Any, earlier: dict[int, Any]) -> None:
         """One iteration with the label of example i; the first one is with all ``earlier`` ones."""
         if hasattr(model, "classes_"):
@@ -333,6 +371,12 @@ class ArrayPool(Pool):
         from sklearn.metrics.pairwise import euclidean_distances
 
         return euclidean_distances(self.X[which], self.X[known], squared=True)
+
+    def sizes(self, which: np.ndarray) -> np.ndarray:
+        """Squared distances from the origin, on the scale of rounding errors in double precision."""
+        from sklearn.utils.extmath import row_norms
+
+        return _DOUBLE * row_norms(self.X[which], squared=True)
 
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""

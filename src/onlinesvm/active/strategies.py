@@ -22,6 +22,16 @@ from ..core.lasvm.criteria import distance
 
 Strategy = Callable[[Any, Any], np.ndarray]
 
+Distances = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Squared distances between two lists of candidates, (first, second); not above 0 for copies."""
+
+CANDIDATES = 10
+"""Candidates, the best ones, for each question of a batch."""
+
+SHARP = 8
+"""Power of the nearness to an earlier question of the batch: near copies are avoided, and others hardly
+notice. Where nearness counted in full, batches were worse than questions asked one by one."""
+
 
 def active(estimator: Any, X: Any) -> np.ndarray:
     """Utility of each row of X: minus its distance from the classifier's boundary.
@@ -74,12 +84,22 @@ def check_utilities(utilities: Any, n: int) -> np.ndarray:
     return found
 
 
-def best_of_samples(utilities: np.ndarray, n: int) -> np.ndarray:
-    """Places of n candidates: the best of each of n parts, the candidates being in random order."""
+def best_of_samples(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarray:
+    """Places of n candidates: the best of each of n parts, the candidates being in random order.
+
+    One that is a copy of another choice makes way for the next best of its part.
+    """
     if n == 1:
         return np.array([utilities.argmax()])
     bounds = np.linspace(0, len(utilities), n + 1).astype(int)
-    return np.array([a + utilities[a:b].argmax() for a, b in zip(bounds[:-1], bounds[1:])])
+    found = [a + utilities[a:b].argmax() for a, b in zip(bounds[:-1], bounds[1:])]
+    for i in range(1, n):
+        part = bounds[i] + best(utilities[bounds[i] : bounds[i + 1]], bounds[i + 1] - bounds[i])
+        others = np.array(found[:i])
+        if distances(part[:1], others).min() <= 0.0:
+            new = np.flatnonzero(distances(part, others).min(axis=1) > 0.0)
+            found[i] = part[new[0]] if len(new) else found[i]
+    return np.array(found)
 
 
 def best(utilities: np.ndarray, n: int) -> np.ndarray:
@@ -87,6 +107,44 @@ def best(utilities: np.ndarray, n: int) -> np.ndarray:
     if n == 1:
         return np.array([utilities.argmax()])
     return np.argsort(-utilities, kind="stable")[:n]
+
+
+def best_apart(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarray:
+    """Places of n good candidates that differ from each other, the best first.
+
+    Those closest to the boundary may be much the same, and so would be their labels. Each choice after
+    the first is the candidate with the smallest sum of two numbers between 0 and 1: how much of the
+    utility it lacks, and how near it is to a choice made before (to the power ``SHARP``).
+    """
+    if n == 1:
+        return best(utilities, 1)
+    order, size = best(utilities, len(utilities)), CANDIDATES * n
+    while True:
+        chosen = _apart(order[:size], utilities, n, distances)
+        if len(chosen) == n or size >= len(order):
+            break
+        size *= 4  # many copies
+    rest = order[~np.isin(order, chosen)]
+    return np.concatenate([chosen, rest[: n - len(chosen)]])
+
+
+def _apart(order: np.ndarray, utilities: np.ndarray, n: int, distances: Distances) -> np.ndarray:
+    """Up to n of the candidates ``order``, which come best first; no two of them copies."""
+    lacks = utilities[order[0]] - utilities[order]
+    lacks /= max(lacks[-1], 1e-300)
+    nearest, chosen = distances(order, order[:1])[:, 0], [0]
+    nearest[0] = 0.0
+    scale = max(nearest.mean(), 1e-300)
+    while len(chosen) < n:
+        near = np.maximum(1.0 - nearest / scale, 0.0)
+        cost = np.where(nearest > 0.0, lacks + near**SHARP, np.inf)
+        k = int(cost.argmin())
+        if cost[k] == np.inf:
+            break
+        chosen.append(k)
+        nearest = np.minimum(nearest, distances(order, order[k : k + 1])[:, 0])
+        nearest[k] = 0.0
+    return order[chosen]
 
 
 def diverse(nearest: np.ndarray, n: int, distances: Callable[[int], np.ndarray]) -> np.ndarray:

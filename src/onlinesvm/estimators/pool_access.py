@@ -82,6 +82,16 @@ class PoolModel(Protocol):
     def to_classes(self, values: np.ndarray) -> np.ndarray:
         """Values of machines in the order of ``classes_``."""
 
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether the classifier makes probabilities, of at least two labels."""
+
+    def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
+        """Make probabilities of the chosen examples, which stand for the pool.
+
+        ``others`` are decision values (n, machines) of examples that were not chosen.
+        """
+
 
 class PoolAccess:
     """``PoolModel`` for the classifiers of this package."""
@@ -173,6 +183,32 @@ class PoolAccess:
     def to_classes(self, values: np.ndarray) -> np.ndarray:
         """Values of machines in the order of ``classes_``."""
         return to_classes(values, self._trained.encoder.order())
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether the classifier makes probabilities, of at least two labels."""
+        watch = None if self.learner is None else self.learner.watch
+        return watch is not None and watch.keeps_scores and len(self._trained.encoder) > 1
+
+    def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
+        """Make probabilities of the chosen examples, by models that have not learned them."""
+        from ..core.lasvm.held_out import held_out
+        from ..core.lasvm.pool import renumbered
+        from ..core.prequential.importance import pool_weights
+
+        learner = self.learner
+        slacks = np.full((learner.machines, len(chosen.label)), np.inf)  # all may join
+        most, rng = learner.watch.most_scores, np.random.RandomState(seed)
+        twin, places = renumbered(learner, chosen.key), np.arange(len(chosen.label))
+        chosen = chosen._replace(key=places)
+        twin.second_look(chosen, slacks)
+        twin.finish()
+        *_, found = held_out(twin, chosen, slacks, most, rng)
+        assert found is not None
+        label, bound = chosen.label[found.which], chosen.bound[found.which]
+        stands_for = found.stands_for * pool_weights(found.scores, others)
+        with self.learning():
+            learner.watch.replace(found.scores, label, bound, stands_for)
 
 
 def has_pool_access(model: Any) -> bool:

@@ -6,7 +6,7 @@ from naive.prequential import best_slopes, loss
 
 from onlinesvm.core.prequential.calibration import fit_slopes, follow, probabilities
 
-TRUE = np.array([1.7, 0.8, 2.5, 1.2])
+TRUE = np.array([1.7, 0.8, 1.9, 1.1, 2.5, 1.2])
 
 
 def sample(machines, n=3000, seed=0):

@@ -3,6 +3,7 @@
     epochs        online iterations over the examples, in order or as a criterion chooses them
     second look   examples that were turned away near the margin are judged again
     finish        the support set is optimised until delta <= tau
+    held out      where probabilities are wanted, examples are scored by models without them
     converge      examples that violate are admitted until none is left: the exact SVM; also where
                   it costs next to nothing and each example matters: there are few of them, or few
                   of some class and few support vectors (not in the listing)
@@ -20,6 +21,7 @@ import numpy as np
 
 from ..examples import Examples
 from .finishing import finish_fit
+from .held_out import held_out
 from .learner import LASVM
 from .selection import SelectiveLASVM, Urn
 
@@ -89,6 +91,14 @@ class Fit:
             steps = self.learner.converge(self.data, self.slacks)
             yield Stage("converge" if self.plan.converge else None, steps, None)
             self.reached = self.learner.converged
+        if self._makes_probabilities:
+            yield Stage(None, self._score_held_out(), None)
+
+    @property
+    def _makes_probabilities(self) -> bool:
+        """Whether scores are wanted, and the order of the examples meant nothing."""
+        watch = self.learner.watch
+        return isinstance(self.learner, LASVM) and watch is not None and watch.keeps_scores
 
     def _is_cheap(self) -> bool:
         """Whether each example matters, all were learned in blocks, and to converge costs little."""
@@ -154,6 +164,16 @@ class Fit:
         if self.learner.watch is not None and self.plan.shuffle:
             self.learner.watch.settle()
         yield
+
+    def _score_held_out(self) -> Iterator[None]:
+        """Cross-fitted scores replace those noted on the way (``held_out``)."""
+        watch = self.learner.watch
+        assert watch is not None
+        for found in held_out(self.learner, self.data, self.slacks, watch.most_scores, self.rng):
+            if found is not None:
+                label, bound = self.data.label[found.which], self.data.bound[found.which]
+                watch.replace(found.scores, label, bound, found.stands_for)
+            yield
 
 
 def _finish(learner: Any, converge: bool) -> bool:

@@ -210,17 +210,24 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
             self.finish(self.depths.stream_goal)
         return bool(large.any())
 
-    def _parts(self, fresh: Examples, order: np.ndarray) -> Iterator[Examples]:
+    def _parts(
+        self, fresh: Examples, order: np.ndarray, at_hand: bool = False
+    ) -> Iterator[Examples]:
         first = 0
-        for size in self._sizes(len(order)):
+        for size in self._sizes(len(order), at_hand):
             yield fresh.take(order[first : first + size])
             first += size
 
-    def _sizes(self, n: int) -> Iterator[int]:
-        """Sizes of the blocks of n examples. Where scores are noted, blocks are small."""
-        size, noted = self.block_size, 0 if self.watch is None else self.watch.n
+    def _sizes(self, n: int, at_hand: bool = False) -> Iterator[int]:
+        """Sizes of the blocks of n examples. Where scores are noted, blocks are small.
+
+        Not in a fit of data at hand, unless drifts are to be found: scores are made at its end.
+        """
+        watch = self.watch
+        small = watch is not None and (not at_hand or watch.detector is not None)
+        size, noted = self.block_size, 0 if watch is None else watch.n
         while n > 0:
-            if self.watch is not None:
+            if small:
                 size = min(max(noted, FIRST_BLOCK), LARGEST_BLOCK, self.block_size)
             yield min(size, n)
             n, noted = n - size, noted + size
@@ -362,7 +369,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
             yield from self._epoch_singly(data, order, first)
             return
         done = 0
-        for part in self._parts(data, order):
+        for part in self._parts(data, order, at_hand=True):
             if done:
                 checkpoint()
             done += len(part.rows)
@@ -382,7 +389,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
 
     def n_steps(self, n: int) -> int:
         """How often ``epoch`` yields for n examples."""
-        return -(-n // _SINGLES) if self.singly else len(list(self._sizes(n)))
+        return -(-n // _SINGLES) if self.singly else len(list(self._sizes(n, at_hand=True)))
 
     def second_look(self, data: Examples, slacks: np.ndarray) -> None:
         """Judge examples that were turned away by the model as it is now (``second_look``)."""
@@ -416,6 +423,10 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
         if tol <= self.tau:
             self.support.buffers.clear()
         return done
+
+    def decide(self, rows: Rows) -> np.ndarray:
+        """Decision values (n, machines) by the support set as it is."""
+        return self.kernel.product(rows, *self.support.expansion()) + self.support.a.bias
 
     # -- what was learned -----------------------------------------------------------------
 

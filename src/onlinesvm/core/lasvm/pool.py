@@ -16,6 +16,7 @@ vector; m machine.
 
 from __future__ import annotations
 
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -289,7 +290,7 @@ def is_of_pool(learner: LASVM) -> bool:
 
 def learn_dense(learner: LASVM, fresh: Examples) -> None:
     """One example of the pool, dense, in one compiled call."""
-    learner.learn_singly(fresh, _NO_SLOTS, noted=False)
+    learner.learn_singly(fresh, _NO_SLOTS)
 
 
 @jit
@@ -322,7 +323,19 @@ def learn_sparse(learner: LASVM, fresh: Examples, row: np.ndarray | None) -> Non
         values[0, :n] = row[support.a.key[:n]]
     values[0, n] = fresh.diagonal[0]
     learner.kernel.n_evaluations += n + 1
-    learner.learn_known(fresh, values, np.empty(0, np.int64))
+    scores = learner.learn_known(fresh, values, np.empty(0, np.int64))
+    if learner.watch is not None:
+        learner.watch.note(scores, fresh.label, fresh.bound)
+
+
+def renumbered(learner: LASVM, which: np.ndarray) -> LASVM:
+    """A copy of the learner whose rows, all among these of the pool, are known by their places there."""
+    twin = copy(learner)
+    twin.support, twin.watch = deepcopy(learner.support), None
+    key = twin.support.a.key[: twin.support.n]
+    order = np.argsort(which)
+    key[:] = order[np.searchsorted(which[order], key)]
+    return twin
 
 
 def few_values(learner: LASVM, rows: Rows) -> np.ndarray:

@@ -42,7 +42,7 @@ def second_look(learner: LASVM, data: Examples, slacks: np.ndarray) -> None:
     for _ in range(block.LOOKS):
         misled = _is_misled(learner, data, slacks)
         reach = np.inf if misled else depths.near
-        entered = _admit(learner, data, slacks, reach, depths.reenter * learner.support.unit)
+        entered = admit(learner, data, slacks, reach, depths.reenter * learner.support.unit)
         if not misled and (entered > depths.wrong).sum() <= block.MISLED * learner.support.n:
             return
         learner.finish(max(learner.tau, depths.rough))
@@ -67,7 +67,7 @@ def _is_misled(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
     return False
 
 
-def _admit(
+def admit(
     learner: LASVM, data: Examples, slacks: np.ndarray, reach: float, threshold: np.ndarray
 ) -> np.ndarray:
     """Each machine scores the examples that are not its members, and admits those whose
@@ -138,4 +138,4 @@ def _admit_violators(
     learner.support.measure()
     tau = learner.tau * learner.support.unit
     threshold = np.minimum(tau - learner.support.a.delta / 2, tau / 2)
-    return _admit(learner, data, slacks, reach, threshold)
+    return admit(learner, data, slacks, reach, threshold)

@@ -3,13 +3,17 @@
     two labels     P(1 | f) = 1 / (1 + exp(-h(f)))
     several        P(k | f) = exp(h(f_k)) / sum_j exp(h(f_j))
 
-h is a line with bends at -1, 0 and 1, the margin and the boundary: h(0) = 0, four positive slopes.
+h is a line with bends at 0 and at ``BENDS`` on both sides, the last being the margin: h(0) = 0, and all
+slopes are positive.
 
 Given: scores of examples predicted before they were learned, with their labels. Returned: the
 slopes that maximise the likelihood, found by projected Newton steps; the problem is convex.
 
 Notes
 -----
+Targets are not 0 and 1: of a label that n examples have, the next one has it with a probability of
+about 1 - 1 / n, so that few examples of a rare label do not make anybody certain.
+
 Platt's sigmoid has a slope and an offset, so that its most probable label may be another than the
 predicted one, as in ``SVC``. Here h rises through zero at zero. Scores of zero, as a model gives
 that has learned nothing, tell nothing about the slopes.
@@ -17,7 +21,14 @@ that has learned nothing, tell nothing about the slopes.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
+
+BENDS = (0.5, 1.0)
+"""Sizes of scores at which h bends: with one bend on each side, means were off by up to 0.009."""
+
+SLOPES = 2 * len(BENDS) + 2
 
 _LEAST = 1e-3
 """Smallest slope, in units of 1 / average |f|: labels keep their order even if all were wrong."""
@@ -32,12 +43,13 @@ _LARGEST = 1e3
 
 
 def _features(scores: np.ndarray) -> np.ndarray:
-    """(n, labels, 4): what the slopes multiply. One column of scores stands for two labels."""
+    """(n, labels, slopes): what the slopes multiply. One column of scores stands for two labels."""
     if scores.shape[1] == 1:
         scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
-    inner = np.clip(scores, -1.0, 1.0)
-    outer = scores - inner
-    parts = [part(values, 0.0) for values in (inner, outer) for part in (np.minimum, np.maximum)]
+    size, parts = np.abs(scores), []
+    for low, high in pairwise((0.0, *BENDS, np.inf)):
+        length = np.clip(size, low, high) - low
+        parts += [np.where(scores < 0.0, -length, 0.0), np.where(scores > 0.0, length, 0.0)]
     return np.stack(parts, axis=2)
 
 
@@ -50,11 +62,12 @@ def fit_slopes(scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> np.
     """The slopes of h, from scores (n, machines), labels 0, 1, ... and weights."""
     size = np.abs(scores).mean() if len(scores) else 0.0
     if not 0.0 < size < np.inf:
-        return np.ones(4)
+        return np.ones(SLOPES)
     phi = _features(scores) / size
     n, labels = phi.shape[:2]
-    target = np.full((n, labels), 1.0 / (n + labels))  # not 0 and 1: slopes stay finite
-    target[np.arange(n), label] += n / (n + labels)
+    count = np.bincount(label, minlength=labels)[label]
+    target = np.repeat(1.0 / (count + labels)[:, None], labels, axis=1)  # as in Platt (1999)
+    target[np.arange(n), label] += count / (count + labels)
     return _minimise(phi, target, (weight / weight.sum())[:, None]) / size
 
 

@@ -154,9 +154,34 @@ class Prequential(Compact):
             (self.n + 1) // 2, len(self.label)
         )  # models of the second half are more like the last
         which = np.arange(self.n - n, self.n) % len(self.label)
-        beyond = np.sort(excess(self.scores[which], self.label[which]))
-        rank = np.ceil((n + 1) * (1.0 - self.thresholds.levels)).astype(int)  # conformal prediction
-        self.thresholds.q[:] = beyond[np.minimum(rank, n) - 1]
+        self.thresholds.settle(excess(self.scores[which], self.label[which]), np.ones(n))
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether scores are kept to make probabilities."""
+        return self.thresholds is not None
+
+    @property
+    def most_scores(self) -> int:
+        """Maximum number of scores that ``replace`` takes at present."""
+        size, machines = self.scores.shape
+        return min(max(MOST_SCORES // machines, FEWEST), size - SELDOM, self.n)
+
+    def replace(
+        self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray, stands_for: np.ndarray
+    ) -> None:
+        """Better scores in place of those noted, in random order, at most ``most_scores``.
+
+        ``stands_for``: how many examples each of them stands for.
+        """
+        assert self.thresholds is not None
+        self.look()
+        which = np.arange(self.n - len(label), self.n) % len(self.label)
+        self.weight[:] = 0.0
+        self.scores[which], self.label[which] = scores, label
+        self.weight[which] = weight * stands_for / stands_for.mean()
+        self._calibration = None
+        self.thresholds.settle(excess(scores, label), stands_for)
 
     # -- what follows ---------------------------------------------------------------------
 

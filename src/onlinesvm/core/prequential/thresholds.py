@@ -63,6 +63,17 @@ class Thresholds(Compact):
         """More examples, in order."""
         track(excess, self.levels, self.q, self.state)
 
+    def settle(self, excess: np.ndarray, weight: np.ndarray) -> None:
+        """Quantiles of these examples, as in conformal prediction, each counted by its weight.
+
+        The example to come counts as one more, of average weight, that exceeds every threshold.
+        """
+        order = np.argsort(excess, kind="stable")
+        below = np.cumsum(weight[order])
+        share = below / (below[-1] + below[-1] / len(excess))
+        place = np.searchsorted(share, (1.0 - self.levels) * (1.0 - 1e-12))
+        self.q[:] = excess[order][np.minimum(place, len(excess) - 1)]
+
 
 def interpolated(q: np.ndarray, alpha: float) -> float:
     """The threshold for this share of misses; below the first level every label is in."""
