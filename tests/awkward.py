@@ -8,6 +8,7 @@ a seeded generator by hand, which goes on after a failure and sorts what it find
 
     python tests/awkward.py --draws 20000 --seed 0
     python tests/awkward.py --draws 20000 --seed 0 --tasks
+    python tests/awkward.py --draws 20000 --seed 0 --odd
 """
 
 from __future__ import annotations
@@ -49,6 +50,18 @@ ESTIMATORS = ("LASVMClassifier",) * len(CLASSIFIERS + OTHERS) + CLASSIFIERS + OT
 TASKS = ("LASVMRegressor", "LASVMOneClass")
 """Drawn by themselves (``--tasks``): classifiers are then the same draws with or without them."""
 
+ODD = TASKS * 3 + (
+    "LASVMClassifier",
+    "SimpleSVMClassifier",
+    "SimpleSVMRegressor",
+    "SimpleSVMOneClass",
+)
+"""Drawn by themselves, too (``--odd``): with odd targets, or kernels whose values are nearly equal."""
+
+DRAWN = {"": ESTIMATORS, "--tasks": TASKS, "--odd": ODD}
+
+TARGETS = ("plain", "zero-inflated", "constant but few", "heavy-tailed", "shifted")
+
 _POLICIES = ("outlier", "oldest", "join")
 KERNELS = ("rbf", "rbf", "rbf", "linear", "poly", "sigmoid", "callable", "precomputed")
 
@@ -65,6 +78,7 @@ class Case:
     weight: np.ndarray | None
     steps: list[tuple[str, Any]] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
+    targets: str = "plain"  # of regression, one of TARGETS
 
     def __repr__(self) -> str:
         data = " ".join(f"{name}={value}" for name, value in self.notes.items())
@@ -108,7 +122,19 @@ def build(choose: Any, estimators: tuple[str, ...] = ESTIMATORS) -> Case:
     settings = _settings(choose, name, kernel, dense, scale)
     notes |= {"form": form, "labels": dict(Counter(y.tolist()))}
     steps = _steps(choose, name, kernel, n)
-    return Case(name, settings, X, dense, y, weight, steps, notes)
+    case = Case(name, settings, X, dense, y, weight, steps, notes)
+    return _odd(choose, case) if estimators is ODD else case
+
+
+def _odd(choose: Any, case: Case) -> Case:
+    """The case with targets of another kind, and perhaps a smooth kernel."""
+    case.targets = case.notes["targets"] = choose.of(TARGETS)
+    gamma = case.settings.get("gamma")
+    if choose.flag() and isinstance(gamma, float):
+        smooth = choose.of([1e-2, 1e-4, 1e-6, 1e-9])
+        case.settings |= {"gamma": smooth * gamma, "coef0": 1.0}
+        case.notes["smooth"] = smooth
+    return case
 
 
 def _labels(choose: Any, rng: np.random.Generator, n: int) -> np.ndarray:
@@ -323,12 +349,12 @@ def work(first: int, last: int, estimators: tuple[str, ...]) -> None:
 
 
 def watch(
-    first: int, last: int, slow: float, tasks: bool
+    first: int, last: int, slow: float, drawn: str
 ) -> Iterator[tuple[int, tuple[str, int, str] | None]]:
     """Results of seeds from a process of their own, which may end or hang; another goes on."""
     while first < last:
         command = [sys.executable, __file__, "--work", str(first), str(last)]
-        command += ["--tasks"] * tasks
+        command += [drawn] if drawn else []
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as worker:
             assert worker.stdout is not None
             patience = 300.0  # the first one compiles
@@ -341,7 +367,7 @@ def watch(
                 seed, first = first, first + 1
                 if not lines[1]:
                     how = "hangs" if worker.wait() == -signal.SIGKILL else "ends the process"
-                    case = build(Chooser(seed), TASKS if tasks else ESTIMATORS)
+                    case = build(Chooser(seed), DRAWN[drawn])
                     yield seed, (f"{case.estimator} {how}", case.dense.size, repr(case))
                     break
                 yield seed, json.loads(lines[1])
@@ -353,16 +379,23 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="seed of the first draw")
     parser.add_argument("--slow", type=float, default=20.0, help="seconds after which a draw hangs")
-    parser.add_argument("--tasks", action="store_true", help="regression and novelty alone")
+    parser.add_argument(
+        "--tasks", action="store_const", const="--tasks", dest="drawn", default="",
+        help="regression and novelty alone",
+    )  # fmt: skip
+    parser.add_argument(
+        "--odd", action="store_const", const="--odd", dest="drawn",
+        help="odd targets, and kernels whose values are nearly equal",
+    )  # fmt: skip
     parser.add_argument("--work", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        work(*options.work, TASKS if options.tasks else ESTIMATORS)
+        work(*options.work, DRAWN[options.drawn])
         return
     found: dict[str, list[tuple[int, int, str]]] = {}
     try:
         last = options.seed + options.draws
-        for seed, failure in watch(options.seed, last, options.slow, options.tasks):
+        for seed, failure in watch(options.seed, last, options.slow, options.drawn):
             if failure is not None:
                 kind, size, text = failure
                 found.setdefault(kind, []).append((size, seed, text))

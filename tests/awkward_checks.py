@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from awkward_peers import BesidePeers
-from awkward_values import Given, expect, kernel_values
+from awkward_values import Given, expect, kernel_values, odd_targets
 from held import held
 from scipy import sparse
 from sklearn.base import clone
@@ -65,7 +65,8 @@ class History(BesidePeers):
             return self.case.y
         values = np.unique(self.case.y, return_inverse=True)[1].astype(float)
         noise = self.case.estimator == "LASVMRegressor"
-        return values + 0.3 * noise * np.random.default_rng(1).normal(size=len(values))
+        values = values + 0.3 * noise * np.random.default_rng(1).normal(size=len(values))
+        return odd_targets(self.case.targets, values)
 
     def _probe(self) -> np.ndarray:
         """Examples to decide about: some of the data, and some between them."""
@@ -322,6 +323,7 @@ class History(BesidePeers):
         unit = getattr(learner, "unit", None)
         unit = learner.support.unit if unit is None else unit
         limit = 1e-9 * (unit[:, None] + abs(alpha) @ abs(K)) + moved * rounding
+        limit = limit + 1e-15 * abs(support.linear)  # its own last digits
         if not learner.kernel.is_compiled:  # its last digits depend on the shape of the call
             limit += SINGLE * (abs(alpha) @ np.outer(length, length))
         if hasattr(learner, "support") and self.case.notes["failed"] not in ("fit", "finish"):

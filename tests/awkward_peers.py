@@ -78,7 +78,26 @@ class BesidePeers:
                 value += a @ self.targets - model.epsilon * abs(a).sum()
             duals.append(value)
         limit = 0.01 * (abs(duals[1]) + 1e-3)
-        expect(duals[0] >= duals[1] - limit, "dual:", duals[0], "instead of", duals[1])
+        if case.targets != "shifted":  # 1e6 sum(a), which is zero but for rounding
+            expect(duals[0] >= duals[1] - limit, "dual:", duals[0], "instead of", duals[1])
+        if not self.is_one_class() and ref.fit_status_ == 0:
+            self.compare_ordinary(model.predict(X if self.precomputed else case.X), ref.predict(K))
+
+    def compare_ordinary(self, ours: np.ndarray, theirs: np.ndarray) -> None:
+        """Most targets cost no more than with SVR, whatever the others are (tol is 1e-3 units, and
+        where all but a few are equal and epsilon is zero, a unit is 1e-3 of their deviation).
+        """
+        y = self.targets
+        distance = abs(y - np.median(y))
+        plain = distance <= np.quantile(distance, 0.8)
+        epsilon = self.model.epsilon
+        errors = [np.maximum(abs(f - y)[plain] - epsilon, 0.0).mean() for f in (ours, theirs)]
+        spread = min(y[plain].std() + epsilon, y.std())
+        allowed = 0.1 * spread + 1e-6 * (y - np.median(y)).std() + 1e-15 * abs(y).max()
+        expect(
+            errors[0] <= 1.1 * errors[1] + allowed,
+            "ordinary targets are missed by", errors[0], "instead of", errors[1],
+        )  # fmt: skip
 
     def is_solved(self) -> bool:
         """Whether the last fit was to solve the whole problem, with a bounded kernel, and did."""

@@ -37,6 +37,23 @@ class Given:
             expect(same and np.array_equal(now, before), "the input was changed")
 
 
+def odd_targets(kind: str, values: np.ndarray) -> np.ndarray:
+    """Targets of this kind (``awkward.TARGETS``) made of ordinary ones."""
+    rng, n = np.random.default_rng(2), len(values)
+    few = rng.permutation(n)[: max(1, n // 20)]
+    if kind == "zero-inflated":
+        values = np.where(rng.random(n) < 0.6, 0.0, values)
+        values[few] = 1e6
+    elif kind == "constant but few":
+        values = np.zeros(n)
+        values[few] = 1e5
+    elif kind == "heavy-tailed":
+        values = values + rng.standard_cauchy(n) ** 3
+    elif kind == "shifted":
+        values = 1e6 + 1e-2 * values
+    return values
+
+
 def kernel_values(
     name: str, A: np.ndarray, B: np.ndarray, gamma: float, degree: int, coef0: float
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import warnings
 
 import awkward_checks
 import pytest
-from awkward import ESTIMATORS, TASKS, Chooser, build
+from awkward import ESTIMATORS, ODD, TASKS, Chooser, build
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
@@ -48,6 +48,13 @@ def test_whatever_is_done_to_a_model_it_stays_consistent(case):
 @given(cases(TASKS))
 @settings(max_examples=max(DRAWS // 10, 1), deadline=None, derandomize=True, database=None)
 def test_so_do_models_of_values_and_of_novelty(case):
+    note(repr(case))
+    awkward_checks.run(case)
+
+
+@given(cases(ODD))
+@settings(max_examples=max(DRAWS // 10, 1), deadline=None, derandomize=True, database=None)
+def test_odd_targets_and_smooth_kernels(case):
     note(repr(case))
     awkward_checks.run(case)
 

@@ -76,7 +76,8 @@ class NaiveBounded:
         rise = self.rise(i, j)
         if i == j or rise <= self.tau:
             return
-        curvature = max(self.K[i, i] + self.K[j, j] - 2 * self.K[i, j], 1e-12)
+        flat = 1e-12 * min(1.0, max(self.K[i, i], self.K[j, j]))
+        curvature = max(self.K[i, i] + self.K[j, j] - 2 * self.K[i, j], flat)
         room = min(self.hi(i) - self.alpha[i], self.alpha[j] - self.lo(j))
         self.move(i, j, min(rise / curvature, room))
 

@@ -149,7 +149,8 @@ class NaiveLASVM:
     def direction_search(self, i, j):
         """Step 5 of PROCESS, step 3 of REPROCESS."""
         K, S, alpha = self.K, self.members(), self.alpha
-        curvature = max(K[i, i] + K[j, j] - 2.0 * K[i, j], NO_CURVATURE)
+        flat = NO_CURVATURE * min(1.0, max(K[i, i], K[j, j]))
+        curvature = max(K[i, i] + K[j, j] - 2.0 * K[i, j], flat)
         best = (self.g[i] - self.g[j]) / curvature
         room_i, room_j = self.B[i] - alpha[i], alpha[j] - self.A[j]
         step = min(best, room_i, room_j)

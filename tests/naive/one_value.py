@@ -60,7 +60,8 @@ class NaiveValues:
     def move(self, i, up, down):
         row = self.values(self.rows[i])
         own = np.array([self.k(r, r) for r in self.rows])
-        curvature = np.maximum(own[i] + own - 2 * row, 1e-12)
+        flat = 1e-12 * np.minimum(np.maximum(own, own[i]), 1.0)
+        curvature = np.maximum(own[i] + own - 2 * row, flat)
         rise = np.maximum(up[i] - down, 0)
         j = self.chosen(rise**2 / curvature)
         end_i = self.bound[i] if self.alpha[i] >= 0 else 0.0

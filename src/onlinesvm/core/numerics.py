@@ -32,7 +32,10 @@ ALL_EXAMPLES = 2**53
 """More examples than will ever come: larger limits stand for this one."""
 
 CURVATURE_FLOOR = 1e-12
-"""Smallest K_ii + K_jj - 2 K_ij a direction search divides by (duplicates give zero)."""
+"""Smallest K_ii + K_jj - 2 K_ij a direction search divides by (duplicates give zero), as a share of
+the kernel values where these are smaller than 1."""
+
+_SMALLEST_FLOOR = 1e-45
 
 # No "reassoc": the exponential's rounding trick relies on the written order.
 ORDERED_MATH = {"nnan", "ninf", "nsz", "contract"}
@@ -75,3 +78,16 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     It is never compiled by itself, which takes a fraction of the time; its options are its caller's.
     """
     return inner(function, inline="always")
+
+
+@jit
+def flat(size):
+    """The curvature floor for kernel values k(x, x) of this size."""
+    return max(CURVATURE_FLOOR * min(abs(size), 1.0), _SMALLEST_FLOOR)
+
+
+@jit
+def curvature_of(k_ii, k_jj, k_ij):
+    """K_ii + K_jj - 2 K_ij in double precision, or the floor where that is less."""
+    largest = max(abs(np.float64(k_ii)), abs(np.float64(k_jj)))
+    return max(np.float64(k_ii) + np.float64(k_jj) - 2.0 * np.float64(k_ij), flat(largest))

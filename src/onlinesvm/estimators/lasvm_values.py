@@ -44,8 +44,9 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
     kernel (LASVM), gamma, degree, coef0 : shared
     tol : float, default=1e-3
         Violations up to it are left alone, in units of about the standard deviation of y (the
-        power of two nearest to it; few outliers do not count). With a number of ``epochs``, ``fit``
-        leaves violations of up to a tenth of ``epsilon`` alone, if that is more.
+        power of two nearest to it), or of most of its values where outliers make that large. With
+        a number of ``epochs``, ``fit`` leaves violations of up to a tenth of ``epsilon`` alone, if
+        that is more.
     epochs (LASVM), block_size (LASVM) : shared
     window : int or None, default=None
         Number of most recent examples that count. What leaves the window leaves the model, exactly:
@@ -310,7 +311,8 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
     ----------
     kernel (LASVM), gamma, degree, coef0, nu : shared
     tol : float, default=1e-3
-        Violations up to it are left alone, in units of about ``offset_``.
+        Violations up to it are left alone, in units of about ``offset_``, or of the spread of
+        most decision values where that is much smaller.
     epochs (LASVM), block_size (LASVM) : shared
     window : int or None, default=None
         Number of most recent examples that count. What leaves the window leaves the model, exactly:

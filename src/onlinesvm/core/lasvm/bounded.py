@@ -240,8 +240,13 @@ class BoundedLASVM(OneRow, LateLabels, Compact, Learner):
         if isinstance(self.task, Regression):
             self.task.keep(labels)
         if next_look(int(self.count[at.CLOCK]) - 1) == 1:
-            self.unit = unit_of(self)
-            self._settle_limits()
+            self.follow_unit()
+
+    def follow_unit(self) -> bool:
+        """The unit of the machines, by what was learned last; whether one became smaller."""
+        before, self.unit = self.unit, unit_of(self)
+        self._settle_limits()
+        return bool((self.unit < before).any())
 
     def _follow(self, watch: Prequential) -> None:
         """The window becomes what the drift detector finds, if it is to follow it."""

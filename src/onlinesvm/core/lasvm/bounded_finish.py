@@ -32,7 +32,8 @@ def finish(learner: BoundedLASVM, tol: float) -> bool:
         _restore_sum(learner)
     for _ in range(_ROUNDS):
         reached = all([_optimise(learner, m, tol) for m in range(learner.machines)])
-        if not reached or learner.recent is None or not _admit(learner, tol):
+        finer = reached and learner.follow_unit()
+        if not finer and (not reached or learner.recent is None or not _admit(learner, tol)):
             return reached
     return False
 
@@ -58,8 +59,9 @@ def _optimise(learner: BoundedLASVM, m: int, tol: float) -> bool:
             return False
         before = gap
         alpha = F[at.ALPHA, m, :n] / unit
+        centre = 0.0 if learner.task.both_signs else learner.M[at.BIAS, m]
         solve(
-            K, diagonal, alpha, F[at.GRAD, m, :n] / unit, lo / unit, hi / unit,
+            K, diagonal, alpha, (F[at.GRAD, m, :n] - centre) / unit, lo / unit, hi / unit,
             learner.task.epsilon / unit, tol / 2, _STEPS * n,
         )  # fmt: skip
         alpha = np.clip(alpha * unit, lo, hi)

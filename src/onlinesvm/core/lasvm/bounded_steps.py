@@ -21,7 +21,7 @@ import numpy as np
 
 from ..kernel.never_inline import keep_small, never_inline
 from ..kernel.slopes import shift_slopes
-from ..numerics import CURVATURE_FLOOR, inlined, inner
+from ..numerics import curvature_of, inlined, inner
 
 ALPHA, GRAD, LINEAR, LOW, HIGH, BOUND = range(6)
 """Places in F, (6, machines, capacity): coefficient, gradient, p, lo, hi, and the bound at first."""
@@ -146,8 +146,7 @@ def optimise(F, sides, K, M, m, k, n, most, epsilon):
             else:
                 j, rise = k, g_max - (g + epsilon)
         if i != j and rise > M[TAU, m]:
-            curvature = np.float64(K[i, i]) + K[j, j] - 2.0 * K[i, j]
-            rise /= max(curvature, CURVATURE_FLOOR)
+            rise /= curvature_of(K[i, i], K[j, j], K[i, j])
             top, bottom, g_max, g_min = move(F, sides, K, M, m, i, j, rise, n, epsilon)
             steps += 1
         elif k < 0:

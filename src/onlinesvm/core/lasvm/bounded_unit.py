@@ -1,7 +1,7 @@
 """LASVM with a bounded memory: units of the machines, which follow a stream (``tasks``).
 
-The unit of regression is about the spread of the last targets, that of one class about the offset.
-It is looked at after fixed numbers of examples, so that results do not depend on how a stream is
+The unit of regression is about the spread of the last targets, that of one class about the offset,
+or the spread of decision values. It is looked at after fixed numbers of examples, so that results do not depend on how a stream is
 cut.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import bounded_steps as at
-from .tasks import Regression, Task, power_of_two, spread_of
+from .tasks import OneClass, Regression, Task
 
 if TYPE_CHECKING:
     from .bounded import BoundedLASVM
@@ -42,7 +42,10 @@ def unit_of(learner: BoundedLASVM) -> np.ndarray:
     """The unit of each machine, from what was learned last."""
     task, n = learner.task, learner.n
     if isinstance(task, Regression):
-        spread = spread_of(task.recent)
-        return np.where(spread > 0.0, power_of_two(spread), learner.unit)
-    size = np.abs(learner.F[at.GRAD, :, :n]).mean(axis=1) if n else np.zeros(learner.machines)
-    return power_of_two(np.maximum(np.abs(learner.M[at.BIAS]), size))
+        return task.unit_of(task.recent, learner.unit)
+    if isinstance(task, OneClass):
+        alpha, grad, _, _, high, _ = learner.F[:, 0, :n]
+        some = task.sample(alpha)
+        task.weigh(alpha[some], learner.K[np.ix_(some, some)])
+        return task.unit_of(alpha, grad, high, float(learner.M[at.BIAS, 0]))
+    return learner.unit

@@ -12,6 +12,7 @@ import numpy as np
 from ..interrupts import checkpoint
 from . import block, listing, working_set
 from .support import NEED, STORED
+from .tasks import OneClass
 
 if TYPE_CHECKING:
     from .learner import LASVM
@@ -43,6 +44,17 @@ def finish_fit(learner: LASVM) -> bool:
     done = learner.finish(max(learner.tau, support.task.enough(support.unit)))
     support.buffers.clear()
     return done
+
+
+def note_influence(learner: LASVM) -> None:
+    """What a single example means to a one-class machine, which bounds its unit from below."""
+    support, task = learner.support, learner.support.task
+    if isinstance(task, OneClass):
+        alpha = support.alpha()[0]
+        some = task.sample(alpha)
+        rows = support.rows().take(some)
+        task.weigh(alpha[some], learner.kernel.block(rows, rows))
+        support.measure()
 
 
 def finish_as_listed(learner: LASVM, m: int) -> bool:

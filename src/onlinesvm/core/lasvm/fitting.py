@@ -88,7 +88,7 @@ class Fit:
             yield Stage(None, self._look_again(), 1)
         yield Stage(None, self._finish(), 1)
         if self.plan.converge or self._is_cheap():
-            steps = self.learner.converge(self.data, self.slacks)
+            steps = self.learner.converge(self.data, self.slacks, self.reached)
             yield Stage("converge" if self.plan.converge else None, steps, None)
             self.reached = self.learner.converged
         if self._makes_probabilities:
@@ -106,7 +106,9 @@ class Fit:
         n = len(self.data.rows)
         if self._selective or self.stopped or not in_blocks or len(self.plan.held):
             return False
-        return n <= self.n_iter and (n <= FEW or self._has_rare_class())
+        if n > self.n_iter:
+            return False
+        return n <= FEW or self.learner.support.task.is_smooth or self._has_rare_class()
 
     def _has_rare_class(self) -> bool:
         """Whether some class has few examples, and there are few support vectors."""

@@ -198,6 +198,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
         finishing.mend(self)
         if not self.support.task.both_signs:
             self.support.task.observe(self.support.a.label[:0], self.support)
+            finishing.note_influence(self)
             self.support.measure()
         if self._reduce_stream_delta() or not self.support.task.both_signs:
             lasvm_block.evict(self.support, self.depths.stream_slack)
@@ -261,6 +262,7 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
         if deepen and task.both_signs and (self.support.started() & ~before).any():
             self.finish(self.depths.rough)  # many rows of one class may have waited for the other
         elif deepen:
+            finishing.note_influence(self)
             self._reduce_stream_delta()
         finishing.mend(self)
         return slacks, *lasvm_block.evict(self.support, slack)
@@ -396,9 +398,9 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
         if not self.singly:
             second_look.second_look(self, data, slacks)
 
-    def converge(self, data: Examples, slacks: np.ndarray) -> Iterator[int]:
+    def converge(self, data: Examples, slacks: np.ndarray, done: bool = True) -> Iterator[int]:
         """Admit violators and finish, until none is left; yields how many came in each time."""
-        return second_look.converge(self, data, slacks)
+        return second_look.converge(self, data, slacks, done)
 
     # -- finishing ------------------------------------------------------------------------
 
@@ -408,18 +410,26 @@ class LASVM(OneAtATime, OneValueAtATime, Compact, Learner):
         return FINISHING_PASSES * float(members @ members)
 
     def finish(self, tol: float | None = None) -> bool:
-        """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there."""
+        """Optimise until delta <= tol (tau), in units of the machine. Returns whether all got there.
+
+        The unit itself may become smaller by it.
+        """
         tol = self.tau if tol is None else tol
         if self.support.n == 0:
             return True
         if self.singly:
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.drop_cache()
-        try:
-            done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
-        finally:  # also where Ctrl-C or a time limit ends it: biases belong to the coefficients
-            finishing.mend(self)
-            self.support.measure()
+        finishing.note_influence(self)
+        finer = True
+        while finer:
+            unit = self.support.unit
+            try:
+                done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
+            finally:  # also where Ctrl-C or a time limit ends it: biases belong to the coefficients
+                finishing.mend(self)
+                self.support.measure()
+            finer = done and bool((self.support.unit < unit).any())
         if tol <= self.tau:
             self.support.buffers.clear()
         return done

@@ -25,7 +25,7 @@ from ..examples import Examples
 from ..kernel.kernel import Kernel
 from ..kernel.rbf import far_row
 from ..kernel.tiles import RBF, squared_norm
-from ..numerics import CURVATURE_FLOOR, inner, jit
+from ..numerics import curvature_of, inner, jit
 from .dense_row import EIGHT, kernel_values
 from .support import STORED, N, Support
 from .tasks import Regression
@@ -65,8 +65,7 @@ def _partner(n, top, g_max, row, alpha, grad, bounds, diagonals, low, epsilon):
         _, down = _slopes(alpha[s], grad[s], bounds[s], low, epsilon)
         rise = g_max - down
         if rise > 0.0:
-            curvature = diagonals[top] + diagonals[s] - 2.0 * row[s]
-            found = rise * rise / max(curvature, CURVATURE_FLOOR)
+            found = rise * rise / curvature_of(diagonals[top], diagonals[s], row[s])
             if found > gain:
                 best, gain = s, found
     return best
@@ -75,7 +74,7 @@ def _partner(n, top, g_max, row, alpha, grad, bounds, diagonals, low, epsilon):
 @inner
 def _move(i, j, rise, k_ij, alpha, bounds, diagonals, low):
     """alpha_i up, alpha_j down; how far. A step ends at zero, where the slope jumps."""
-    curvature = max(diagonals[i] + diagonals[j] - 2.0 * k_ij, CURVATURE_FLOOR)
+    curvature = curvature_of(diagonals[i], diagonals[j], k_ij)
     end_i = bounds[i] if alpha[i] >= 0.0 else 0.0
     end_j = low * bounds[j] if alpha[j] <= 0.0 else 0.0
     room_i, room_j = end_i - alpha[i], alpha[j] - end_j

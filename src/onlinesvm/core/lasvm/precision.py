@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-LOST = 0.1
+LOST = 0.02
 """Error of decision values, in units of the machine, that makes a model useless near its edge."""
 
 

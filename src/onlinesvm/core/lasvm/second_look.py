@@ -109,11 +109,15 @@ def _judged_together(machines: int) -> list[slice]:
     return [slice(first, min(first + size, machines)) for first in range(0, machines, size)]
 
 
-def converge(learner: LASVM, data: Examples, slacks: np.ndarray) -> Iterator[int]:
-    """Admit violators and finish, until none is left; yields how many came in each time."""
+def converge(
+    learner: LASVM, data: Examples, slacks: np.ndarray, done: bool = True
+) -> Iterator[int]:
+    """Admit violators and finish, until none is left; yields how many came in each time.
+
+    ``done``: whether the finishing step before has reached its tolerance.
+    """
     near = learner.support.task.depths.near
-    learner.converged, reach = False, near
-    done, failures = True, 0
+    learner.converged, reach, failures = False, near, 0
     while failures < MOST_FAILURES:
         entered = len(_admit_violators(learner, data, slacks, reach))
         if entered == 0 and reach == np.inf:

@@ -17,13 +17,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernel.vector import LANES, chunk_max, chunk_min
-from ..numerics import CURVATURE_FLOOR, ORDERED_MATH, REORDERED_MATH, inner, jit
+from ..numerics import ORDERED_MATH, REORDERED_MATH, flat, inner, jit
 
 PROGRESS = 1e-4
 """Share of the gap that a call should close; where it closes less, rounding allows no more."""
 
 _FAR = np.float32(1e30)
-_FLOOR = np.float32(CURVATURE_FLOOR)  # where kernel values are smaller than 1, in their size
 _LEAST = np.float32(1e-30)
 
 
@@ -109,7 +108,7 @@ def solve(K, diagonal, alpha, gradient, lo, hi, epsilon, tol, max_steps):
     epsilon, largest = np.float32(epsilon), np.float32(0.0)
     for s in range(diagonal.shape[0]):
         largest = max(largest, abs(diagonal[s]))
-    floor = max(_FLOOR * min(largest, np.float32(1.0)), _LEAST)
+    floor = max(np.float32(flat(largest)), _LEAST)
     _split(alpha, gradient, lo, hi, epsilon, up, down)
     for step in range(max_steps):
         i = _argmax(up)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kernel.cache import move_slot, touch
 from ..kernel.never_inline import keep_small, never_inline
-from ..numerics import CURVATURE_FLOOR, inner
+from ..numerics import curvature_of, inner
 from .support import NEED, SLOT, N, extremes
 
 NEEDS_ROW, NO_PAIR, STEPPED, OPTIMAL = range(-1, 3)
@@ -50,8 +50,7 @@ def direction_search(k, m, a, c, tau):
         touch(c, s)
     page, width = j // pool.shape[1], pool.shape[1]
     k_ij = pool[table[i, page], j - page * width]
-    curvature = max(diagonal[i] + diagonal[j] - 2.0 * k_ij, CURVATURE_FLOOR)
-    step = min(gap / curvature, room_i, room_j)
+    step = min(gap / curvature_of(diagonal[i], diagonal[j], k_ij), room_i, room_j)
     alpha[i] = hi if step >= room_i else alpha[i] + step
     alpha[j] = lo if step >= room_j else alpha[j] - step
     first, page, n = 0, 0, count[N]

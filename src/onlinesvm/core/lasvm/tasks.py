@@ -17,7 +17,9 @@ not a member has a = 0; its *slack* is how far it violates the optimality condit
 
 Where the target comes in any size, so do gradients. Tolerances and thresholds are numbers that
 suit gradients of about 1, times the *unit* of a machine: a power of two, so that dividing
-by it is exact. The unit of classification is 1.
+by it is exact. The unit of classification is 1, that of regression the spread of most targets, that
+of one class the offset rho or, where kernel values are nearly equal, the spread of most decision
+values. Neither follows a few outliers.
 """
 
 from __future__ import annotations
@@ -58,17 +60,54 @@ RECENT = 1024
 ENOUGH = 0.1
 """Share of epsilon up to which violations are left alone after a fit that need not converge."""
 
-_NORMAL = 1.4826  # standard deviation over median deviation of a normal distribution
+SPREADS = 4.0
+"""How many times a robust measure of the spread the standard deviation may be: more is outliers."""
+
+_NORMAL = 1.4826, 2.595
+"""Standard deviation of a normal distribution over the median, and over the third decile, of the
+distances from its median."""
+
+FEW_OTHERS = 0.1
+"""Share of the targets below which those that differ from all others have no say in the unit ..."""
+
+_TUBES, _LEAST = 100.0, 2.0**-10
+"""... which is this many epsilons then (so that a gap of 1e-3 units is a tenth of epsilon), or, where
+epsilon is zero, this share of the standard deviation."""
+
+_FINEST = 2.0**-20
+"""Least share of the standard deviation that is asked for: beyond it is rounding."""
+
+_SAME = 1e-12
+"""Targets that differ from their median by no more than this share of it are the same."""
 
 
-def spread_of(targets: np.ndarray) -> np.ndarray:
-    """Standard deviation of each column, or what few outliers leave of it.
+def spread_of(targets: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
+    """Standard deviation of each column, or what outliers leave of it.
 
-    At most four times what the median deviation says, unless most targets are the same.
+    Outliers are told by the distances from the median: half of them, half of those that are not zero
+    (more than half of the targets may be the same: sales, claims, rain), and three tenths of
+    those (they may be far apart in groups).
     """
-    deviation = targets.std(axis=0)
-    robust = 4.0 * _NORMAL * np.median(np.abs(targets - np.median(targets, axis=0)), axis=0)
-    return np.where(robust > 0.0, np.minimum(deviation, robust), deviation)
+    return np.array([_spread(column, epsilon) for column in targets.T])
+
+
+def _spread(targets: np.ndarray, epsilon: float) -> float:
+    if not len(targets):
+        return 0.0
+    deviation, middle = float(targets.std()), np.median(targets)
+    distance = np.abs(targets - middle)
+    others = distance[distance > _SAME * abs(middle)]
+    if not len(others):
+        return deviation
+    half = np.median(distance) or np.inf
+    robust = min(
+        _NORMAL[0] * min(half, np.median(others)), _NORMAL[1] * float(np.quantile(others, 0.3))
+    )
+    spread = deviation if deviation <= SPREADS * robust else robust
+    if len(others) <= FEW_OTHERS * len(targets):
+        least = max(_TUBES * epsilon, _FINEST * deviation) if epsilon else _LEAST * deviation
+        spread = min(spread, least)
+    return float(spread)
 
 
 class Classification:
@@ -77,6 +116,7 @@ class Classification:
     epsilon = 0.0
     nu = 0.0  # s as a share of the bounds of all examples
     both_signs = True  # a machine starts when it has seen both signs
+    is_smooth = False  # decision values differ by a small share of their offset
     depths: ClassVar = Depths(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
 
     def no_labels(self, capacity: int) -> np.ndarray:
@@ -112,6 +152,7 @@ class Regression:
 
     nu = 0.0
     both_signs = False
+    is_smooth = False
     depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
     def __init__(self, epsilon: float, machines: int):
@@ -148,8 +189,12 @@ class Regression:
         """The unit is about the spread of these targets, and of the last ones before them."""
         known = np.concatenate([self.recent, labels])
         self.recent = known[-RECENT:].copy()
-        spread = spread_of(known if len(labels) >= RECENT else self.recent)
-        support.unit = np.where(spread > 0.0, power_of_two(spread), support.unit)
+        support.unit = self.unit_of(known if len(labels) >= RECENT else self.recent, support.unit)
+
+    def unit_of(self, targets: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """The unit of each machine; ``before`` where all targets are the same."""
+        spread = spread_of(targets, self.epsilon)
+        return np.where(spread > 0.0, power_of_two(spread), before)
 
     def measured(self, support: Support) -> None:
         """Nothing to do: the unit depends on the targets alone."""
@@ -162,6 +207,22 @@ class Regression:
         return min(ENOUGH * self.epsilon / float(unit.max()), self.depths.rough / 2)
 
 
+_SMALLEST_SHARE = 2.0**-24
+"""Decision values that differ by less than this share of rho do so by rounding."""
+
+_ENOUGH_OUTSIDE = 8
+"""Rows outside from which on their decision values tell something: what the unit is, in medians of
+them, at least and at most."""
+_MEDIANS = 1.0, 32.0
+
+_SMOOTH = 1.0 / 8.0
+"""Share of rho below which decision values differ so little that the unit is their spread, and that
+a single pass may mislead."""
+
+_SAMPLE = 16
+"""Rows whose kernel values tell what a single example means."""
+
+
 class OneClass:
     """One machine; its coefficients sum to nu times the weights of the examples seen."""
 
@@ -171,6 +232,13 @@ class OneClass:
 
     def __init__(self, nu: float):
         self.nu = nu
+        self.share = 1.0  # of rho that most decision values spread over
+        self.influence = np.inf  # of one example on a decision value, about
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether decision values differ by a small share of the offset."""
+        return self.share < _SMOOTH
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots; all are zero."""
@@ -192,9 +260,46 @@ class OneClass:
         """Nothing to do: the unit depends on the gradients."""
 
     def measured(self, support: Support) -> None:
-        """The unit is about the offset rho of the decision function."""
-        size = np.abs(support.a.grad[:, : support.n]).mean(axis=1) if support.n else 0.0
-        support.unit = power_of_two(np.maximum(np.abs(support.a.bias), size))
+        """The unit follows the decision values of the rows held."""
+        a, n = support.a, support.n
+        support.unit = self.unit_of(a.alpha[0, :n], a.grad[0, :n], a.bound[:n], float(a.bias[0]))
+
+    def unit_of(
+        self, alpha: np.ndarray, grad: np.ndarray, high: np.ndarray, bias: float
+    ) -> np.ndarray:
+        """The unit is about the offset rho of the decision function, or the spread of its values.
+
+        Where kernel values are nearly equal the spread is a small share of rho. It is taken from the
+        rows held while these are most of the examples seen. Later, when most examples have been
+        found to lie farther inside than a part of the unit, the share stays as it is, within
+        what the rows outside say, which are all held. Rows with free coefficients have no
+        decision value: the influence of one example says how small the unit can reasonably be.
+        """
+        size = max(abs(bias), float(np.abs(grad).mean())) if len(alpha) else 0.0
+        if size == 0.0:
+            return np.ones(1)
+        distance = np.abs(grad - bias) / size
+        outside = distance[alpha >= high * (1.0 - ON_BOUND)]
+        if 2.0 * self.nu * high.sum() >= alpha.sum():
+            self.share = SPREADS * float(np.quantile(distance, 0.75))
+        elif len(outside) >= _ENOUGH_OUTSIDE:
+            low, high = np.median(outside) * np.array(_MEDIANS)
+            self.share = float(np.clip(self.share, low, high))
+        self.share = float(np.clip(max(self.share, self.influence / size), _SMALLEST_SHARE, 1.0))
+        return power_of_two(np.array([self.share * size if self.is_smooth else size]))
+
+    def sample(self, alpha: np.ndarray) -> np.ndarray:
+        """Some of the rows that carry."""
+        used = np.flatnonzero(alpha)
+        return used[:: max(1, len(used) // _SAMPLE)][:_SAMPLE]
+
+    def weigh(self, alpha: np.ndarray, K: np.ndarray) -> None:
+        """Coefficients and kernel values of a sample: what changes if one row takes another's place."""
+        if len(alpha) > 1:
+            own = K.diagonal().astype(np.float64)
+            curvature = own[:, None] + own - 2.0 * K
+            apart = np.median(np.sort(curvature, axis=1)[:, 1:], axis=1)
+            self.influence = float(np.median(alpha * np.abs(apart)))
 
     def enough(self, unit: np.ndarray) -> float:
         """Gap at which a fit may end that need not converge, in units of the machine: tol."""

@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from ..numerics import CURVATURE_FLOOR, jit
+from ..numerics import curvature_of, jit
 
 GAP = 1e-10
 """Squared distances that differ by less than this part of R^2 are equal."""
@@ -44,9 +44,10 @@ def _pair_steps(offset, gram, slack, n, weight, along, gap):
         gain = offset[up] - 2.0 * along[up] - offset[down] + 2.0 * along[down]
         if gain <= gap:
             return
-        curvature = gram[up, up] + slack[up] + gram[down, down] + slack[down]
-        curvature -= 2.0 * gram[up, down]
-        step = min(gain / (2.0 * max(curvature, CURVATURE_FLOOR)), weight[down])
+        curvature = curvature_of(
+            gram[up, up] + slack[up], gram[down, down] + slack[down], gram[up, down]
+        )
+        step = min(gain / (2.0 * curvature), weight[down])
         weight[down] = 0.0 if step >= weight[down] else weight[down] - step
         weight[up] += step
         for k in range(n):

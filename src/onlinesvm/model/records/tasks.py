@@ -19,7 +19,10 @@ def task_fields(task: Task) -> dict[str, Any]:
             "name": "regression", "epsilon": float(task.epsilon), "recent": task.recent,
         }  # fmt: skip
     if isinstance(task, OneClass):
-        return {"name": "one class", "nu": float(task.nu)}
+        return {
+            "name": "one class", "nu": float(task.nu), "share": float(task.share),
+            "influence": float(task.influence),
+        }  # fmt: skip
     return {"name": "classification"}
 
 
@@ -33,6 +36,9 @@ def task_of(fields: Fields, context: Context) -> Task:
         task.recent = fields.array("recent", np.float64, (None, machines))
     elif name == "one class":
         task = OneClass(fields.number("nu", 0.0, 1.0))
+        if fields.has("share"):  # not in files of earlier versions
+            task.share = fields.number("share", 0.0, 1.0)
+            task.influence = fields.number("influence", 0.0, infinite=True)
     fields.close()
     return task
 
