@@ -153,9 +153,9 @@ class Probabilities:
 
         The sets adapt while the model learns: of the examples of any long stretch of a stream, each
         asked for before it is learned, about a share alpha has a label outside its set, also
-        while the world changes. After ``fit`` with ``shuffle=True`` they are those of conformal
-        prediction; coverage then differs a little from 1 - alpha, because the finished model is not
-        the one whose scores were noted: about 1 point for thousands of examples, 3 for hundreds.
+        while the world changes. After ``fit`` they are those of conformal prediction from cross-fitted
+        scores: of new examples like those learned, coverage differs from 1 - alpha by about 1 point
+        for thousands of examples learned, 3 for hundreds.
 
         On a stream alpha is met exactly, in the long run, for 0.001, 0.002, 0.005, 0.01,
         0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3 and 0.4 to 0.9; sets for values
