@@ -220,6 +220,7 @@ FOREIGN = {
     "estimators/pool_access.py": (8, "a pool learns as partial_fit does, without a second check"),
     "model/records/lasvm.py": (9, "the learner's state, written and read"),
     "model/records/bounded.py": (1, "the learner's state, written and read"),
+    "core/compiling/caching.py": (1, "Numba takes another cache in no other way"),
     "active/curve.py": (1, "support vectors of the model, whatever stands in front of it"),
 }
 

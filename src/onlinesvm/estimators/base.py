@@ -310,7 +310,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         x = one_row(x, "learn_one", "partial_fit")
         with Interruptible():
             if not self._learn_quickly(x, y, sample_weight):
-                target = None if y is None else [y]
+                target = None if self._y_checks is None else [y]
                 self._learn_checked(x[None, :], target, None, _plain_weight(sample_weight))
         return self
 

@@ -81,10 +81,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         show in ``drift_detected_`` and ``n_drifts_`` when it rises. Where it does not, about one
         false alarm comes in ten million examples. Always on with ``window="auto"``.
     probability : bool, default=False
-        Whether to offer ``predict_proba``, ``predict_log_proba`` and ``predict_set``. Scores of
-        examples are noted before they are learned, which costs no kernel values. The last 8,192
-        at most make the probabilities. ``fit`` then uses smaller blocks and does not
-        merge copies, which takes longer.
+        Whether to offer ``predict_proba``, ``predict_log_proba`` and ``predict_set``. They are made
+        of scores of up to 8,192 examples by models that had not learned them: on a stream those
+        noted before each example was learned, after ``fit`` those of cross-fitting, which takes
+        about as long again as the fit. ``fit`` then does not merge copies.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
@@ -160,10 +160,12 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     Probabilities, and sets of digits that hold the right one in nine of ten cases:
 
-    >>> sure = LASVMClassifier(C=10, gamma=0.001, probability=True, random_state=0)
-    >>> sure.fit(X[:1500], y[:1500]).predict_proba(X[1500:]).shape
+    >>> from sklearn.model_selection import train_test_split
+    >>> A, B, a, b = train_test_split(X, y, test_size=297, random_state=0)
+    >>> sure = LASVMClassifier(C=10, gamma=0.001, probability=True, random_state=0).fit(A, a)
+    >>> sure.predict_proba(B).shape
     (297, 10)
-    >>> bool(sure.predict_set(X[1500:])[range(297), y[1500:]].mean() > 0.8)
+    >>> bool(0.85 < sure.predict_set(B)[range(297), b].mean() < 0.95)
     True
     """
 
@@ -396,9 +398,9 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
         The sets adapt while the model learns: of the examples of any long stretch of a stream, each
         asked for before it is learned, about a share alpha has a label outside its set, also
-        while the world changes. After ``fit`` with ``shuffle=True`` they are those of conformal
-        prediction; coverage then differs a little from 1 - alpha, because the finished model is not
-        the one whose scores were noted: about 1 point for thousands of examples, 3 for hundreds.
+        while the world changes. After ``fit`` they are those of conformal prediction from
+        cross-fitted scores: of new examples like those learned, coverage differs from 1 - alpha by
+        about 1 point for thousands of examples learned, 3 for hundreds.
 
         On a stream alpha is met exactly, in the long run, for 0.001, 0.002, 0.005, 0.01,
         0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3 and 0.4 to 0.9; sets for values
