@@ -275,7 +275,7 @@ class History(BesidePeers):
     def gamma(self) -> float:
         """The gamma in use."""
         model = self.model
-        kernel = model._kernel if hasattr(model, "_kernel") else model._learner.rows.kernel
+        kernel = model._trained.kernel
         return kernel.gamma
 
     def own_kernel(self) -> np.ndarray:
@@ -296,7 +296,7 @@ class History(BesidePeers):
         limit = 1e-9 * (1.0 + abs(coef).sum(axis=1))
         if not self.is_one_class():
             expect((abs(coef.sum(axis=1)) <= limit).all(), "sum of alpha: ", coef.sum(axis=1))
-        own = held(self.model._learner)
+        own = held(self.model._trained.learner)
         inside = (own.alpha >= own.low) & (own.alpha <= own.high)
         expect(inside.all(), "alpha is out of its bounds")
         if not self.merged and not self.is_one_class():
@@ -305,7 +305,7 @@ class History(BesidePeers):
 
     def gradients(self) -> None:
         """Maintained gradients are y - K alpha, with the kernel values of the machine."""
-        learner = self.model._learner
+        learner = self.model._trained.learner
         support = held(learner)
         if not support.n:
             return

@@ -7,18 +7,18 @@ import pytest
 from scipy import sparse
 
 import onlinesvm
-from onlinesvm.estimators.base import OnlineKernelClassifier
+from onlinesvm.estimators.classifier import KernelClassifier
+from onlinesvm.estimators.pool_access import has_pool_access
 
 ONLINE = [
     public
     for name in onlinesvm.__all__
-    if inspect.isclass(public := getattr(onlinesvm, name))
-    and issubclass(public, OnlineKernelClassifier | onlinesvm.SimpleSVMClassifier)
+    if inspect.isclass(public := getattr(onlinesvm, name)) and issubclass(public, KernelClassifier)
 ]
 
 every_online = pytest.mark.parametrize("kind", ONLINE, ids=lambda kind: kind.__name__)
 
-OWN = [kind for kind in ONLINE if issubclass(kind, OnlineKernelClassifier)]
+OWN = [kind for kind in ONLINE if has_pool_access(kind())]
 every_own = pytest.mark.parametrize("kind", OWN, ids=lambda kind: kind.__name__)
 
 _RNG = np.random.default_rng(0)

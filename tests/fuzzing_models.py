@@ -265,7 +265,7 @@ def attempt(data, path):
         message = str(error)
         good = str(path) in message and "\n" not in message and len(message) < 1000
         return "error" if good else f"FAILED: the error is {message[:100]!r}"
-    n, size = model.n_features_in_, getattr(model._learner, "cache_size", 1.0)
+    n, size = model.n_features_in_, getattr(model._trained.learner, "cache_size", 1.0)
     try:
         values = model.predict(X[:10, :n])
         assert len(values) == 10

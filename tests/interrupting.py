@@ -56,7 +56,7 @@ def check(model, X):
     )
     assert len(vectors) == len(model.support_) == model.dual_coef_.shape[1]
     if isinstance(model, onlinesvm.LASVMClassifier):
-        check_held(model._learner)
+        check_held(model._trained.learner)
 
 
 def check_held(learner):

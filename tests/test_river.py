@@ -402,7 +402,8 @@ def test_probabilities_are_calibrated_where_asked_for():
     """``hasattr(model, "predict_proba")`` was false for every model that could be made here."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 3))
-    y = rng.random(1500) < 1.0 / (1.0 + np.exp(-1.5 * X[:, 0] - 0.5))
+    truth = 1.0 / (1.0 + np.exp(-1.5 * X[:, 0] - 0.5))
+    y = rng.random(1500) < truth
     plain, asked = (LASVMClassifier(gamma=0.2, probability=p) for p in (False, True))
     losses = {plain: [], asked: []}
     for i, (x, label) in enumerate(zip(X, y.tolist(), strict=True)):
@@ -411,7 +412,7 @@ def test_probabilities_are_calibrated_where_asked_for():
                 chance = model.predict_proba_one(named(x))
                 assert abs(sum(chance.values()) - 1.0) < 1e-9
                 assert max(chance, key=chance.get) == model.predict_one(named(x))
-                losses[model].append((chance[True] - label) ** 2)
+                losses[model].append((chance[True] - truth[i]) ** 2)
             model.learn_one(named(x), label)
     assert np.mean(losses[asked]) < 0.95 * np.mean(losses[plain])
     row = [asked._rows.known(named(X[0]))]

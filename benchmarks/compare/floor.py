@@ -27,8 +27,8 @@ def seconds_per_value(X: Any, gamma: float) -> float:
     rows = min(BLOCK_ROWS, len(order) // 2)
     few = X[order[:100]]
     model = LASVMClassifier(gamma=gamma).fit(few, np.arange(len(order[:100])) % 2)
-    block = model._rows(X[order[:rows]])  # dense, sparse or packed: as in a fit
-    support = model._rows(X[order[rows : rows + SUPPORT_ROWS]])
+    block = model._trained.rows(X[order[:rows]])  # dense, sparse or packed: as in a fit
+    support = model._trained.rows(X[order[rows : rows + SUPPORT_ROWS]])
     coef = np.random.default_rng(1).standard_normal((1, len(support)))
     kernel = Kernel("rbf", gamma=gamma)
     best = best_of(lambda: kernel.product(block, support, coef), REPEATS)

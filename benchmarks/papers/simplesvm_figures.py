@@ -96,7 +96,7 @@ def curve(name: str, margin: str, costs: Sequence[float]) -> list[dict[str, floa
     found = []
     for C in costs:
         model = classifier(C=C, gamma=gamma, margin=margin, cache_size=6000).fit(X, y)
-        machine = model._learner.machines[0]
+        machine = model._trained.learner.machines[0]
         row = {
             "C": C, "ours": model.n_kernel_evaluations_, "theirs": rival(K, y, C),
             "margin": len(machine.held) / len(y), "sweeps": model.n_sweeps_,

@@ -118,11 +118,11 @@ def state_size() -> Section:
         seen += len(y)
         if batch in (batches[0], batches[-1]):
             print(
-                f"after {seen:9,} examples of 20 features, 8 balls: {model._learner.state_size:,} "
+                f"after {seen:9,} examples of 20 features, 8 balls: {model._trained.learner.state_size:,} "
                 f"bytes of state, {model.n_support_.sum()} examples entered a ball"
             )
     print(f"{seen / clock.seconds:,.0f} examples a second")
-    return {"bytes": f"{model._learner.state_size:,}"}
+    return {"bytes": f"{model._trained.learner.state_size:,}"}
 
 
 def radii(problems: int) -> dict[int, list[float]]:

@@ -32,7 +32,7 @@ def error(model: Any, data: Dataset) -> float:
 
 def dual(model: Any) -> float:
     """sum a y - a' K a / 2 over all machines, with the model's own kernel values."""
-    support, kernel = model._learner.support, model._kernel
+    support, kernel = model._trained.learner.support, model._trained.kernel
     rows, alpha = support.expansion()
     product = kernel.product(rows, rows, alpha).T
     linear = support.linear(support.a.label[: support.n])

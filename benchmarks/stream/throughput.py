@@ -77,8 +77,8 @@ class Floor:
     def __init__(self, model: Any, X: np.ndarray):
         from onlinesvm.core.kernel.rows import Rows
 
-        self.kernel, self.rows = replace(model._kernel), Rows.of(X, model._centre)
-        self.held = Rows.of(model.support_vectors_, model._centre)
+        self.kernel, self.rows = replace(model._trained.kernel), Rows.of(X, model._trained.centre)
+        self.held = Rows.of(model.support_vectors_, model._trained.centre)
         self.values = len(X) * len(self.held)
 
     def tiles(self) -> float:

@@ -35,7 +35,7 @@ def part(number: int, rows: int) -> tuple[np.ndarray, list[int]]:
 
 def drift_of_gradients(model: Any) -> float:
     """Largest difference of a maintained gradient from the recomputed one, over the largest."""
-    learner = model._learner
+    learner = model._trained.learner
     alpha, grad, linear = learner.F[:3, :, : learner.n]
     rows = learner.store.rows()
     K = learner.kernel.block(rows, rows).astype(np.float64)

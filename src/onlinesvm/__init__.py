@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from .active.learner import ActiveLearner
     from .estimators.huller import HullerClassifier
     from .estimators.lasvm import LASVMClassifier
-    from .estimators.lasvm_one_class import LASVMOneClass
-    from .estimators.lasvm_regressor import LASVMRegressor
+    from .estimators.lasvm_values import LASVMOneClass, LASVMRegressor
     from .estimators.perceptron import (
         AveragedPerceptronClassifier,
         BudgetPerceptronClassifier,
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
     )
     from .estimators.sgd import NORMAClassifier, OLSVMClassifier, PegazClassifier
     from .estimators.simplesvm import SimpleSVMClassifier
-    from .estimators.simplesvm_one_class import SimpleSVMOneClass
-    from .estimators.simplesvm_regressor import SimpleSVMRegressor
+    from .estimators.simplesvm_values import SimpleSVMOneClass, SimpleSVMRegressor
     from .estimators.streamsvm import StreamSVMClassifier
     from .model.export.pipelines import register_onnx
     from .model.files import load_model, save_model
@@ -59,14 +57,14 @@ _MODULES = {
     "HullerClassifier": "estimators.huller",
     "KernelPerceptronClassifier": "estimators.perceptron",
     "LASVMClassifier": "estimators.lasvm",
-    "LASVMOneClass": "estimators.lasvm_one_class",
-    "LASVMRegressor": "estimators.lasvm_regressor",
+    "LASVMOneClass": "estimators.lasvm_values",
+    "LASVMRegressor": "estimators.lasvm_values",
     "NORMAClassifier": "estimators.sgd",
     "OLSVMClassifier": "estimators.sgd",
     "PegazClassifier": "estimators.sgd",
     "SimpleSVMClassifier": "estimators.simplesvm",
-    "SimpleSVMOneClass": "estimators.simplesvm_one_class",
-    "SimpleSVMRegressor": "estimators.simplesvm_regressor",
+    "SimpleSVMOneClass": "estimators.simplesvm_values",
+    "SimpleSVMRegressor": "estimators.simplesvm_values",
     "StreamSVMClassifier": "estimators.streamsvm",
     "fit_stream": "stream.fitting",
     "labelling_curve": "active.curve",

@@ -23,8 +23,11 @@ import numpy as np
 from river import base
 
 from .estimators import lasvm, perceptron
+from .estimators.base import trained_of
+from .estimators.classifier import UnweightedClassifier, check_new_labels
 from .estimators.labels import unique_labels
-from .estimators.named_models import NamedModel
+from .estimators.named_rows import NamedModel
+from .estimators.params import shared_docs
 from .river_values import LASVMOneClass, LASVMRegressor
 
 __all__ = ["BudgetPerceptronClassifier", "LASVMClassifier", "LASVMOneClass", "LASVMRegressor"]
@@ -59,7 +62,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
     def _hand_over(self, model: Any, row: np.ndarray, y: Any, w: float) -> None:
         if w == 1.0:
             model.learn_one(row, y)
-        elif model._weighted:
+        elif not isinstance(model, UnweightedClassifier):
             model.learn_one(row, y, w)
         else:
             raise ValueError(f"{type(self).__name__} has no cost that a weight could scale: w={w}.")
@@ -89,9 +92,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         """Refuse labels that the model could not learn, before it has learned any of them."""
         fresh = unique_labels(labels)
         if self._model is not None:
-            book = self._model._book
-            book.check(fresh)
-            self._model._check_labels(len(book) + len(book.missing(fresh)))
+            check_new_labels(self._model, fresh)
 
     # -- predicting -----------------------------------------------------------------------
 
@@ -171,11 +172,10 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
 
 def _learn_parts(model: Any, X: np.ndarray, labels: np.ndarray) -> None:
     """Learn rows in order, from each new label on in another call: it comes when it comes."""
-    book = getattr(model, "_book", None)
+    trained = trained_of(model)
+    known = () if trained is None else trained.encoder.numbers
     _, first = np.unique(labels, return_index=True)
-    cuts = {
-        int(k) for k in first if book is None or labels[k : k + 1].tolist()[0] not in book.numbers
-    }
+    cuts = {int(k) for k in first if labels[k : k + 1].tolist()[0] not in known}
     ends = sorted(cuts | {0, len(labels)})
     for start, end in pairwise(ends):
         model.partial_fit(X[start:end], labels[start:end])
@@ -188,8 +188,8 @@ def _plain(label: Any) -> Any:
 
 def _labels(model: Any) -> list[Any]:
     """Labels known so far, sorted."""
-    known: list[Any] = model._book.classes.tolist()
-    return known
+    trained = trained_of(model)
+    return [] if trained is None else list(trained.encoder.classes.tolist())
 
 
 def _shares(values: np.ndarray, n_labels: int) -> np.ndarray:
@@ -203,6 +203,7 @@ def _shares(values: np.ndarray, n_labels: int) -> np.ndarray:
     return np.asarray(above / above.sum(axis=1, keepdims=True))
 
 
+@shared_docs
 class LASVMClassifier(_Adapter):
     """Support vector classifier that learns one example at a time, in bounded memory (LASVM).
 
@@ -212,27 +213,8 @@ class LASVMClassifier(_Adapter):
 
     Parameters
     ----------
-    C : float, default=4.0
-        Cost of a margin violation.
-    kernel : {"rbf", "linear", "poly", "sigmoid"}, default="rbf"
-        Kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (features * variance of their values), estimated from the first 100 examples;
-        ``"auto"`` is 1 / features of the first example.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    window : int or None, default=None
-        Number of most recent examples that count; None: no limit.
-    budget : int or None, default=1000
-        Maximum number of support vectors; None: no limit. Without window, budget and half-life the
-        memory is not bounded.
-    policy : {"outlier", "oldest", "join"}, default="oldest"
-        Which support vector makes way when the budget is full; ``"oldest"`` forgets fastest.
-    half_life : float or None, default=1000
-        Number of examples after which the cost of an old one has shrunk to one half.
+    C, kernel (River), gamma (River), degree, coef0, window, budget (River), policy : shared
+    half_life : shared
     class_weight : dict or None, default=None
         Weights that multiply ``C`` for each label.
     probability : bool, default=False
@@ -287,6 +269,7 @@ class LASVMClassifier(_Adapter):
         self.probability = probability
 
 
+@shared_docs
 class BudgetPerceptronClassifier(_Adapter):
     """Kernel perceptron with a bounded number of support vectors.
 
@@ -298,16 +281,7 @@ class BudgetPerceptronClassifier(_Adapter):
         Maximum number of support vectors.
     margin : float, default=0.0
         An example is added when its margin is at most this.
-    kernel : {"rbf", "linear", "poly", "sigmoid"}, default="rbf"
-        Kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (features * variance of their values), estimated from the first 100 examples;
-        ``"auto"`` is 1 / features of the first example.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    kernel (River), gamma (River), degree, coef0 : shared
 
     Examples
     --------

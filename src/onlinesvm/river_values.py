@@ -6,12 +6,14 @@ from typing import Any
 
 from river import base
 
-from .estimators import lasvm_one_class, lasvm_regressor
-from .estimators.named_models import NamedModel
+from .estimators import lasvm_values
+from .estimators.named_rows import NamedModel
+from .estimators.params import shared_docs
 
 __all__ = ["LASVMOneClass", "LASVMRegressor"]
 
 
+@shared_docs
 class LASVMRegressor(NamedModel, base.Regressor):
     """Support vector regression that learns one example at a time, in bounded memory (LASVM).
 
@@ -23,27 +25,8 @@ class LASVMRegressor(NamedModel, base.Regressor):
     ----------
     C : float, default=4.0
         Cost of an error beyond ``epsilon``.
-    epsilon : float, default=0.1
-        Errors up to this cost nothing.
-    kernel : {"rbf", "linear", "poly", "sigmoid"}, default="rbf"
-        Kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (features * variance of their values), estimated from the first 100 examples;
-        ``"auto"`` is 1 / features of the first example.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    window : int or None, default=None
-        Number of most recent examples that count; None: no limit.
-    budget : int or None, default=1000
-        Maximum number of support vectors; None: no limit. Without window, budget and half-life the
-        memory is not bounded.
-    policy : {"outlier", "oldest", "join"}, default="oldest"
-        Which support vector makes way when the budget is full; ``"oldest"`` forgets fastest.
-    half_life : float or None, default=1000
-        Number of examples after which the cost of an old one has shrunk to one half.
+    epsilon, kernel (River), gamma (River), degree, coef0, window, budget (River), policy : shared
+    half_life : shared
 
     Examples
     --------
@@ -56,7 +39,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
     True
     """
 
-    _kind = lasvm_regressor.LASVMRegressor
+    _kind = lasvm_values.LASVMRegressor
 
     def __init__(
         self,
@@ -109,6 +92,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         return 0.0 if self._model is None else float(self._model.predict_one(row))
 
 
+@shared_docs
 class LASVMOneClass(NamedModel, base.AnomalyDetector):
     """Novelty detection that learns one example at a time, in bounded memory (LASVM).
 
@@ -119,22 +103,10 @@ class LASVMOneClass(NamedModel, base.AnomalyDetector):
     ----------
     nu : float, default=0.1
         Share of the examples that lie outside, about.
-    kernel : {"rbf", "linear", "poly", "sigmoid"}, default="rbf"
-        Kernel.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (features * variance of their values), estimated from the first 100 examples;
-        ``"auto"`` is 1 / features of the first example.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    window : int or None, default=1000
-        Number of most recent examples that count; None: no limit.
+    kernel (River), gamma (River), degree, coef0, window : shared
     budget : int or None, default=None
         Maximum number of support vectors; None: no limit.
-    half_life : float or None, default=None
-        Number of examples after which the weight of an old one has shrunk to one half.
+    half_life (novelty) : shared
 
     Examples
     --------
@@ -148,7 +120,7 @@ class LASVMOneClass(NamedModel, base.AnomalyDetector):
     True
     """
 
-    _kind = lasvm_one_class.LASVMOneClass
+    _kind = lasvm_values.LASVMOneClass
 
     def __init__(
         self,

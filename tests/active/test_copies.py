@@ -102,7 +102,7 @@ def test_copies_have_the_pool_and_go_their_own_way(model, duplicate):
     assert_same_state(state(learner), before)
     assert_same_state(state(teach(learner, BINARY, 10)), state(other))
     if isinstance(model, LASVMClassifier):
-        assert other._pool._own is other.estimator._learner
+        assert other._pool._own is other.estimator._trained.learner
 
 
 FORMS = {

@@ -95,8 +95,8 @@ def test_several_machines_stop_together(monkeypatch):
     model = LASVMClassifier(gamma=0.1, C=10.0, random_state=0, n_jobs=2)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:900], labels)
-    check_held(model._learner)
-    check_held(model.finish()._learner)
+    check_held(model._trained.learner)
+    check_held(model.finish()._trained.learner)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -310,8 +310,8 @@ def test_ctrl_c_while_a_loop_is_compiled(verb, monkeypatch):
     one = verb == "learn_one"
     arguments = (X[0], y[0]) if one else (X[:90], y[:90]) if "fit" in verb else (X[:90],)
     if one:
-        model._learner._one = None  # it prepares anew
-        monkeypatch.setattr(type(model._learner), "_prepare_one", compiling(model, double))
+        model._trained.learner._one = None  # it prepares anew
+        monkeypatch.setattr(type(model._trained.learner), "_prepare_one", compiling(model, double))
     else:
         monkeypatch.setattr(rows.Rows, "__len__", compiled)
     event.register("numba:compile", listener)
@@ -322,11 +322,11 @@ def test_ctrl_c_while_a_loop_is_compiled(verb, monkeypatch):
         event.unregister("numba:compile", listener)
     assert double.signatures
     monkeypatch.undo()
-    check_held(model.partial_fit(X[100:200], y[100:200])._learner)
+    check_held(model.partial_fit(X[100:200], y[100:200])._trained.learner)
 
 
 def compiling(model, loop):
-    prepare = type(model._learner)._prepare_one
+    prepare = type(model._trained.learner)._prepare_one
 
     def prepared(self):
         assert loop(3) == 6
@@ -358,8 +358,8 @@ def test_ctrl_c_in_a_pass_is_followed_by_the_cheap_part_of_finishing(monkeypatch
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert len(blocks) == 3
-    assert asked == [model._learner.depths.rough]
-    is_rough = bool((model._learner.delta <= model._learner.depths.rough).all())
+    assert asked == [model._trained.learner.depths.rough]
+    is_rough = bool((model._trained.learner.delta <= model._trained.learner.depths.rough).all())
     assert is_rough is not again
     check(model, X[:20])
     check(model.partial_fit(X[:50], y[:50]), X[:20])

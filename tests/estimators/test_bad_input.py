@@ -112,14 +112,14 @@ def test_bad_input_to_fit(what):
     arguments, settings, message = BAD_FIT[what]
     model = LASVMClassifier(random_state=0).fit(X, y)
     model.set_params(**settings)
-    state, values = set(vars(model)), pickle.dumps(model._learner)
+    state, values = set(vars(model)), pickle.dumps(model._trained.learner)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises((ValueError, TypeError), match=message) as caught:
             model.fit(*arguments)
     assert "onlinesvm.core" not in str(caught.value)
     assert set(vars(model)) == state
-    assert pickle.dumps(model._learner) == values
+    assert pickle.dumps(model._trained.learner) == values
     model.set_params(**LASVMClassifier(random_state=0).get_params())
     assert model.n_features_in_ == 3
     assert model.score(X, y) > 0.9

@@ -27,11 +27,11 @@ def learned(X, y, size, between=lambda model: model, first=40, **settings):
 
 
 def told(model):
-    return model.n_drifts_, model.prequential_error_, model._learner.watch.detector.last
+    return model.n_drifts_, model.prequential_error_, model._trained.learner.watch.detector.last
 
 
 def asked(model):
-    model.predict_set(model._learner.store.rows().to_array()[:1])
+    model.predict_set(model._trained.learner.store.rows().to_array()[:1])
     return model
 
 
@@ -116,13 +116,13 @@ def test_scores_noted_are_the_decision_values_before_learning():
         model = LASVMClassifier(gamma=0.5, probability=True, **settings).partial_fit(X[:40], y[:40])
         for i in range(40, 120):
             before = model.decision_one(X[i])
-            evaluations = model._learner.kernel.n_evaluations
+            evaluations = model._trained.learner.kernel.n_evaluations
             model.learn_one(X[i], y[i])
-            watch = model._learner.watch
+            watch = model._trained.learner.watch
             assert watch.n == i + 1
             if "window" not in settings:  # there, what leaves the window does so before
                 np.testing.assert_allclose(watch.scores[i, 0], before, atol=1e-5)
-            assert model._learner.kernel.n_evaluations >= evaluations
+            assert model._trained.learner.kernel.n_evaluations >= evaluations
         plain = LASVMClassifier(gamma=0.5, **settings).partial_fit(X[:40], y[:40])
         for i in range(40, 120):
             plain.learn_one(X[i], y[i])
@@ -138,7 +138,7 @@ def test_blocks_are_scored_before_they_are_learned():
     model.partial_fit(X[:100], y[:100])
     before = model.decision_function(X[100:150])
     model.partial_fit(X[100:150], y[100:150])
-    np.testing.assert_allclose(model._learner.watch.scores[100:150, 0], before, atol=1e-5)
+    np.testing.assert_allclose(model._trained.learner.watch.scores[100:150, 0], before, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_blocks_are_scored_before_they_are_learned():
 def test_only_the_first_epoch_is_noted(settings):
     X, y = swapped(400)
     model = LASVMClassifier(gamma=0.5, probability=True, random_state=0, **settings).fit(X, y)
-    assert model._learner.watch.n == 400
+    assert model._trained.learner.watch.n == 400
 
 
 def test_attributes_say_what_they_need():

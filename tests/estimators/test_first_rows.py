@@ -24,7 +24,7 @@ from onlinesvm import (
     SimpleSVMOneClass,
     SimpleSVMRegressor,
 )
-from onlinesvm.estimators.first_rows import ENOUGH
+from onlinesvm.estimators.rows import ENOUGH
 
 CLASSIFIERS = [
     LASVMClassifier(),
@@ -82,7 +82,7 @@ def test_gamma_is_that_of_the_first_rows_and_stays(model):
     X, y = stream()
     model = learn(clone(model), X[:ENOUGH], y[:ENOUGH], [1, 7])
     gamma = 1.0 / (4 * X[:ENOUGH].var())
-    kernel = lambda: getattr(model, "_kernel", None) or model._learner.rows.kernel  # noqa: E731
+    kernel = lambda: model._trained.kernel  # noqa: E731
     assert kernel().gamma == pytest.approx(gamma)
     model.partial_fit(100.0 * X[ENOUGH:], y[ENOUGH:])
     assert kernel().gamma == pytest.approx(gamma)
@@ -132,7 +132,7 @@ def test_bad_rows_among_the_first_change_nothing():
         model.partial_fit(X[:1], ["text"])
     np.testing.assert_array_equal(model.decision_function(X), before)
     X[:] = 7.0  # the user's array, changed afterwards
-    np.testing.assert_array_equal(model._first_rows.X == 7.0, False)
+    np.testing.assert_array_equal(model._trained.first_rows.X == 7.0, False)
 
 
 def test_what_an_active_learner_taught_is_not_lost():

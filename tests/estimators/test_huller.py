@@ -113,7 +113,7 @@ def test_invariants(seed, n_labels, C):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = HullerClassifier(C=C, gamma=1.0, random_state=seed).partial_fit(X, y)
-    learner = model._learner
+    learner = model._trained.learner
     K = learner.kernel.block(learner.store.rows(), learner.store.rows()).astype(float)
     held = np.zeros(learner.store.n, bool)
     for h in learner.hulls:
@@ -137,7 +137,7 @@ def test_the_distance_never_grows():
     last = np.inf
     for k in range(300):
         model.partial_fit(X[k : k + 1], y[k : k + 1])
-        h = model._learner.hulls[0]
+        h = model._trained.learner.hulls[0]
         if k > 40:  # all seeds are in
             assert h.scalar[PP] - 2 * h.scalar[NP] + h.scalar[NN] <= last + 1e-6
             last = h.scalar[PP] - 2 * h.scalar[NP] + h.scalar[NN]
@@ -146,9 +146,9 @@ def test_the_distance_never_grows():
 def test_scalars_do_not_drift():
     X, y = noisy(3000, 1)
     model = HullerClassifier(C=3, gamma=0.5, random_state=0, max_sweeps=0).partial_fit(X, y)
-    h = model._learner.hulls[0]
+    h = model._trained.learner.hulls[0]
     kept = h.scalar[[PP, NP, NN]].copy()
-    model._learner.refresh(0)
+    model._trained.learner.refresh(0)
     np.testing.assert_allclose(kept, h.scalar[[PP, NP, NN]], atol=1e-6)
 
 
@@ -165,10 +165,12 @@ def test_hard_margin_is_that_of_svc(kernel):
     expected = exact.decision_function(T)
     difference = abs(model.decision_function(T) - expected)
     assert difference.max() <= 0.01 * abs(expected).max()
-    h = model._learner.hulls[0]
+    h = model._trained.learner.hulls[0]
     margin = np.sqrt(h.scalar[PP] - 2 * h.scalar[NP] + h.scalar[NN])
     coef = exact.dual_coef_[0]
-    K = model._kernel.block(Rows.of(exact.support_vectors_), Rows.of(exact.support_vectors_))
+    K = model._trained.kernel.block(
+        Rows.of(exact.support_vectors_), Rows.of(exact.support_vectors_)
+    )
     assert margin == pytest.approx(2 / np.sqrt(coef @ K @ coef), rel=0.01)
     on_margin = model.decision_function(X[model.support_])
     np.testing.assert_allclose(on_margin * y[model.support_], 1.0, atol=0.01)

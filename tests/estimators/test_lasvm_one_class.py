@@ -98,7 +98,7 @@ def test_a_stream_keeps_nu(clouds, questions, size):
         part = order[first : first + size]
         model.partial_fit(clouds[part])
         seen = first + len(part)
-        assert model._learner.support.alpha().sum() == pytest.approx(0.1 * seen)
+        assert model._trained.learner.support.alpha().sum() == pytest.approx(0.1 * seen)
     exact = OneClassSVM(nu=0.1, gamma=GAMMA).fit(clouds[order])
     best = roc_auc_score(y, exact.decision_function(X))
     assert roc_auc_score(y, model.decision_function(X)) > best - 0.02

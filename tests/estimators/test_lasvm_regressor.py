@@ -189,7 +189,7 @@ def test_several_targets_are_those_learned_one_by_one(friedman):
 def test_several_targets_share_kernel_values(friedman):
     X, y = friedman
     one, two = make(block_size=64).fit(X, y), make(block_size=64).fit(X, np.stack([y, y], axis=1))
-    shared = [model._kernel.n_evaluations for model in (one, two)]
+    shared = [model._trained.kernel.n_evaluations for model in (one, two)]
     assert shared[1] < 2 * shared[0]
 
 

@@ -230,7 +230,7 @@ def test_one_by_one_is_about_as_good_as_at_once(make, scale):
     else:
         expected = OneClassSVM(nu=0.2, gamma=0.3).fit(X[:600]).decision_function(X[600:])
         assert np.corrcoef(stream.decision_function(X[600:]), expected)[0, 1] > 0.99
-        assert stream._learner.support.alpha().sum() == pytest.approx(0.2 * 600)
+        assert stream._trained.learner.support.alpha().sum() == pytest.approx(0.2 * 600)
 
 
 @both
@@ -268,7 +268,7 @@ def test_histories(make, seed):
 
 
 def assert_consistent(model, done, make):
-    support = model._learner.support
+    support = model._trained.learner.support
     alpha, (low, high) = support.alpha(), support.bounds()
     assert (alpha >= low).all()
     assert (alpha <= high).all()

@@ -47,7 +47,7 @@ def check(model, X):
     K = rbf_kernel(X, model.support_vectors_, gamma=GAMMA)
     expected = K @ model.dual_coef_[0] + model.intercept_[0]
     np.testing.assert_allclose(value(model, X), expected, atol=1e-3)
-    support = model._learner.support
+    support = model._trained.learner.support
     alpha, (low, high) = support.alpha(), support.bounds()
     assert (alpha >= low).all()
     assert (alpha <= high).all()

@@ -104,7 +104,7 @@ def test_a_stream_of_one_class_keeps_a_bounded_number_of_rows():
         for _ in range(10):
             X, y = draw(size, rng, only=first)
             model.partial_fit(X, y, classes=classes)
-        assert model._learner.support.n <= 2048
+        assert model._trained.learner.support.n <= 2048
         assert (model.predict(X) == first).all()
 
 
@@ -117,7 +117,7 @@ def test_a_label_that_never_comes_does_not_keep_rows():
         for _ in range(20):
             X, y = draw(500, rng)
             model.partial_fit(X, y, classes=classes)
-        held.append(model._learner.support.n)
+        held.append(model._trained.learner.support.n)
     assert held[1] < 2 * held[0]
 
 
@@ -262,7 +262,7 @@ def test_finishing_ends_where_gradients_overflow():
     """A model file may say so; no data do."""
     X, y = make_moons(60, noise=0.3, random_state=0)
     model = LASVMClassifier(gamma=1.0).partial_fit(X, y)
-    grad = model._learner.support.a.grad
+    grad = model._trained.learner.support.a.grad
     grad[0, :30], grad[0, 30:60] = 1.5e308, -1.5e308
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

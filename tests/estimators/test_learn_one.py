@@ -5,7 +5,7 @@ import pytest
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.lasvm.learner import LASVM
-from onlinesvm.estimators.single_rows import SingleRows
+from onlinesvm.estimators.base import KernelEstimator
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_learn_one_equals_partial_fit(settings, monkeypatch):
     y[150:] += 2 * (X[150:, 2] > 1)  # labels never seen before, in mid-stream
     rows, one = (LASVMClassifier(**settings).partial_fit(X[:10], y[:10]) for _ in range(2))
     with monkeypatch.context() as slow:
-        slow.setattr(SingleRows, "_learn_only_row", lambda *_: False)
+        slow.setattr(KernelEstimator, "_learn_only_row", lambda *_: False)
         slow.setattr(LASVM, "_takes", lambda *_: False)
         for x, label in zip(X[10:], y[10:].tolist(), strict=True):
             rows.partial_fit(x[None, :], [label])

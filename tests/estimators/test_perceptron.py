@@ -124,7 +124,7 @@ def test_the_budget_grows_beyond_a_block_with_and_without_kept_values():
         BudgetPerceptronClassifier(budget=300, gamma=0.2, cache_size=size, random_state=0).fit(X, y)
         for size in (200, 0.1)
     ]
-    assert runs[0]._learner.a.gram.size > 0 == runs[1]._learner.a.gram.size
+    assert runs[0]._trained.learner.a.gram.size > 0 == runs[1]._trained.learner.a.gram.size
     np.testing.assert_array_equal(runs[0].dual_coef_, runs[1].dual_coef_)
     np.testing.assert_array_equal(runs[0].support_, runs[1].support_)
     assert runs[0].n_support_.sum() == 300

@@ -50,7 +50,7 @@ def test_a_pickle_has_no_spare_room(kind):
         model = make(kind, kernel="rbf", gamma=0.02)
         for k in range(0, 400, 10):
             model.partial_fit(form(rows[k : k + 10]), y[k : k + 10])
-        learner = model._learner
+        learner = model._trained.learner
         store = next(part.store for part in held(learner) if hasattr(part, "store"))
         used = 4 * 60 * store.n if form is np.asarray else 8 * store.rows().width() * store.n
         balls = 3 * 32 * 32 * 8 + 8 * 32 * store.n if "StreamSVM" in kind.__name__ else 0
@@ -97,7 +97,7 @@ def test_a_budget_perceptron_keeps_its_kernel_values_where_it_must():
         twin.partial_fit(X[500:], y[500:])
     np.testing.assert_array_equal(twins[0].decision_function(X), model.decision_function(X))
     assert twins[0].n_kernel_evaluations_ == model.n_kernel_evaluations_
-    assert twins[0]._learner.a.gram.size > 0
+    assert twins[0]._trained.learner.a.gram.size > 0
 
 
 ARRAYS = {

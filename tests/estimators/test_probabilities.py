@@ -137,7 +137,7 @@ def test_copies_and_pickles_say_the_same_and_go_on_alike(settings):
             twin.partial_fit(X[300:], y[300:])
         for name in NAMES:
             np.testing.assert_array_equal(getattr(mine, name)(X), getattr(other, name)(X))
-    assert not hasattr(clone(model), "_learner")
+    assert clone(model)._trained is None
 
 
 def test_sparse_and_precomputed_input():
@@ -186,7 +186,7 @@ def test_scores_of_a_fit_are_those_of_cross_validation():
     X, y, _ = drawn(600, 1, 0.5)
     model = LASVMClassifier(gamma=0.3, C=30, random_state=0)
     theirs = cross_val_predict(model, X, y, cv=10, method="decision_function")
-    watch = clone(model).set_params(probability=True).fit(X, y)._learner.watch
+    watch = clone(model).set_params(probability=True).fit(X, y)._trained.learner.watch
     own, label = watch.scores[:600, 0], watch.label[:600]
     for name in (0, 1):
         quantiles = [
@@ -245,7 +245,7 @@ def coverage(model, X, y, alphas, every):
     covers = np.zeros((len(y), len(alphas)), bool)
     for i, (x, label) in enumerate(zip(X, y.tolist(), strict=True)):
         scores, own = np.atleast_2d(model.decision_one(x)), np.searchsorted(model.classes_, label)
-        watch = model._learner.watch
+        watch = model._trained.learner.watch
         watch.look()
         q = [interpolated(watch.thresholds.q, alpha) for alpha in alphas]
         covers[i] = excess(scores, np.array([own]))[0] <= np.array(q)

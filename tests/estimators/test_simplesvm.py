@@ -14,8 +14,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
 from onlinesvm.estimators.simplesvm import SimpleSVMClassifier
-from onlinesvm.estimators.simplesvm_one_class import SimpleSVMOneClass
-from onlinesvm.estimators.simplesvm_regressor import SimpleSVMRegressor
+from onlinesvm.estimators.simplesvm_values import SimpleSVMOneClass, SimpleSVMRegressor
 
 KERNELS = [
     {"kernel": "linear"},
@@ -418,11 +417,11 @@ def test_low_rank_forms(cancer, margin):
 
 
 def check_refused(model, X, action, match, kind=ValueError):
-    before = model.decision_function(X) if hasattr(model, "_learner") else None
+    before = model.decision_function(X) if model._trained else None
     with pytest.raises(kind, match=match):
         action()
     if before is None:
-        assert not hasattr(model, "_learner")
+        assert model._trained is None
     else:
         np.testing.assert_array_equal(model.decision_function(X), before)
 
@@ -482,7 +481,7 @@ def memory_for(room):
 def test_memory_that_suffices_is_enough(cancer, task, selection):
     X, y = cancer
     free = fitted(task, X, y)
-    needed = len(free._learner.machines[0].held)
+    needed = len(free._trained.learner.machines[0].held)
     model = clone(free).set_params(cache_size=memory_for(needed), selection=selection)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -77,11 +77,11 @@ def test_a_linear_kernel_predicts_with_its_weight_vectors(form):
     model = SimpleSVMClassifier(kernel="linear").fit(form(X), y)
     expected = X @ model.coef_.T + model.intercept_
     np.testing.assert_allclose(model.decision_function(form(X)), expected, rtol=1e-9, atol=1e-9)
-    asked = copy.copy(model._learner.rows.kernel)
+    asked = copy.copy(model._trained.learner.rows.kernel)
     from onlinesvm.core.kernel.exact import ExactRows
 
     before = asked.n_evaluations
-    model._learner.decide(ExactRows(X, asked))
+    model._trained.learner.decide(ExactRows(X, asked))
     assert asked.n_evaluations - before == 150 * 3  # one value per machine, not per support vector
 
 
@@ -107,8 +107,8 @@ def test_copies_share_what_neither_changes(clouds):
     X, y = clouds
     model = SimpleSVMClassifier(gamma=0.3).fit(X, y)
     twin = copy.deepcopy(model)
-    assert twin._learner.rows.values is model._learner.rows.values
-    assert twin._learner.source.slots is model._learner.source.slots
+    assert twin._trained.learner.rows.values is model._trained.learner.rows.values
+    assert twin._trained.learner.source.slots is model._trained.learner.source.slots
     values, evaluations = model.decision_function(X), model.n_kernel_evaluations_
     twin.partial_fit(X[:30] + 0.1, 1 - y[:30]).forget(range(40))
     assert not np.allclose(twin.decision_function(X), values)

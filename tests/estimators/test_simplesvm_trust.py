@@ -535,7 +535,7 @@ def test_ctrl_c_at_any_kernel_call_leaves_the_old_or_the_new_model(kind, times, 
             twin = pickle.loads(pickle.dumps(model))
             before = values_of(twin, X)
             twin.kernel.arm(at, times)
-            twin._learner.rows.kernel.function = twin.kernel
+            twin._trained.learner.rows.kernel.function = twin.kernel
             try:
                 act(twin)
             except KeyboardInterrupt:
@@ -543,14 +543,18 @@ def test_ctrl_c_at_any_kernel_call_leaves_the_old_or_the_new_model(kind, times, 
             twin.kernel.arm(-1, 1)
             after = values_of(twin, X)
             assert np.isfinite(after).all()
-            if name != "fit" and twin._learner.seen == 50 and len(twin._learner.rows) == 50:
+            if (
+                name != "fit"
+                and twin._trained.learner.seen == 50
+                and len(twin._trained.learner.rows) == 50
+            ):
                 np.testing.assert_array_equal(after, before)
             # Learning goes on, to the same end.
-            if twin._learner.seen == 50 and len(twin._learner.rows) == 50:
+            if twin._trained.learner.seen == 50 and len(twin._trained.learner.rows) == 50:
                 twin.partial_fit(X[50:], y[50:])
             elif name == "forget":
                 twin.partial_fit(X[:3], y[:3]).partial_fit(X[50:], y[50:])
-            elif twin._learner.seen == 80:
+            elif twin._trained.learner.seen == 80:
                 twin.partial_fit(X[:1], y[:1]).forget([80])
             np.testing.assert_allclose(values_of(twin, X), values_of(whole, X), atol=1e-3)
     assert heard > 6
@@ -588,7 +592,7 @@ def test_forgetting_one_makes_no_factor_anew(task, monkeypatch):
         "one class": SimpleSVMOneClass(nu=0.5, gamma=1.0),
         "regression": SimpleSVMRegressor(C=1e3, epsilon=0.01, gamma=1.0),
     }[task].fit(X, y)
-    machine = model._learner.machines[0]
+    machine = model._trained.learner.machines[0]
     free = machine.problem.row[machine.held]
     assert len(free) > 20
     with monkeypatch.context() as patch:
@@ -622,7 +626,7 @@ def test_a_memory_mapped_model_goes_on_learning(kind, options, tmp_path):
 def test_pickles_hold_the_examples_and_little_else():
     X, y = blobs(400, 10)
     model = SimpleSVMClassifier(C=1e3, gamma=1.0).fit(X, y)
-    assert len(model._learner.machines[0].held) > 300
+    assert len(model._trained.learner.machines[0].held) > 300
     text = pickle.dumps(model)
     assert len(text) < X.nbytes + 64 * len(X) + 6000  # its factor alone would be 720,000
     twin = pickle.loads(text)

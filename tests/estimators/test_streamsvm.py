@@ -53,7 +53,7 @@ def test_every_step_equals_the_twin(kernel, n_balls, merge):
     for k in range(36):
         model.partial_fit(X[k : k + 1], y[k : k + 1], classes=[-1, 1])
         twin.learn(Z[k])
-        b = model._learner.balls[0]
+        b = model._trained.learner.balls[0]
         n = b.state[N]
         assert n == len(twin.balls)
         centres, radii = (np.array(part) for part in zip(*twin.balls))
@@ -134,8 +134,8 @@ def test_the_ball_encloses_all_examples(merge):
     X, y = problem(400, 3)
     _, Z = written_out(X, y, 0.5, Kernel("linear"))
     model = StreamSVMClassifier(C=0.5, n_balls=5, merge=merge).partial_fit(X, y)
-    w = model.coef_[0] * model._learner.final()[1][0]
-    slack = model._learner.final()[1][0] - w @ w
+    w = model.coef_[0] * model._trained.learner.final()[1][0]
+    slack = model._trained.learner.final()[1][0] - w @ w
     # the farthest an example may be: those that entered share an axis with the centre
     distance = np.sqrt(((Z[:, :4] - w) ** 2).sum(axis=1) + slack + 2.0)
     inside = distance <= model.radius_[0] + 1e-5
@@ -176,11 +176,11 @@ def test_state_does_not_grow_with_the_stream():
     for n in (1_000, 100_000):
         y = rng.integers(2, size=n)
         model.partial_fit(rng.standard_normal((n, 20)) + y[:, None], y)
-        sizes.append(model._learner.state_size)
-        pickles.append(len(pickle.dumps(model._learner.centres.table)))
+        sizes.append(model._trained.learner.state_size)
+        pickles.append(len(pickle.dumps(model._trained.learner.centres.table)))
     assert sizes[0] == sizes[1]
     assert pickles[0] == pickles[1]
-    assert model._learner.centres.table.shape == (8, 20)
+    assert model._trained.learner.centres.table.shape == (8, 20)
 
 
 def test_other_kernels_keep_what_entered():
@@ -268,7 +268,7 @@ def test_two_classes_become_two_machines():
     model = StreamSVMClassifier(n_balls=4).partial_fit(X, y)
     before = model.decision_function(X)
     model.partial_fit(X[:1], [7])
-    learner = model._learner
+    learner = model._trained.learner
     np.testing.assert_allclose(learner.balls[0].radius, learner.balls[1].radius, atol=0.1)
     assert model.decision_function(X).shape == (200, 3)
     close = np.corrcoef(model.decision_function(X)[:, 1], before)[0, 1]

@@ -87,13 +87,13 @@ def test_coef_of_three_classes_has_a_row_for_each(name):
 def test_a_linear_model_predicts_from_one_weight_vector_for_each_machine(monkeypatch):
     model = fitted("LASVMClassifier", kernel="linear")
     widths = []
-    product = type(model._kernel).product
+    product = type(model._trained.kernel).product
 
     def counted(self, X, Z, coef):
         widths.append(len(Z))
         return product(self, X, Z, coef)
 
-    monkeypatch.setattr(type(model._kernel), "product", counted)
+    monkeypatch.setattr(type(model._trained.kernel), "product", counted)
     model.predict(X)
     assert len(model.support_) > 10
     assert widths == [1]

@@ -15,7 +15,7 @@ from onlinesvm.core import interrupts
 from onlinesvm.core.interrupts import Deadline, TimeUp, checkpoint
 from onlinesvm.core.lasvm import working_set
 from onlinesvm.core.threads import over_tasks
-from onlinesvm.estimators.progress import FitProgress
+from onlinesvm.estimators._progress import FitProgress
 
 CLASSIFIERS = {
     "LASVM": (onlinesvm.LASVMClassifier, {"block_size": 200}),
@@ -195,7 +195,7 @@ def test_a_limit_leaves_time_for_the_finishing_step(task, ticks):
     assert len(told) == 1
     assert f"{model.n_iter_:,} of 12,000 examples were learned" in told[0]
     assert "finish()" not in told[0]
-    learner = model._learner
+    learner = model._trained.learner
     gap = learner.depths.rough if task == "values" else 1.5 * learner.tau
     assert (learner.delta <= gap * learner.support.unit).all()
     before = model.decision_function(noisy(50)[0]) if task != "values" else None
@@ -234,13 +234,15 @@ def test_a_limit_in_the_finishing_step_keeps_what_it_has_reached(ticks, monkeypa
         with Deadline(seconds) as deadline:
             deadline.arm()
             with contextlib.suppress(TimeUp):
-                model._learner.finish()
-        a, n = model._learner.support.a, model._learner.support.n
+                model._trained.learner.finish()
+        a, n = model._trained.learner.support.a, model._trained.learner.support.n
         duals.append(
-            float((a.alpha[:, :n] * (model._learner.support.linear() + a.grad[:, :n])).sum())
+            float(
+                (a.alpha[:, :n] * (model._trained.learner.support.linear() + a.grad[:, :n])).sum()
+            )
         )
         bias, delta = a.bias.copy(), a.delta.copy()
-        model._learner.support.measure()
+        model._trained.learner.support.measure()
         np.testing.assert_array_equal(a.bias, bias)
         np.testing.assert_array_equal(a.delta, delta)
     assert duals == sorted(duals)

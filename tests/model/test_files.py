@@ -46,7 +46,7 @@ def test_safetensors_reads_the_file(model, tmp_path):
     assert said["classes"] == [0, 1, 2]
     assert said["parameters"]["gamma"] == "scale"
     assert said["state"]["kernel"]["gamma"] == model.gamma_
-    np.testing.assert_array_equal(alpha, model._learner.support.alpha())
+    np.testing.assert_array_equal(alpha, model._trained.learner.support.alpha())
 
 
 @pytest.mark.parametrize("name", ["LASVM", "Huller", "NORMA", "SimpleSVM", "StreamSVM rbf"])

@@ -124,7 +124,7 @@ def test_what_was_noted_of_scores_comes_back(settings, tmp_path):
         assert model.prequential_error_ == twin.prequential_error_
         for one in (model, twin):
             one.partial_fit(X[start : start + 30], Y[start : start + 30])
-    assert pickle.dumps(model._learner.watch) == pickle.dumps(twin._learner.watch)
+    assert pickle.dumps(model._trained.learner.watch) == pickle.dumps(twin._trained.learner.watch)
 
 
 LABELS = {
@@ -159,7 +159,9 @@ def test_labels_of_mixed_numbers(tmp_path):
     """Whole numbers first, then floats: the first ones stay what they are."""
     model = make("LASVM").partial_fit(X[:60], Y[:60]).partial_fit(X[60:120], Y[60:120] + 2.0)
     twin = through_a_file(model, tmp_path)
-    assert list(twin._book.numbers.items()) == list(model._book.numbers.items())
+    assert list(twin._trained.encoder.numbers.items()) == list(
+        model._trained.encoder.numbers.items()
+    )
     assert_learn_alike(model, twin, "LASVM linear", 120)
 
 
@@ -239,9 +241,9 @@ def test_every_attribute_of_an_estimator_is_in_the_file(tmp_path):
         model = learn(make(name), name, 0, 40)
         known = vars(model).keys() - {"_validated"}
         assert vars(through_a_file(model, tmp_path)).keys() == known, name
-        here, there = model._learner, through_a_file(model, tmp_path)._learner
+        here, there = model._trained.learner, through_a_file(model, tmp_path)._trained.learner
         assert type(here) is type(there)
-        later = {"_kept", "_slots", "_vectors"}  # set when they are needed
+        later = {"_kept", "slots", "_vectors"}  # set when they are needed
         assert vars(there).keys() - later == vars(here).keys() - later, name
 
 

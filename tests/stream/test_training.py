@@ -208,7 +208,7 @@ def test_features_that_come_late_to_rows_that_are_shifted():
             return iter(blocks)
 
     model = fit_stream(LASVMClassifier(gamma=0.5), Widening(X, y)).estimator
-    assert model._centre[0] > 9000  # shifted, or single precision loses the digits
+    assert model._trained.centre[0] > 9000  # shifted, or single precision loses the digits
     known = LASVMClassifier(gamma=0.5)
     for part in (slice(0, 100), slice(100, 200)):
         known.partial_fit(sparse.csr_matrix(X[part]), y[part])

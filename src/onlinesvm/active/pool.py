@@ -26,11 +26,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from ..estimators.base import OnlineKernelClassifier
-from ..estimators.checks import DTYPES, check_rows
-from ..estimators.first_rows import stack
+from ..estimators.checks import DTYPES, Checked
 from ..estimators.labels import label_array, unique_labels
-from ..estimators.pool_access import PoolModel, pool_access
+from ..estimators.pool_access import PoolModel, has_pool_access, pool_access
+from ..estimators.rows import stack
 
 _SHARED = ("X", "_fresh")
 """What copies of a pool have in common."""
@@ -59,7 +58,7 @@ _MEGABYTES = 200
 
 def make_pool(model: Any, X: Any, classes: np.ndarray | None, copy: bool = True) -> Any:
     """The pool that fits the model; without ``copy`` the examples are another pool's."""
-    if isinstance(model, OnlineKernelClassifier):
+    if has_pool_access(model):
         return KernelPool(model, X, classes, copy)
     return ArrayPool(X, classes, copy)
 
@@ -143,8 +142,8 @@ class KernelPool(Pool):
     """The pool of one of the library's classifiers."""
 
     def __init__(self, model: Any, X: Any, classes: np.ndarray | None, copy: bool):
-        self.X = pool_access(model).check_rows(X, copy)
-        self.classes = classes
+        given = pool_access(model).check_rows(X, copy)
+        self.X, self._features, self.classes = given.X, given.features, classes
         self.prepare(model)
         self._model = model  # its gamma, centre and form of rows are those of the pool
         self._own: Any = None  # the LASVM that learned from this pool alone, by its numbers
@@ -157,7 +156,7 @@ class KernelPool(Pool):
 
     def prepare(self, model: Any) -> None:
         """Gamma, the shift, dense or sparse: of the whole pool, where a stream has only a row."""
-        pool_access(model).prepare(self.X)
+        pool_access(model).prepare(Checked(self.X, None, self._features))
 
     def _convert(self) -> None:
         access = pool_access(self._model)
@@ -260,7 +259,7 @@ class KernelPool(Pool):
 
             self._keeps_pace = self._follow(learner, len(which))
             if self._keeps_pace:
-                return self._values.values[:, which] + learner.support.a.bias[:, None]
+                return self._values.values[:, which] + learner.bias[:, None]
             if len(which) <= PANEL:
                 return few_values(learner, self._fresh.rows.take(which))
         rows = self._fresh.rows.take(which)
@@ -286,16 +285,16 @@ class KernelPool(Pool):
         from ..core.lasvm.pool import FEW_ROWS, PoolRows, PoolValues
 
         most, whole = self._rows_for(learner, n_asked), 2 * n_asked >= len(self._fresh.rows)
-        too_many = max(FEW_ROWS, learner.support.n // 4) if whole else FEW_ROWS * most
-        if most == 0 or (self._rows is None and not whole and learner.support.n > too_many):
+        too_many = max(FEW_ROWS, learner.n_held // 4) if whole else FEW_ROWS * most
+        if most == 0 or (self._rows is None and not whole and learner.n_held > too_many):
             return False
         if self._rows is None:
             megabytes = getattr(self._model, "cache_size", _MEGABYTES)
             self._rows = PoolRows(self._fresh.rows, self._form.kernel, megabytes)
         # An interruption on the way loses the values; they are made anew then.
         values, self._values = self._values, None
-        if values is None or len(values.values) != learner.support.machines:
-            values = PoolValues(self._rows, learner.support.machines)
+        if values is None or len(values.values) != learner.machines:
+            values = PoolValues(self._rows, learner.machines)
         changes, done = values.changes(learner), True
         if values.missing(changes) <= too_many:
             done = values.follow(changes, most)
@@ -319,7 +318,7 @@ class KernelPool(Pool):
 
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""
-        X = check_rows(model, X)
+        X = pool_access(model).check_more(X)
         before = dict(self.__dict__)
         try:
             self.X, self._outline = stack(self.X, X), None

@@ -12,7 +12,7 @@ import click
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
-from ..estimators.view import labels_of as labels_of_scores
+from ..estimators.views import labels_of as labels_of_scores
 from ..stream.opening import is_standard_input, name_of, open_source
 from .lines import labels_of
 from .measures import Deviations, Pair, Ranking, confusion, counts_of, of_classes, of_outliers

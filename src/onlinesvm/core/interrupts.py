@@ -157,6 +157,12 @@ def checkpoint() -> None:
         holder.deliver()
 
 
+def is_asked() -> bool:
+    """Whether a Ctrl-C is held back, which the next checkpoint will deliver."""
+    holder = _of_thread.holder
+    return holder is not None and holder.asked
+
+
 def interrupted() -> bool:
     """Whether the exception under way is a Ctrl-C that a checkpoint has delivered."""
     holder = _of_thread.holder

@@ -7,6 +7,7 @@ Learning never changes these arrays, so a model may be used while learning goes 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -16,7 +17,7 @@ import numpy as np
 from .examples import Examples
 from .interrupts import checkpoint
 from .kernel.kernel import Kernel
-from .kernel.rows import Rows, pack
+from .kernel.rows import Rows, RowStore, pack
 from .kernel.tiles import SparseRows
 
 _PART_WORK, _FUNCTION_WORK = 4_000_000_000, 30
@@ -49,47 +50,124 @@ class Model(NamedTuple):
 
 @runtime_checkable
 class Learner(Protocol):
-    """What every learner of a stream can be asked. Labels are 0, 1, ... as they were made known."""
+    """What every learner of a stream can be asked. Labels are 0, 1, ... as they were made known.
+
+    Learners inherit from it: a verb with a body here is what most of them do.
+    """
 
     kernel: Kernel
     n_labels: int
+    watch: Any = None
+    """Takes note of decision values before examples are learned (``core.prequential``), or None."""
 
+    # -- learning -------------------------------------------------------------------------
+
+    @abstractmethod
     def add_label(self) -> None:
         """One more label."""
 
+    @abstractmethod
     def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order."""
 
+    def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
+        """One dense row, float32 and shifted like the others, with a compiled kernel.
+
+        ``wide`` is the row before it became float32. False: it has to be given to ``learn``, after
+        all checks; nothing was done.
+        """
+        diagonal = row_diagonal(self.kernel, x)
+        if diagonal is None:
+            return False
+        about = (np.array([value]) for value in (label, bound, diagonal, -1))
+        rows = Rows.of(x[None, :])
+        if rows.squares[0] > self.kernel.far:
+            return False
+        self.learn(Examples(rows, *about))
+        return True
+
+    def learn_everything(self) -> None:
+        """From now on learn every example that is given: for a learner that chooses among them."""
+        return
+
+    @abstractmethod
     def finish(self) -> bool | None:
         """The finishing step of the paper; false where it did not get to its end."""
 
+    @abstractmethod
     def finishing_work(self) -> float:
         """Kernel values that the finishing step takes, about; 0 where nothing is left to do."""
 
+    # -- what was learned -----------------------------------------------------------------
+
+    @abstractmethod
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Support vectors, their coefficients (machines, n), the biases, and the slots."""
 
+    @abstractmethod
     def keys(self, slots: np.ndarray) -> np.ndarray:
         """Numbers of these rows in the data given to ``fit``, or -1."""
 
+    @abstractmethod
     def labels(self, slots: np.ndarray) -> np.ndarray:
         """Labels of these rows."""
+
+    def decide_row(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
+        """Decision values of one dense row, given as to ``learn_row``; None: ask a ``Model``."""
+        return None
+
+    @property
+    def unit_length(self) -> bool:
+        """Whether f(x) is divided by the length of phi(x)."""
+        return False
+
+    # -- its state ------------------------------------------------------------------------
+
+    @abstractmethod
+    def stores(self) -> list[RowStore]:
+        """Where the rows are; none where what is kept of them cannot become wider."""
+
+    @property
+    def window(self) -> int | None:
+        """Number of most recent examples that count; None: all."""
+        return None
+
+    def gap(self) -> float | None:
+        """How far what is held is from its optimum; None where that is not measured."""
+        return None
+
+    def is_precise(self) -> bool:
+        """Whether rounding errors of kernel values are small beside what was learned."""
+        return True
+
+    def choices(self) -> tuple[int, int] | None:
+        """Examples looked at, and examples learned; None for a learner that does not choose."""
+        return None
 
 
 @runtime_checkable
 class EpochLearner(Learner, Protocol):
     """A learner that goes through a data set in passes that need nothing but an order."""
 
+    @abstractmethod
     def epoch(self, data: Examples, order: np.ndarray) -> Iterator[int]:
         """One pass over the data set; yields how many examples are done."""
+
+
+def row_diagonal(kernel: Kernel, x: np.ndarray) -> float | None:
+    """k(x, x) of one dense row; None where it is no number to compute with."""
+    if kernel.name == "rbf":
+        return 1.0
+    diagonal = float(kernel.diagonal(Rows.of(x[None, :]))[0])
+    return diagonal if np.isfinite(diagonal) else None
 
 
 def model_of(learner: Learner) -> Model:
     """A copy of what the learner has learned."""
     rows, coef, bias, slots = learner.expansion()
     key, label = learner.keys(slots), learner.labels(slots)
-    unit_length = getattr(learner, "normalize", False)
-    return Model(owned_rows(rows), coef.copy(), bias.copy(), key.copy(), label.copy(), unit_length)
+    rows, unit_length = owned_rows(rows), bool(learner.unit_length)
+    return Model(rows, coef.copy(), bias.copy(), key.copy(), label.copy(), unit_length)
 
 
 def owned_rows(rows: Rows) -> Rows:

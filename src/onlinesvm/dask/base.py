@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.lasvm import LASVMClassifier
-from .frame import make_frame
+from .frame import Frame
 from .partitions import Partitions, partitions_of
 from .predicting import accuracy, outcome
 from .running import Run
@@ -57,7 +57,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
             tol=self.tol, class_weight=self.class_weight, random_state=self.random_state, **more,
         )  # fmt: skip
 
-    def _first_look(self, run: Run, X: Any, y: Any) -> tuple[Partitions, Whole, LASVMClassifier]:
+    def _first_look(self, run: Run, X: Any, y: Any) -> tuple[Partitions, Whole, Frame]:
         """Partitions, what they have in common, and the estimator that is fixed by it."""
         partitions = partitions_of(run, X, y, self.partition_size)
         count = len(partitions.parts)
@@ -68,7 +68,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
             ]
         )
         whole = whole_of(found)
-        frame = make_frame(self._local_estimator(), whole, partitions.names)
+        frame = Frame.of(self._local_estimator(), whole, partitions.names)
         self._largest = max(part.nbytes for part in found)
         return partitions, whole, frame
 

@@ -15,11 +15,9 @@ from ..core.examples import Examples
 from ..core.kernel.rows import Rows
 from ..core.lasvm import cells
 from ..core.lasvm.cells import CellFit
-from ..estimators.checks import check_rows
-from ..estimators.first_rows import stack
-from ..estimators.lasvm import LASVMClassifier
-from ..estimators.view import labels_of, shaped
-from .frame import examples_of, kernel_of
+from ..estimators.rows import stack
+from ..estimators.views import labels_of, shaped
+from .frame import Frame
 from .partitions import as_arrays
 from .running import Run
 from .tasks import Place
@@ -31,29 +29,29 @@ ROWS_PER_CELL = 256
 class CellModel:
     """Cells and their machines, in memory: predicts, and can be pickled."""
 
-    def __init__(self, frame: LASVMClassifier, centres: Rows, fits: list[CellFit]):
+    def __init__(self, frame: Frame, centres: Rows, fits: list[CellFit]):
         self.frame, self.centres = frame, centres
         self.models = [fit.model for fit in fits]
-        self.classes_ = frame._book.classes
+        self.classes_ = frame.book.classes
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Decision values, each row by the machine of its own cell."""
-        rows = self.frame._rows(check_rows(self.frame, X))
-        kernel = kernel_of(self.frame, -1)
+        rows = self.frame.rows(X)
+        kernel = self.frame.kernel(-1)
         machines = len(self.models[0].bias)
         values = cells.decide(self.models, self.centres, kernel, rows, machines)
-        return shaped(values, self.frame._book.order())
+        return shaped(values, self.frame.book.order())
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example."""
         return labels_of(self.decision_function(X), self.classes_)
 
 
-def sample(frame: LASVMClassifier, part: Any, place: Place, count: int) -> Any:
+def sample(frame: Frame, part: Any, place: Place, count: int) -> Any:
     """Some rows of a partition, evenly spaced, as the kernel sees them: shifted by the centre."""
     X, _ = as_arrays(part, place.number)
     few = np.linspace(0, X.shape[0] - 1, min(X.shape[0], count)).astype(np.int64)
-    return frame._rows(X[few]).to_array()
+    return frame.trained.rows(X[few]).to_array()
 
 
 def cluster(samples: list[Any], n_cells: int, seed: int) -> Rows:
@@ -70,21 +68,19 @@ def cluster(samples: list[Any], n_cells: int, seed: int) -> Rows:
     return Rows.of(sparse.csr_matrix(found) if sparse.issparse(X) else found)
 
 
-def split(
-    frame: LASVMClassifier, centres: Rows, part: Any, place: Place, overlap: float
-) -> list[Examples]:
+def split(frame: Frame, centres: Rows, part: Any, place: Place, overlap: float) -> list[Examples]:
     """The pieces of a partition, one per cell."""
-    return cells.split(examples_of(frame, part, place.number, place.offset), centres, overlap)
+    return cells.split(frame.examples(part, place.number, place.offset), centres, overlap)
 
 
-def learn(frame: LASVMClassifier, pieces: list[Examples], cell: int, seed: int) -> CellFit:
+def learn(frame: Frame, pieces: list[Examples], cell: int, seed: int) -> CellFit:
     """One cell."""
     seeds = np.array([seed, cell], np.uint32)
-    return cells.learn(pieces, kernel_of(frame), len(frame._book), float(frame.tol), seeds)
+    return cells.learn(pieces, frame.kernel(), len(frame.book), frame.tol, seeds)
 
 
 def cell_model(
-    run: Run, frame: LASVMClassifier, parts: list[Delayed], places: list[Place], n_cells: int,
+    run: Run, frame: Frame, parts: list[Delayed], places: list[Place], n_cells: int,
     overlap: float,
 ) -> tuple[CellModel, list[CellFit]]:  # fmt: skip
     """All tasks of a fit, and the model they leave."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from copy import deepcopy
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -13,11 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from ..estimators.params import shared_docs
 from .base import CONSTRAINTS, DaskClassifier
 from .cell_tasks import CellModel, cell_model
 from .running import running
 
 
+@shared_docs
 class CellLASVMClassifier(DaskClassifier):
     """Support vector classifier that cuts the space into cells, each with a machine of its own.
 
@@ -30,16 +32,10 @@ class CellLASVMClassifier(DaskClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Cost of a margin violation.
-    kernel : {"linear", "poly", "rbf", "sigmoid"} or callable, default="rbf"
-        Kernel; a callable takes two arrays and must be known to the workers.
+    C, kernel (Dask) : shared
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of the kernels rbf, poly and sigmoid. ``"scale"`` is that of all rows.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant term of the kernels poly and sigmoid.
+    degree (Dask), coef0 (Dask) : shared
     tol : float, default=1e-3
         Tolerance of the optimality conditions, in each cell.
     n_cells : int, default=64
@@ -47,35 +43,21 @@ class CellLASVMClassifier(DaskClassifier):
     overlap : float, default=0.1
         Rows also help to learn other cells whose centre is at most ``1 + overlap`` times as far as
         their own. More rows per cell, fewer errors at its edges.
-    class_weight : dict, "balanced" or None, default=None
-        Weights that multiply ``C`` for each class.
-    partition_size : int or None, default=None
-        Rows of a partition where X is cut here (NumPy, CSR, large Parquet files); None: 50,000.
-    verbose : bool, default=False
-        Whether to show a progress bar.
+    class_weight (Dask), partition_size, verbose : shared
     random_state : int, RandomState instance or None, default=0
         Seed of the clusters and of the order in which rows are learned.
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels of all partitions, sorted.
+    classes_ (Dask) : shared
     n_cells_ : int
         Number of cells.
     cell_sizes_ : ndarray of shape (n_cells_,)
         Rows that each cell has learned.
     cell_support_ : ndarray of shape (n_cells_,)
         Support vectors of each cell.
-    n_partitions_ : int
-        Number of partitions.
-    partition_bytes_ : int
-        Size of the largest partition in memory.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X is a data frame or a folder of Parquet.
+    n_partitions_, partition_bytes_, n_kernel_evaluations_, n_features_in_ : shared
+    feature_names_in_ (Dask) : shared
 
     See Also
     --------
@@ -128,7 +110,7 @@ class CellLASVMClassifier(DaskClassifier):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn all cells.
 
         Parameters

@@ -20,8 +20,8 @@ from dask.delayed import Delayed
 from ..core.lasvm import block
 from ..core.lasvm.merging import DEPTH
 from ..core.lasvm.second_look import MOST_FAILURES
-from ..estimators.lasvm import LASVMClassifier
 from . import tasks
+from .frame import Frame
 from .ledger import Node
 from .running import Run
 from .tasks import Count, Place
@@ -35,7 +35,7 @@ class Growth:
     """One fit: its partitions and what was decided for all of them."""
 
     run: Run
-    frame: LASVMClassifier
+    frame: Frame
     parts: list[Delayed]
     places: list[Place]
     most: int  # violators per machine, partition and look back
@@ -65,7 +65,7 @@ class Growth:
         root = beside == 1
         if len(nodes) == 1 and not root:
             return nodes[0]
-        tol = float(self.frame.tol) if root else max(float(self.frame.tol), DEPTH)
+        tol = self.frame.tol if root else max(self.frame.tol, DEPTH)
         pieces = min(self.threads // beside, MOST_PIECES)
         given = [
             self.run.task(

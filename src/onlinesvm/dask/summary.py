@@ -16,8 +16,8 @@ from sklearn.utils import check_array
 
 from ..core.kernel.centre import SAMPLE
 from ..core.kernel.csr import canonical_csr, check_structure
-from ..estimators.first_rows import stack
 from ..estimators.labels import check_several, joined_labels, unique_labels
+from ..estimators.rows import stack
 from .partitions import as_arrays
 
 

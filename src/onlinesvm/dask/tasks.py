@@ -12,8 +12,7 @@ import numpy as np
 
 from ..core.lasvm import merging
 from ..core.lasvm.merging import Judge, Violators
-from ..estimators.lasvm import LASVMClassifier
-from .frame import examples_of, kernel_of
+from .frame import Frame
 from .ledger import Entry, Node, content_of, metered
 from .running import threads_here
 
@@ -33,13 +32,13 @@ class Found(NamedTuple):
     entry: Entry
 
 
-def leaf(frame: LASVMClassifier, part: Any, place: Place) -> Node:
+def leaf(frame: Frame, part: Any, place: Place) -> Node:
     """Learn a partition in one pass."""
-    kernel = kernel_of(frame)
+    kernel = frame.kernel()
     with metered(kernel) as meter:
-        data = examples_of(frame, part, place.number, place.offset)
+        data = frame.examples(part, place.number, place.offset)
         seed = np.array([place.seed, place.number], np.uint32)
-        support = merging.leaf(data, kernel, len(frame._book), frame.tol, seed)
+        support = merging.leaf(data, kernel, len(frame.book), frame.tol, seed)
     entry = meter.entry("leaf", 0, support.n, support, content_of(*_content(support)))
     return Node(support, True, (entry,))
 
@@ -48,11 +47,9 @@ def _content(support: Any) -> tuple[Any, np.ndarray]:
     return support.rows(), support.alpha()
 
 
-def gradients(
-    frame: LASVMClassifier, nodes: list[Node], piece: int, pieces: int
-) -> tuple[np.ndarray, Entry]:
+def gradients(frame: Frame, nodes: list[Node], piece: int, pieces: int) -> tuple[np.ndarray, Entry]:
     """Gradients of some rows of a union: the product of a merge, shared out."""
-    kernel, parts = kernel_of(frame), [node.support for node in nodes]
+    kernel, parts = frame.kernel(), [node.support for node in nodes]
     total = sum(part.n for part in parts)
     first, last = total * piece // pieces, total * (piece + 1) // pieces
     with metered(kernel) as meter:
@@ -60,11 +57,9 @@ def gradients(
     return grad, Entry("gradients", 0, meter.seconds, meter.kernel_values, 0, grad.nbytes, 0)
 
 
-def merge(
-    frame: LASVMClassifier, nodes: list[Node], level: int, tol: float, alone: bool, given: Any
-) -> Node:
+def merge(frame: Frame, nodes: list[Node], level: int, tol: float, alone: bool, given: Any) -> Node:
     """Merge support sets; ``given`` are the gradients, where other tasks computed them."""
-    kernel = kernel_of(frame, threads_here(alone))
+    kernel = frame.kernel(threads_here(alone))
     entries = [entry for node in nodes for entry in node.ledger] + [entry for _, entry in given]
     with metered(kernel) as meter:
         grad = np.concatenate([part for part, _ in given], axis=1) if given else None
@@ -73,30 +68,28 @@ def merge(
     return Node(support, done, (*entries, entry.given(node.ledger[-1] for node in nodes)))
 
 
-def judge(frame: LASVMClassifier, root: Node) -> Judge:
+def judge(frame: Frame, root: Node) -> Judge:
     """The root's model as partitions need it."""
-    return merging.judge_of(root.support, float(frame.tol))
+    return merging.judge_of(root.support, frame.tol)
 
 
-def look_back(
-    frame: LASVMClassifier, opinion: Judge, part: Any, place: Place, look: int, most: int
-) -> Found:
+def look_back(frame: Frame, opinion: Judge, part: Any, place: Place, look: int, most: int) -> Found:
     """Judge the rows of a partition by the root's model."""
-    kernel = kernel_of(frame)
+    kernel = frame.kernel()
     with metered(kernel) as meter:
-        data = examples_of(frame, part, place.number, place.offset)
+        data = frame.examples(part, place.number, place.offset)
         found = merging.violators(opinion, kernel, data, most)
     n = len(found.examples.rows)
     content = content_of(found.examples.rows, found.grad)
     return Found(found, meter.entry("look back", look, n, found, content))
 
 
-def admit(frame: LASVMClassifier, root: Node, found: list[Found], look: int) -> Node:
+def admit(frame: Frame, root: Node, found: list[Found], look: int) -> Node:
     """The root with the violators of all partitions, optimised again."""
-    kernel = kernel_of(frame, threads_here(True))
+    kernel = frame.kernel(threads_here(True))
     with metered(kernel) as meter:
         few = [one.violators for one in found]
-        support, done = merging.admit(root.support, kernel, float(frame.tol), few)
+        support, done = merging.admit(root.support, kernel, frame.tol, few)
     entry = Entry("admit", look, meter.seconds, meter.kernel_values, support.n, 0, 0)
     came = [one.entry for one in found]
     return Node(support, done, (*root.ledger, *came, entry.given(came)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
@@ -12,14 +12,15 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators.lasvm import LASVMClassifier
+from ..estimators.params import shared_docs
 from .base import CONSTRAINTS, DaskClassifier
-from .frame import fitted
 from .growing import Growth
 from .ledger import Entry, Node
 from .running import running
 from .tasks import Count
 
 
+@shared_docs
 class TreeLASVMClassifier(DaskClassifier):
     """Support vector classifier for data on several machines, or larger than memory.
 
@@ -35,16 +36,10 @@ class TreeLASVMClassifier(DaskClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Cost of a margin violation.
-    kernel : {"linear", "poly", "rbf", "sigmoid"} or callable, default="rbf"
-        Kernel; a callable takes two arrays and must be known to the workers.
+    C, kernel (Dask) : shared
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of the kernels rbf, poly and sigmoid. ``"scale"`` is that of all partitions.
-    degree : int, default=3
-        Degree of the polynomial kernel.
-    coef0 : float, default=0.0
-        Constant term of the kernels poly and sigmoid.
+    degree (Dask), coef0 (Dask) : shared
     tol : float, default=1e-3
         Tolerance of the optimality conditions.
     passes : int or None, default=1
@@ -53,23 +48,13 @@ class TreeLASVMClassifier(DaskClassifier):
         class, there are up to ten, whatever the number asked for above zero.
     max_violators : int, default=4096
         Maximum number of rows that a partition sends for each machine and look back.
-    class_weight : dict, "balanced" or None, default=None
-        Weights that multiply ``C`` for each class.
-    partition_size : int or None, default=None
-        Rows of a partition where X is cut here (NumPy, CSR, large Parquet files); None: 50,000.
-    verbose : bool, default=False
-        Whether to show a progress bar.
+    class_weight (Dask), partition_size, verbose : shared
     random_state : int, RandomState instance or None, default=0
         Seed of the order in which rows of a partition are learned.
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels of all partitions, sorted.
-    n_partitions_ : int
-        Number of partitions.
-    partition_bytes_ : int
-        Size of the largest partition in memory.
+    classes_ (Dask), n_partitions_, partition_bytes_ : shared
     n_passes_ : int
         Looks back that were made.
     n_violators_ : list of int
@@ -85,12 +70,7 @@ class TreeLASVMClassifier(DaskClassifier):
     costs_ : dict
         For "leaf", "merge", "gradients", "look back" and "admit": the list of entries with processor
         seconds, kernel values, rows and bytes sent, one per task.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X is a data frame or a folder of Parquet.
+    n_kernel_evaluations_, n_features_in_, feature_names_in_ (Dask) : shared
 
     See Also
     --------
@@ -147,7 +127,7 @@ class TreeLASVMClassifier(DaskClassifier):
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn all partitions.
 
         Parameters
@@ -170,7 +150,7 @@ class TreeLASVMClassifier(DaskClassifier):
         self._note(whole, partitions)
         self._note_growth(root, counts)
         evaluations = sum(entry.kernel_values for entry in root.ledger)
-        self._model = fitted(frame, root.support, evaluations, root.done)
+        self._model = frame.fitted(root.support, evaluations, root.done)
         self.n_kernel_evaluations_ = evaluations
         self.n_support_ = self._model.n_support_
         if not root.done:

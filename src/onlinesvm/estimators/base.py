@@ -1,239 +1,687 @@
-"""What all classifiers of the family share: labels, their checks, streams with new labels.
+"""The base of all estimators: parameters of a kernel, one trained model, and how it is replaced.
 
-Their learners have, besides the verbs of ``online``, ``add_label()``: one more label.
+An estimator has what its user has set, and ``_trained``, what it has learned (``trained``). Everything
+that can be wrong with the input is found before a learner sees any of it. An error leaves the model
+as it was; Ctrl-C, and the end of ``time_limit``, leave what was learned so far.
 """
 
 from __future__ import annotations
 
+import os
+from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import deepcopy
-from typing import Any
+from dataclasses import replace
+from functools import cache
+from operator import is_
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from sklearn.base import BaseEstimator, OutlierMixin, _fit_context
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import checkpoint, interrupted
-from .checks import check_rows_and_labels, check_square
-from .fitted import FittedModel
-from .labels import (
-    LabelBook,
-    by_appearance,
-    check_several,
-    first_examples,
-    stream_labels,
-    unique_labels,
-    unrounded,
+from ..core.interrupts import (
+    Deadline,
+    Interruptible,
+    TimeUp,
+    checkpoint,
+    interrupted,
+    listen_again,
 )
-from .objects import check_objects_and_labels, learned_rows
-from .online import KERNEL_CONSTRAINTS as KERNEL_CONSTRAINTS
-from .online import OnlineKernelModel, with_cost
-from .progress import with_callbacks
-from .singles import Singles
-from .view import to_classes
-from .weights import check_two_classes, example_weights
+from ..core.kernel.kernel import make_kernel
+from ..core.state.published import published
+from ._progress import CallbackSupportMixin, FitProgress, warn_of_time_limit
+from .checks import (
+    DTYPES,
+    UNCHECKED,
+    Checked,
+    Features,
+    as_objects,
+    check_examples,
+    check_objects,
+    check_square,
+)
+from .labels import NoTargets, check_sample_weight, finite_cost
+from .rows import is_estimated, joined
+from .trained import Trained
+from .views import FittedView
+
+BRIEFLY = 2.0
+"""Seconds of the finishing step, at most, after Ctrl-C has ended a fit."""
 
 
-class OnlineKernelClassifier(Singles, FittedModel, ClassifierMixin, OnlineKernelModel):
-    """Base of the online kernel classifiers. Subclasses make the learner and run its epochs."""
+class Absent:
+    """A method that users of other classifiers know: asking for it says what to do instead.
 
-    _book: LabelBook
-    _class_table: dict[Any, float]
-    _weighted = True  # whether the algorithm has a cost that weights can scale
+    ``hasattr`` is false, as scikit-learn expects of a method that is not there.
+    """
+
+    def __init__(self, remedy: str):
+        self.remedy = remedy
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise AttributeError(f"{owner.__name__} has no {self.name}: {self.remedy}")
+
+
+class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc,unused-ignore]
+    """Base of all estimators. Subclasses say what y means, make the learner and run its epochs."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _kind_of_model: ClassVar[type[Trained]] = Trained
+    _dtype: ClassVar[Any] = DTYPES
+    _y_checks: ClassVar[dict[str, Any] | None] = {}
+    """How scikit-learn is to check y; None: there is none."""
+    _takes_objects: ClassVar[bool] = True
+
+    _trained: Trained | None = None
+    time_limit: float | None
 
     # -- for subclasses -------------------------------------------------------------------
 
-    @property
-    def _in_turn(self) -> bool:
-        """Whether a stream is learned one example at a time, however it is cut into calls.
+    @abstractmethod
+    def _encoder(self, y: Any) -> Any:
+        """What the y of a data set at hand means."""
 
-        The machine of a new label then begins at its first example, else at the call's first.
-        """
-        return True
+    @abstractmethod
+    def _stream_encoder(self, y: Any, known: Any, classes: Any) -> Any:
+        """What y means, with what is ``known`` of it (None before the first examples)."""
 
-    def _check_labels(self, n_labels: int) -> None:
-        """Refuse more labels than the settings allow: by default, any number is welcome."""
+    @abstractmethod
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
+        """A learner for such examples that has learned nothing, and knows the first labels."""
 
-    def _run(self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any) -> Any:
-        """Learn a data set at hand: the algorithm's epochs and its finishing step.
+    @abstractmethod
+    def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
+        """Learn a data set at hand. A generator: it yields where an interruption may come."""
 
-        A generator: it yields after each step, where an interruption may come.
-        """
-        order = np.arange(len(data.rows))
-        for epoch in range(getattr(self, "epochs", 1)):
-            if getattr(self, "shuffle", True):
-                order = rng.permutation(len(data.rows))
-            steps = learner.epoch(data, order)
-            yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
-        learner.finish()
+    def _due(self, trained: Trained, y: Any, weight: np.ndarray) -> np.ndarray:
+        """Before which example of a stream each new label is made known: before the first."""
+        known = 0 if trained.learner is None else trained.learner.n_labels
+        return np.zeros(len(trained.encoder) - known, np.int64)
 
-    # -- learning -------------------------------------------------------------------------
+    def _weights(self, y: Any, encoder: Any, sample_weight: Any) -> tuple[np.ndarray, Any]:
+        """Weight of each example and of each class; ``encoder`` is None on a stream."""
+        return check_sample_weight(sample_weight, y), None
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Learn a data set at hand.
+    def _examples(self, trained: Trained, X: Any, y: Any, weight: np.ndarray) -> Any:
+        """Checked examples as the learner takes them; those of weight zero are as if absent."""
+        return with_cost(trained.examples(X, y, weight * finite_cost(getattr(self, "C", None))))
 
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
-            callable kernel it may be a list of objects of any type, such as strings.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+    def _prepare(self, data: Any) -> Any:
+        """What ``fit`` makes of the examples before they are learned: by default, nothing."""
+        return data
 
-        Returns
-        -------
-        self : object
-            The fitted classifier. After Ctrl-C it is what was learned so far.
-        """
-        self._fit(X, y, sample_weight)
+    def _check_prepared(self, trained: Trained, data: Any) -> None:
+        """Refuse a data set that has no solution."""
+
+    def _tell_of_finish(self, done: Any) -> None:
+        """Warn where the finishing step did not reach what it should: by default, it does."""
+
+    def _view_extras(self, trained: Trained) -> dict[str, Any]:
+        """What a view needs besides the model, for fitted attributes of a subclass."""
+        return {}
+
+    # -- a data set at hand ---------------------------------------------------------------
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Learn a data set at hand; an error leaves the model as it was."""
+        with self._learning(), Deadline(self.time_limit) as deadline:
+            trained, data, given = self._data_at_hand(X, y, sample_weight)
+            trained.learner = self._make_learner(trained, data, len(trained.encoder))
+            progress = FitProgress(self, given.X, given.y, None)
+            finished = self._train(trained, data, progress, deadline)
+        if deadline.has_passed:
+            learned = self._told_learned(trained, len(data.rows))
+            warn_of_time_limit(self.time_limit, learned, finished)
         self._note_validated()
         return self
 
-    def _data_at_hand(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
-        """Everything that ``fit`` does before it learns: the examples, and X and y as checked."""
-        X, y = self._check_examples(X, y, reset=True)
+    def _data_at_hand(self, X: Any, y: Any, sample_weight: Any) -> tuple[Trained, Any, Checked]:
+        """Everything that ``fit`` does before it learns: the model, its examples, the input."""
+        given = self._checked(X, y, None)
+        check_square(self.kernel, given.X)
         checkpoint()
-        labels = unique_labels(y)
-        check_several(labels)
-        self._check_labels(len(labels))
-        self._prepare_kernel(X, LabelBook(labels))
-        cost = self._cost(y, labels, sample_weight)
-        data = with_cost(self._fresh(X, y, cost))
+        encoder = self._encoder(given.y)
+        weight, class_weights = self._weights(given.y, encoder, sample_weight)
+        trained = self._begin(given, encoder, class_weights)
+        data = self._examples(trained, given.X, given.y, weight)
         checkpoint()
         data = self._prepare(data)
-        check_two_classes(data.label, data.bound)
+        self._check_prepared(trained, data)
         checkpoint()
-        self._original, self._first_rows = data.key, None
-        self.shape_fit_ = self._shape_of(X)
-        return data._replace(key=np.arange(len(data.key))), X, y
+        data = trained.numbered(data)
+        trained.shape_fit = given.X.shape if given.objects is None else given.objects.shape
+        return trained, data, given
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
-        """Learn examples of a stream, one row or many, in the order given.
+    def _train(
+        self, trained: Trained, data: Any, progress: FitProgress, deadline: Deadline
+    ) -> bool:
+        """Run the epochs. An error leaves the model as it was, Ctrl-C what was learned.
 
-        A call with bad input changes nothing. Labels never seen before are welcome. After Ctrl-C
-        the examples up to the last finished block are learned, the others are not.
+        Ctrl-C in the finishing step ends it at once; in a pass, its cheap part is made.
 
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,), default=None
-            Labels to expect; accepted for scikit-learn's sake, never required.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        Returns whether what was learned has had its finishing step.
+        """
+        before = self._trained
+        self._trained = progress.trained = trained
+        rng = check_random_state(getattr(self, "random_state", None))
+        try:
+            steps = self._run(trained, data, rng, progress)
+            finished = self._take_steps(steps, trained.learner, progress, deadline)
+        except KeyboardInterrupt:
+            if interrupted() and progress.learning:
+                self._finish_briefly(trained.learner)
+            raise
+        except BaseException:
+            self._trained = before
+            raise
+        progress.close()
+        return finished
+
+    def _take_steps(
+        self, steps: Iterator[Any], learner: Any, progress: FitProgress, deadline: Deadline
+    ) -> bool:
+        """The steps of a fit within the time limit; what was learned is finished in any case.
+
+        The limit holds from the first step on, so that there is a model, and learning ends so early
+        that there is time for the finishing step. Returns whether there was.
+        """
+        start = last = deadline.elapsed
+        try:
+            for _ in steps:
+                deadline.arm()
+                if self.time_limit is not None:
+                    now = deadline.elapsed
+                    rate = (now - start) / max(1, learner.kernel.n_evaluations)
+                    deadline.keep(rate * learner.finishing_work() + now - last)  # and one more step
+                    last = now
+                checkpoint()
+                if progress.stopped:
+                    break
+            if not progress.stopped:
+                return True
+        except TimeUp:
+            pass
+        deadline.keep(0.0)
+        try:
+            self._wind_up(learner, briefly=False)
+        except TimeUp:
+            return False
+        return True
+
+    def _finish_briefly(self, learner: Any) -> None:
+        """After Ctrl-C: the cheap part of the finishing step, which another Ctrl-C ends at once."""
+        listen_again()
+        with Deadline(BRIEFLY) as deadline:
+            deadline.arm()
+            with suppress(TimeUp):
+                self._wind_up(learner, briefly=True)
+
+    def _wind_up(self, learner: Any, briefly: bool) -> None:
+        """The finishing step of a fit that is cut short; ``briefly``: the cheap part, if it has one."""
+        learner.finish()
+
+    def _told_learned(self, trained: Trained, n: int) -> str:
+        """How far a fit has come that was to learn n examples, for a warning."""
+        return "the model is what was learned until then"
+
+    # -- a stream -------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _learn_checked(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        """Learn examples of a stream, with all checks; an error leaves the model as it was."""
+        with self._learning():
+            self._check_stream(X)
+            before = self._trained if self.__sklearn_is_fitted__() else None
+            given = self._checked(X, y, before)
+            known = None if before is None else before.encoder
+            encoder = self._stream_encoder(given.y, known, classes)
+            weight, class_weights = self._weights(given.y, None, sample_weight)
+            if before is None or before.first_rows is not None:
+                trained, X, y, weight = self._from_the_start(
+                    before, given, weight, encoder, class_weights
+                )
+            else:
+                trained = replace(before, encoder=encoder, class_weights=class_weights)
+                X, y = given.X, given.y
+            data = trained.unnumbered(self._examples(trained, X, y, weight))
+            checkpoint()
+            self._teach(trained, data, self._due(trained, y, weight))
+        self._note_validated()
+        return self
+
+    def _from_the_start(
+        self, before: Trained | None, given: Checked, weight: np.ndarray, encoder: Any,
+        class_weights: Any,
+    ) -> tuple[Trained, Any, np.ndarray, np.ndarray]:  # fmt: skip
+        """A new model of all rows so far, of which gamma is estimated; they are learned anew."""
+        kept = None if before is None else before.first_rows
+        rows = joined(kept, given.X, given.y, weight)
+        trained = self._begin(given._replace(X=rows.X), encoder, class_weights)
+        trained.kernel.n_evaluations = 0 if before is None else before.kernel.n_evaluations
+        trained.first_rows = rows.kept() if is_estimated(self.kernel, self.gamma) else None
+        return trained, rows.X, rows.y, rows.weight
+
+    def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
+        """Hand examples of a stream to the learner, or to a new one; then it is the model.
+
+        ``due`` says before which example each new label is made known.
+        """
+        learner = trained.learner
+        if learner is None:
+            learner = self._make_learner(trained, data, int(np.count_nonzero(due == 0)))
+            due = due[due > 0]
+        elif not trained.kernel.is_compiled:  # a callable may fail half-way
+            learner = deepcopy(learner)
+        trained = replace(trained, learner=learner, kernel=learner.kernel)
+        try:
+            _learn_pieces(learner, data, due)
+        except KeyboardInterrupt:  # at a checkpoint, what was learned before it stays
+            if trained.kernel.is_compiled or interrupted():
+                known = trained.encoder.first(learner.n_labels)
+                self._trained = replace(trained, encoder=known, first_rows=None)
+            raise
+        self._trained = trained
+
+    def finish(self) -> Self:
+        """Run the algorithm's finishing step on what was learned; learning may go on after it.
 
         Returns
         -------
         self : object
-            The classifier, which has learned the examples.
+            The estimator.
         """
-        if classes is not None or not self._learn_only_row(X, y, sample_weight):
-            self._learn_checked(X, y, classes, sample_weight)
-            self._note_validated()
+        check_is_fitted(self)
+        with self._learning():
+            done = self._fitted("").learner.finish()
+        self._tell_of_finish(done)
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def _learn_checked(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-        self._learn_stream(X, y, classes, sample_weight)
+    # -- one row at a time ----------------------------------------------------------------
 
-    def _stream_data(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any
-    ) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
-        """What ``partial_fit`` does before it learns: examples, y, weights, labels to know."""
-        self._check_stream(X)
-        first = not hasattr(self, "_learner")
-        X, y = self._check_examples(X, y, reset=first)
-        labels = stream_labels(y, classes)
-        cost = self._cost(y, None, sample_weight)
-        if first:
-            self._book, self._original = LabelBook(), np.empty(0, np.int64)
-        self._book.check(labels)
-        if first or self._first_rows is not None:
-            X, y, cost = self._from_the_start(X, y, cost)
-        data = with_cost(self._fresh(X, None, cost))
-        checkpoint()
-        return data, y, cost, labels
+    def _learn_one(self, x: Any, y: Any, sample_weight: float) -> Self:
+        """Learn one row: quickly where it is in order, else with all checks."""
+        x = one_row(x, "learn_one", "partial_fit")
+        with Interruptible():
+            if not self._learn_quickly(x, y, sample_weight):
+                target = None if self._y_checks is None else [y]
+                self._learn_checked(x[None, :], target, None, _plain_weight(sample_weight))
+        return self
 
-    def _begin_stream(self, X: Any) -> None:
-        """Fix on these examples what a stream fixes on its first ones."""
-        self._prepare_kernel(X, LabelBook())
-        self._original = np.empty(0, np.int64)
+    def _learn_many(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        """Learn examples of a stream: a single row as ``_learn_one``, else with all checks."""
+        if classes is None and sample_weight is None and self._learn_only_row(X, y):
+            return self
+        return self._learn_checked(X, y, classes, sample_weight)
 
-    def _learn(
-        self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray, learner: Any
-    ) -> None:
-        """Hand validated examples to the learner, or to a new one."""
-        book = deepcopy(self._book)
-        missing = book.missing(labels)
-        # Where ``classes`` names labels that are still to come, all are known from the start.
-        in_turn = self._in_turn and bool(np.isin(missing, y).all())
-        book.add(by_appearance(missing, y) if in_turn else missing)
-        self._check_labels(len(book))
-        label = book.encode(y)
-        data = data._replace(label=label[cost > 0])
-        known = 0 if learner is None else learner.n_labels
-        due = np.zeros(len(book) - known, np.int64)
-        if in_turn:
-            due = first_examples(label, cost > 0, range(known, len(book)))
-        if learner is None:
-            learner = self._make_learner(self._kernel, data.rows, int((due == 0).sum()))
-            due = due[due > 0]
-        else:
-            self._first_rows = None
-            if not self._kernel.is_compiled:  # a callable may fail half-way
-                learner = deepcopy(learner)
-        try:
-            _learn_pieces(learner, data, due)
-        except KeyboardInterrupt:  # at a checkpoint, what was learned before it stays
-            self._first_rows = None
-            if self._kernel.is_compiled or interrupted():
-                book = book.first(learner.n_labels)
-                self._learner, self._book, self._kernel = learner, book, learner.kernel
-            raise
-        self._learner, self._book, self._kernel = learner, book, learner.kernel
+    def _learn_only_row(self, X: Any, y: Any) -> bool:
+        """Learn a batch of one dense row quickly; false where it is something else."""
+        if type(X) is not np.ndarray or X.shape[:1] != (1,) or X.ndim != 2:
+            return False
+        label = None
+        if self._y_checks is not None:
+            if type(y) not in (np.ndarray, list) or len(y) != 1:
+                return False
+            label = y[0].item() if isinstance(y[0], np.generic) else y[0]
+            if isinstance(label, np.ndarray | list):
+                return False
+        with Interruptible():
+            return self._learn_quickly(X[0], label, 1.0)
 
-    # -- checks ---------------------------------------------------------------------------
+    def _learn_quickly(self, x: np.ndarray, y: Any, weight: float) -> bool:
+        """Learn a row that is in order; false where it needs all checks. Nothing was done then."""
+        state = published(self)
+        with state:
+            trained = self._trained
+            if trained is None or trained.learner is None or not self._is_validated():
+                return False
+            own = self._row_weight(y, weight)
+            if own is None or not 0 < own < np.inf:
+                return False
+            state.version += 1
+            if not trained.learn_row(x, y, own * finite_cost(getattr(self, "C", None))):
+                return False
+            if state.waiting:
+                state.serve(self._make_view)
+        return True
 
-    def _check_examples(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        objects = self._note_objects(X) if reset else None
-        if objects is not None:
-            return learned_rows(len(objects)), check_objects_and_labels(self, objects, unrounded(y))
-        X, y = check_rows_and_labels(self, X, y, reset)
-        if reset:
-            check_square(self, X)
-        return X, y
-
-    def _cost(self, y: np.ndarray, labels: Any, sample_weight: Any) -> np.ndarray:
-        """Weight of each example: class_weight times sample_weight."""
-        class_weight = getattr(self, "class_weight", None)
-        if sample_weight is not None and not self._weighted:
-            raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
-        weight, self._class_table = example_weights(sample_weight, class_weight, y, labels)
+    def _row_weight(self, y: Any, weight: float) -> float | None:
+        """The weight of an example with this label; None where it needs all checks."""
         return weight
 
-    # -- fitted attributes ----------------------------------------------------------------
+    def _decide_one(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Decision values of one row, in the order of the classes, and the classes."""
+        state = published(self)
+        if state.is_torn:
+            view = self._view()
+            return np.atleast_1d(view.decide(x[None, :])[0]), view.classes
+        with state:
+            trained = self._trained
+            if trained is None or trained.learner is None:
+                raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
+            values = trained.decide_row(x)
+            if values is not None:
+                return values, trained.encoder.classes
+            view = self._view()
+        return np.atleast_1d(view.decide(x[None, :])[0]), view.classes
 
-    def _to_classes(self, values: np.ndarray) -> np.ndarray:
-        """Machines in the order of ``classes_``; two classes: the second is positive."""
-        return to_classes(values, self._book.order())
+    # -- parameters, validated when they change -------------------------------------------
+
+    def _parameters(self) -> tuple[Any, ...]:
+        own = vars(self)
+        kind: Any = type(self)
+        return tuple(own[name] for name in _names(kind))
+
+    def _note_validated(self) -> None:
+        self._validated = self._parameters()
+
+    def _is_validated(self) -> bool:
+        """Whether the parameters are those that were validated last."""
+        noted = self.__dict__.get("_validated")
+        return noted is not None and all(map(is_, noted, self._parameters()))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("_validated", None)
+        return state
+
+    # -- checks and conversion ------------------------------------------------------------
+
+    def _checked(self, X: Any, y: Any, before: Trained | None) -> Checked:
+        """Good input for the model that there is, or for a new one; else one clear error."""
+        how, reset = self._y_checks, before is None
+        y = UNCHECKED if how is None else y
+        objects = as_objects(X) if reset and self._takes_objects and callable(self.kernel) else None
+        if objects is not None:
+            given = check_objects(type(self).__name__, objects, y, **(how or {}))
+        else:
+            features = Features(type(self).__name__) if before is None else before.features
+            given = check_examples(features, X, y, dtype=self._dtype, reset=reset, **(how or {}))
+        return given if how is not None else given._replace(y=np.zeros(given.X.shape[0]))
+
+    def _begin(self, given: Checked, encoder: Any, class_weights: Any) -> Trained:
+        """A model of these examples that has learned nothing, with the kernel that is asked for."""
+        kernel = make_kernel(
+            self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
+            n_jobs=self.n_jobs, X=given.X,
+        )  # fmt: skip
+        return self._kind_of_model.begin(kernel, given, encoder, class_weights)
+
+    def _check_stream(self, X: Any) -> None:
+        """Refuse a stream where kernel values or objects are given instead of rows."""
+        kernel = self.kernel
+        if isinstance(kernel, str) and kernel == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' needs all examples at once: use fit, or pass the "
+                "kernel as a function of two arrays."
+            )
+        known = self._trained is not None and self._trained.objects is not None
+        if self._takes_objects and callable(kernel) and (known or as_objects(X) is not None):
+            raise ValueError(
+                "Examples that are not rows of numbers are learned all at once: use fit."
+            )
+
+    # -- the model for those who read -----------------------------------------------------
+
+    def _learning(self) -> AbstractContextManager[None]:
+        """Around whatever changes the model.
+
+        Ctrl-C waits for a checkpoint, other threads that learn wait for the end, and those that
+        predict use the model as it was before.
+        """
+        return _changing(self)
+
+    def _make_view(self) -> FittedView | None:
+        trained = self._trained
+        if trained is None or trained.learner is None:
+            return None
+        return trained.view(**self._view_extras(trained))
+
+    def _view(self) -> FittedView:
+        """The model after the last call that has ended."""
+        with Interruptible():
+            view: FittedView | None = published(self).get(self._make_view)
+        if view is None:
+            raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
+        return view
+
+    def save(self, path: str | os.PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
+        """Write the model to a file, from which ``onlinesvm.load_model`` makes it again.
+
+        The file holds everything that was learned, also in the middle of a stream: the loaded model
+        goes on as this one would. It is in safetensors format, and reading it runs no code. It is
+        written whole or not at all; an older file of that name is replaced at the end.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, by custom with the ending ``.safetensors``.
+        extra : dict or None, default=None
+            Facts to keep with the model: numbers, text, lists, dictionaries and arrays. They are
+            ``onlinesvm.model.files.read_model(path).summary``.
+        """
+        from ..model.files import write_model
+
+        write_model(path, self, summary=extra)
+
+    # -- fitted attributes, read from the model after the last call that has ended ---------
+    # What is returned belongs to the caller: writing into it changes no model.
+
+    def _fitted(self, name: str) -> Trained:
+        """The model, of which a fitted attribute is read."""
+        trained = self._trained
+        if trained is None or trained.learner is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name} yet: call fit or partial_fit first."
+            )
+        return trained
+
+    def _seen(self, name: str) -> Any:
+        """The view from which a fitted attribute is read."""
+        self._fitted(name)
+        return self._view()
+
+    def _known(self, name: str, value: Any) -> Any:
+        """A fitted attribute that not every model has."""
+        if value is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return value
 
     @property
-    def class_weight_(self) -> np.ndarray:
-        """Weights that multiply ``C``, one per class."""
-        view = self._seen("class_weight_")
-        if not hasattr(self, "class_weight"):
-            raise AttributeError(f"{type(self).__name__} has no weights of classes.")
-        table = view.settings._class_table
-        return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        features = None if self._trained is None else self._trained.features
+        return int(self._known("n_features_in_", features and features.n_features))
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features."""
+        features = None if self._trained is None else self._trained.features
+        names: np.ndarray = self._known("feature_names_in_", features and features.names)
+        return names
+
+    @property
+    def shape_fit_(self) -> tuple[int, ...]:
+        """Shape of the X given to ``fit``."""
+        shape: tuple[int, ...] = self._known("shape_fit_", self._fitted("shape_fit_").shape)
+        return shape
+
+    @property
+    def n_kernel_evaluations_(self) -> int:
+        """Kernel values computed while learning."""
+        return int(self._fitted("n_kernel_evaluations_").kernel.n_evaluations)
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Support vectors, (n_SV, n_features); empty for a precomputed kernel, as in ``SVC``.
+
+        Where the examples are objects, an array of objects.
+        """
+        view = self._seen("support_vectors_")
+        return np.empty((0, 0)) if view.kernel.name == "precomputed" else view.vectors()
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Row indices of the support vectors in the X given to ``fit``, in ascending order.
+
+        -1 for support vectors learned from a stream.
+        """
+        return self._seen("support_").support
+
+    @property
+    def dual_coef_(self) -> np.ndarray:
+        """Signed coefficients, one row per machine over all support vectors."""
+        return self._seen("dual_coef_").coefficients()
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``."""
+        view = self._seen("coef_")
+        if view.kernel.name != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel.")
+        weights = view.to_classes(view.weights())
+        weights.flags.writeable = False  # writing would change no model
+        return weights
+
+    @property
+    def gamma_(self) -> float:
+        """The gamma in use."""
+        kernel = self._seen("gamma_").kernel
+        if kernel.name not in ("rbf", "poly", "sigmoid"):
+            raise AttributeError(
+                f"gamma_ is not available: the kernel {kernel.name!r} has no gamma."
+            )
+        return float(kernel.gamma)
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Bias of each machine."""
+        return self._seen("intercept_").biases()
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """Number of support vectors."""
+        return np.array([len(self._seen("n_support_").support)])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._trained is not None and self._trained.learner is not None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
+        return tags
+
+
+class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unused-ignore]
+    """Base of the one-class estimators: no y, and values positive inside."""
+
+    _y_checks = None
+
+    def _encoder(self, y: Any) -> NoTargets:
+        return NoTargets()
+
+    def _stream_encoder(self, y: Any, known: Any, classes: Any) -> NoTargets:
+        return NoTargets()
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the edge, positive inside.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` their kernel values with the examples given.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Distances.
+        """
+        check_is_fitted(self)
+        return self._view().decide(X)
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        """The decision function without its offset.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,)
+            Larger for examples that are more like those learned.
+        """
+        check_is_fitted(self)
+        view = self._view()
+        return view.decide(X) - view.biases()[0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Whether each example is like those learned.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            1 inside, -1 outside.
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    @property
+    def offset_(self) -> float:
+        """``score_samples(X) - offset_`` is the decision function."""
+        return float(-self._seen("offset_").biases()[0])
+
+
+# -- for other rooms ----------------------------------------------------------------------
+
+
+def trained_of(estimator: Any) -> Trained | None:
+    """What an estimator of this package has learned; None before anything was, or for others."""
+    return estimator._trained if isinstance(estimator, KernelEstimator) else None
+
+
+def view_of(estimator: KernelEstimator) -> Any:
+    """The model of an estimator after the last call that has ended (``views``)."""
+    return estimator._view()
+
+
+def install(estimator: KernelEstimator, trained: Trained) -> None:
+    """Make this the model of the estimator."""
+    with published(estimator).change(estimator._make_view):
+        estimator._trained = trained
+
+
+def widen(estimator: Any, n_features: int, dense: bool = False) -> bool:
+    """Let an estimator take rows of more features from now on. False where it cannot.
+
+    ``dense``: also where its rows are dense (``Trained.can_widen``).
+    """
+    trained = trained_of(estimator)
+    if trained is None or not trained.can_widen(dense):
+        return False
+    with published(estimator).change(estimator._make_view):
+        trained.widen(n_features)
+    return True
+
+
+# -- parts --------------------------------------------------------------------------------
 
 
 def _learn_pieces(learner: Any, data: Any, due: np.ndarray) -> None:
     """One call of a stream; ``due`` says before which example each new label is added."""
-    n, watch = len(data.rows), getattr(learner, "watch", None)
+    n, watch = len(data.rows), learner.watch
     begun = 0 if watch is None else watch.n
     edges = np.unique(np.append(due, 0)).tolist()
     try:
@@ -245,3 +693,38 @@ def _learn_pieces(learner: Any, data: Any, due: np.ndarray) -> None:
     finally:
         if watch is not None:
             watch.begin(begun)
+
+
+@contextmanager
+def _changing(estimator: KernelEstimator) -> Iterator[None]:
+    with Interruptible(), published(estimator).change(estimator._make_view):
+        yield
+
+
+@cache
+def _names(kind: Any) -> tuple[str, ...]:
+    """Names of the parameters of a class."""
+    names: list[str] = kind._get_param_names()
+    return tuple(names)
+
+
+def _plain_weight(weight: float) -> list[float] | None:
+    return None if weight == 1.0 else [weight]
+
+
+def with_cost(data: Any) -> Any:
+    """The examples that have a cost; those of weight zero are as if absent."""
+    if (data.bound > 0).all():
+        return data
+    return data.take(np.flatnonzero(data.bound > 0))
+
+
+def one_row(x: Any, name: str, instead: str) -> np.ndarray:
+    """x as an array of one dimension, or one clear error."""
+    x = np.asarray(x)
+    if x.ndim != 1:
+        raise ValueError(
+            f"{name} takes one row of features, not an array of shape {x.shape}; use {instead} "
+            "for several rows and for sparse ones."
+        )
+    return x

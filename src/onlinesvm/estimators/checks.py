@@ -1,47 +1,93 @@
-"""The door: examples as users have them become examples that compiled loops can take."""
+"""The door: examples as users have them become examples that compiled loops can take.
+
+Input is checked as scikit-learn checks that of an estimator, and nothing is written onto the
+estimator: the number and the names of the features are a record, ``Features``.
+
+Examples need not be rows of numbers: texts, sets, graphs are compared by a kernel function. Learners
+work with rows, so each object is represented by a row with one value: i >= 0 stands for the i-th
+example given to ``fit``, -1 - i for the i-th example of a prediction. ``ObjectKernel`` gives the
+kernel function the objects themselves.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import cache
+from numbers import Number
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils import Tags, TargetTags
+from sklearn.utils.validation import check_consistent_length, validate_data
 
 from ..core.kernel.csr import canonical_csr, check_structure
-from .labels import unrounded
 
 DTYPES = [np.float64, np.float32]
 
-
-def check_rows(estimator: Any, X: Any, reset: bool = False, copy: bool = False) -> Any:
-    """Examples, or one clear error. X itself where nothing has to change; X is never changed."""
-    _check_sparse(X)
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=DTYPES, copy=copy, reset=reset)
-    return _plain(X)
+UNCHECKED = "no_validation"
+"""What scikit-learn takes for labels that are not there."""
 
 
-def check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-    """The same for examples and their labels."""
-    _check_sparse(X)
-    X, y = validate_data(estimator, X, unrounded(y), accept_sparse="csr", dtype=DTYPES, reset=reset)
-    return _plain(X), y
+class Features(NamedTuple):
+    """Whose features they are, by the name of its class, how many, and how they are called."""
+
+    owner: str
+    n_features: int | None = None
+    names: np.ndarray | None = None
 
 
-def check_rows_and_targets(estimator: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-    """The same for examples and the values to predict, one column or several."""
-    _check_sparse(X)
-    X, y = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=DTYPES, reset=reset, multi_output=True,
-        y_numeric=True,
-    )  # fmt: skip
-    return _plain(X), y
+class Checked(NamedTuple):
+    """Input that was found to be good."""
+
+    X: Any
+    y: Any
+    features: Features
+    objects: np.ndarray | None = None  # the examples, where they are not rows of numbers
 
 
-def _check_sparse(X: Any) -> None:
-    """Before anybody, SciPy included, walks along its indices."""
-    if sparse.issparse(X):
+class _Checker:
+    """Stands in for an estimator in scikit-learn's checks, which read and write its features."""
+
+    def __init__(self, features: Features, needs_y: bool):
+        self.needs_y = needs_y
+        if features.n_features is not None:
+            self.n_features_in_ = features.n_features
+        if features.names is not None:
+            self.feature_names_in_ = features.names
+
+    def __sklearn_tags__(self) -> Tags:
+        return Tags(estimator_type=None, target_tags=TargetTags(required=self.needs_y))
+
+
+@cache
+def _checker(owner: str) -> type[_Checker]:
+    """A class of that name: error messages have it."""
+    return type(owner, (_Checker,), {})
+
+
+def check_examples(
+    features: Features, X: Any, y: Any = UNCHECKED, *, dtype: Any = DTYPES, reset: bool = False,
+    **how: Any,
+) -> Checked:  # fmt: skip
+    """Examples, and labels or values unless ``UNCHECKED``, or one clear error.
+
+    X itself where nothing has to change; X is never changed. ``reset``: these are the first
+    examples, whose features are those of the model. ``how`` is for ``validate_data``.
+    """
+    if sparse.issparse(X):  # before anybody, SciPy included, walks along its indices
         check_structure(X)
+    has_y = not (isinstance(y, str) and y == UNCHECKED)
+    checker = _checker(features.owner)(features, has_y)
+    checked = validate_data(checker, X, y, accept_sparse="csr", dtype=dtype, reset=reset, **how)
+    X, y = checked if has_y else (checked, None)
+    found = vars(checker).get("n_features_in_"), vars(checker).get("feature_names_in_")
+    return Checked(_plain(X), y, Features(features.owner, *found))
+
+
+def check_rows(features: Features, X: Any, **how: Any) -> Any:
+    """Rows with these features, or one clear error; ``how`` as for ``check_examples``."""
+    return check_examples(features, X, **how).X
 
 
 def _plain(X: Any) -> Any:
@@ -52,10 +98,93 @@ def _plain(X: Any) -> Any:
     return X
 
 
-def check_square(estimator: Any, X: Any) -> None:
+def check_square(kernel: Any, X: Any) -> None:
     """Refuse a precomputed kernel matrix of training examples that is not square."""
-    if getattr(estimator, "kernel", None) == "precomputed" and X.shape[0] != X.shape[1]:
+    if isinstance(kernel, str) and kernel == "precomputed" and X.shape[0] != X.shape[1]:
         raise ValueError(
             "Precomputed matrix must be a square matrix: the kernel value of every pair of "
             f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
         )
+
+
+# -- objects ------------------------------------------------------------------------------
+
+
+_MOST = 2**24
+"""Whole numbers up to this are exact in single precision."""
+
+
+class ObjectKernel:
+    """A kernel function of objects as a function of the rows that stand for them."""
+
+    def __init__(self, function: Callable[[Any, Any], Any], learned: np.ndarray, asked: Any = None):
+        self.function = function
+        self.learned = learned
+        self.asked = learned[:0] if asked is None else asked
+
+    def __call__(self, left: np.ndarray, right: np.ndarray) -> Any:
+        """Kernel values of all pairs of objects."""
+        return self.function(self.objects(left), self.objects(right))
+
+    def objects(self, rows: np.ndarray) -> np.ndarray:
+        """The objects that the rows stand for."""
+        number = rows[:, 0].astype(np.int64)
+        found = np.empty(len(number), object)
+        found[number >= 0] = self.learned[number[number >= 0]]
+        found[number < 0] = self.asked[-1 - number[number < 0]]
+        return found
+
+    def asking(self, objects: np.ndarray) -> ObjectKernel:
+        """The same kernel, with the examples of a prediction."""
+        return ObjectKernel(self.function, self.learned, objects)
+
+
+def learned_rows(n: int) -> np.ndarray:
+    """The rows that stand for n examples given to ``fit``, or one clear error."""
+    if n > _MOST:
+        raise ValueError(f"A kernel function of objects takes up to {_MOST} examples.")
+    return np.arange(n, dtype=np.float64)[:, None]
+
+
+def asked_rows(n: int) -> np.ndarray:
+    """The rows that stand for n examples of a prediction."""
+    return -1.0 - learned_rows(n)
+
+
+def as_objects(X: Any) -> np.ndarray | None:
+    """Examples as an array of objects; None where X is, or should be, rows of numbers."""
+    if getattr(X, "ndim", 1) != 1 or not hasattr(X, "__len__") or isinstance(X, str | bytes | dict):
+        return None
+    items = list(X)
+    if not items or not all(map(_is_object, items)):
+        return None
+    objects = np.empty(len(items), object)
+    objects[:] = items
+    return objects
+
+
+def _is_object(item: Any) -> bool:
+    """Whether an example is an object rather than a row of numbers."""
+    if isinstance(item, list | tuple | np.ndarray):
+        return len(item) > 0 and all(isinstance(part, str) for part in item)
+    return item is not None and not isinstance(item, Number)
+
+
+def check_objects(owner: str, objects: np.ndarray, y: Any, **how: Any) -> Checked:
+    """Objects to learn, and their labels or values unless ``UNCHECKED``, or one clear error."""
+    features = Features(owner)
+    if not (isinstance(y, str) and y == UNCHECKED):
+        y = validate_data(_checker(owner)(features, True), y=y, **how)
+        check_consistent_length(objects, y)
+    return Checked(learned_rows(len(objects)), y, features, objects)
+
+
+def check_asked(owner: str, X: Any) -> np.ndarray:
+    """Objects to predict, or one clear error."""
+    objects = as_objects(X)
+    if objects is None:
+        raise ValueError(
+            f"This {owner} has learned a list of objects with a kernel "
+            "function; it predicts a list of such objects."
+        )
+    return objects

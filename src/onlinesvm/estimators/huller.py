@@ -1,4 +1,4 @@
-"""The Huller for scikit-learn: see ``HullerClassifier``; the algorithm: ``core/huller*.py``."""
+"""The Huller for scikit-learn: see ``HullerClassifier``; the algorithm: ``core/huller``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..core.kernel.kernel import Kernel
-from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
+from ._progress import FitProgress
+from .classifier import KernelClassifier
+from .params import KERNEL_CONSTRAINTS, shared_docs
+from .trained import Trained
 
 _MOST_EPOCHS, _MOST_SWEEPS = 100, 1000
 
@@ -21,10 +23,11 @@ _PROGRESS = 1e-9
 """Convergence ends with an epoch that shrinks the distance of the hulls by less than this share."""
 
 if TYPE_CHECKING:
-    from ..core.model import EpochLearner
+    from ..core.huller.learner import Huller
 
 
-class HullerClassifier(OnlineKernelClassifier):
+@shared_docs
+class HullerClassifier(KernelClassifier):
     """Hard-margin support vector classifier that learns one example at a time (the Huller).
 
     Minimises the distance between the convex hulls of the two classes ::
@@ -44,15 +47,7 @@ class HullerClassifier(OnlineKernelClassifier):
     C : float or None, default=None
         None or ``inf``: the hard margin, for separable classes. A number: quadratic slack,
         ``1/2 |w|^2 + C/2 sum_i slack_i^2``, the hard margin under the kernel k + I/C (section 6).
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    kernel, gamma, degree, coef0 : shared
     tol : float, default=1e-3
         Examples that miss their margin by no more than this are not inserted; the margin is 1.
     epochs : int or "converge", default=1
@@ -63,43 +58,17 @@ class HullerClassifier(OnlineKernelClassifier):
         paper's algorithm, which has no such step.
     class_weight : dict, "balanced" or None, default=None
         Weights that multiply ``C`` for each class; needs ``C``. ``"balanced"`` only in ``fit``.
-    cache_size : float, default=200
-        Memory for kernel values among support vectors, in MB.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
-        finishing step. ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    cache_size, shuffle (any order), time_limit (finishing), n_jobs : shared
     random_state : int, RandomState instance or None, default=None
         Seed of the order and of the support vectors that are updated.
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
+    classes_, support_vectors_, support_ : shared
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Signed coefficients, scaled so that the margins are at +1 and -1.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Biases.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    gamma_, coef_, intercept_, n_support_, n_kernel_evaluations_, n_features_in_ : shared
+    feature_names_in_ : shared
 
     Notes
     -----
@@ -181,36 +150,32 @@ class HullerClassifier(OnlineKernelClassifier):
     def _in_turn(self) -> bool:
         return False  # a call of many examples is learned in blocks
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Huller:
         from ..core.huller.learner import Huller
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(
-            kernel, rows, n_labels, slack=not self._is_hard, tol=float(self.tol),
+            trained.kernel, data.rows, n_labels, slack=not self._is_hard, tol=float(self.tol),
             sweeps=self.max_sweeps, cache_size=self.cache_size, seed=seed,
         )  # fmt: skip
 
-    def _cost(self, y: np.ndarray, labels: Any, sample_weight: Any) -> np.ndarray:
+    def _weights(self, y: np.ndarray, encoder: Any, sample_weight: Any) -> tuple[np.ndarray, Any]:
         if self._is_hard and (sample_weight is not None or self.class_weight is not None):
             raise ValueError(
                 f"The hard margin (C={self.C}) has no cost that sample_weight or class_weight could "
                 "scale; set C for the quadratic slack."
             )
-        return super()._cost(y, labels, sample_weight)
+        return super()._weights(y, encoder, sample_weight)
 
-    def _learn(
-        self, data: Any, y: np.ndarray, cost: np.ndarray, labels: np.ndarray, learner: Any
-    ) -> None:
-        was_stuck = learner is not None and learner.stuck
-        super()._learn(data, y, cost, labels, learner)
-        if self._learner.stuck and not was_stuck:
+    def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
+        was_stuck = trained.learner is not None and trained.learner.stuck
+        super()._teach(trained, data, due)
+        if self._fitted("").learner.stuck and not was_stuck:
             self._warn_touching(stacklevel=5)
 
-    def _run(
-        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
-    ) -> Iterator[Any]:
+    def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         """Figure 4 in epochs (section 5), then the finishing step."""
-        n = len(data.rows)
+        learner, n = trained.learner, len(data.rows)
         converge = self.epochs == "converge"
         order = np.arange(n)
         done, last = not converge, np.inf

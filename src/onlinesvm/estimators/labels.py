@@ -1,11 +1,20 @@
-"""Labels of a stream: numbered in the order they appear, shown to users in sorted order."""
+"""What y means to a learner: labels, values or nothing, and how much each example weighs.
+
+Labels of a stream are numbered in the order they appear, and shown to users in sorted order. An
+*encoder* is what a model knows of y: ``LabelBook`` for classes, ``Targets`` for values,
+``NoTargets`` for novelty.
+"""
 
 from __future__ import annotations
 
+from copy import deepcopy
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight
 
 EXACT = 2**53
 """Whole numbers beyond this are not all told apart by float64."""
@@ -159,6 +168,26 @@ class LabelBook:
             self.numbers.setdefault(label, len(self.numbers))
         self.classes = np.unique(joined_labels(self.classes, labels))
 
+    def extended(self, labels: np.ndarray, y: np.ndarray | None = None) -> LabelBook:
+        """A book that has these labels as well; this one stays as it is.
+
+        New ones are sorted, or in the order of their appearance in y if they all are there.
+        """
+        self.check(labels)
+        book = deepcopy(self)
+        missing = book.missing(labels)
+        if y is not None and np.isin(missing, y).all():
+            missing = by_appearance(missing, y)
+        book.add(missing)
+        return book
+
+    def number(self, label: Any) -> int | None:
+        """The number of a label; None if it is not in the book."""
+        try:
+            return self.numbers.get(label)
+        except TypeError:  # cannot be a label
+            return None
+
     def first(self, count: int) -> LabelBook:
         """A book of the labels that were added first."""
         book = LabelBook()
@@ -183,3 +212,176 @@ def _is_text(labels: np.ndarray) -> bool:
     if labels.dtype.kind == "O":
         return any(isinstance(label, str) for label in labels)
     return labels.dtype.kind in "US"
+
+
+# -- values, and nothing ------------------------------------------------------------------
+
+
+class Targets:
+    """One machine per column of y; the targets are their own numbers."""
+
+    def __init__(self, columns: int, two_dimensional: bool):
+        self.columns, self.two_dimensional = columns, two_dimensional
+        self.classes = np.empty(0)  # there are none
+
+    def __len__(self) -> int:
+        return self.columns
+
+    def number(self, target: Any) -> float | None:
+        """A single target as the learner takes it; None: use ``encode``, after all checks."""
+        if self.two_dimensional or not isinstance(target, int | float | np.number):
+            return None
+        return float(target) if np.isfinite(target) else None
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Targets as the learner takes them, (n, machines)."""
+        return np.asarray(y, np.float64).reshape(len(y), self.columns)
+
+    def first(self, count: int) -> Targets:
+        """The same: there are as many columns as there were."""
+        return self
+
+    def decode(self, values: np.ndarray) -> np.ndarray:
+        """Predictions in the shape of the y that was learned."""
+        return values.reshape(len(values), self.columns) if self.two_dimensional else values
+
+    def order(self) -> np.ndarray:
+        """Machines in the order of the columns."""
+        return np.arange(self.columns)
+
+
+class NoTargets(Targets):
+    """One machine, and labels that say nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(1, False)
+
+    def number(self, target: Any) -> int:
+        """Zero."""
+        return 0
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Zeros, one for each example."""
+        return np.zeros(len(y), np.int64)
+
+
+def check_targets(y: Any, known: Targets | None) -> tuple[np.ndarray, Targets]:
+    """Numbers, as many columns as before, and what they mean; or one clear error."""
+    try:
+        y = np.asarray(y, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers to predict, one per example: {error}.") from error
+    found = Targets(y.shape[1] if y.ndim == 2 else 1, y.ndim == 2)
+    if known is not None and _shape(known) != _shape(found):
+        raise ValueError(
+            f"y has {_shape(found)}, but the examples learned so far had {_shape(known)}."
+        )
+    return y, found
+
+
+def _shape(targets: Targets) -> str:
+    if not targets.two_dimensional:
+        return "one dimension"
+    return f"two dimensions with {targets.columns} column(s)"
+
+
+# -- weights ------------------------------------------------------------------------------
+
+HARD_MARGIN_COST = 1e15
+"""Cost that stands for an infinite one: coefficients of classes that can be separated stay below
+it, and those of classes that cannot do not grow without end."""
+
+
+def finite_cost(C: float | None) -> float:
+    """The cost of a margin violation as a number to compute with; 1 where there is none."""
+    if C is None:
+        return 1.0
+    return HARD_MARGIN_COST if np.isinf(C) else float(C)
+
+
+def check_sample_weight(sample_weight: Any, X: Any, y: np.ndarray | None = None) -> np.ndarray:
+    """Finite weights, none negative and not all zero; ones if ``sample_weight`` is None.
+
+    Of a classifier's labels ``y``, more than one must be left with a positive weight.
+    """
+    given = np.asarray(sample_weight)
+    if given.dtype.kind in "biuf" and given.size:
+        if (given <= 0).all():
+            raise ValueError(
+                "Invalid input - all samples have zero or negative weights: there is nothing to "
+                "learn."
+            )
+        if y is not None and given.shape == y.shape and (given > 0).any():
+            check_two_classes(y, given)
+    return _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+    )
+
+
+def class_table(class_weight: Any, y: np.ndarray, labels: np.ndarray | None) -> dict[Any, float]:
+    """Weights of the classes; a class that is not in the table has weight one.
+
+    ``labels`` are the unique labels of ``y``, or None on a stream, where "balanced" is unknown.
+    """
+    if class_weight is None:
+        return {}
+    if isinstance(class_weight, dict):
+        _check_table(class_weight)
+    elif labels is None:
+        raise ValueError(
+            f"class_weight={class_weight!r} needs all labels at once: use fit, or pass the weights "
+            "as a dictionary."
+        )
+    if labels is None:
+        return dict(class_weight)
+    weights = compute_class_weight(class_weight, classes=labels, y=y)
+    return dict(zip(labels.tolist(), weights.tolist()))
+
+
+def example_weights(
+    sample_weight: Any, class_weight: Any, y: np.ndarray, labels: np.ndarray | None
+) -> tuple[np.ndarray, dict[Any, float]]:
+    """Weight of each example, class_weight times sample_weight, and the weights of the classes.
+
+    ``labels`` are the unique labels of ``y``, or None on a stream, which may begin with one class.
+    """
+    weight = check_sample_weight(sample_weight, y, None if labels is None else y)
+    table = class_table(class_weight, y, labels)
+    return scaled_by_class(weight, table, y), table
+
+
+def scaled_by_class(weight: np.ndarray, table: dict[Any, float], y: np.ndarray) -> np.ndarray:
+    """``weight`` times the weight of each example's class in the table."""
+    if not table:
+        return weight
+    labels, which = np.unique(y, return_inverse=True)
+    scale = np.array([table.get(label, 1.0) for label in labels.tolist()], np.float64)[which]
+    with np.errstate(over="ignore"):
+        weight = weight * scale
+    if not np.isfinite(weight).all():
+        raise ValueError("class_weight times sample_weight is too large for double precision.")
+    if not weight.any():
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights (class_weight times "
+            "sample_weight): there is nothing to learn."
+        )
+    return weight
+
+
+def check_two_classes(label: np.ndarray, weight: np.ndarray) -> None:
+    """Refuse weights that leave the examples of one class only."""
+    label = label[weight > 0]
+    if (label == label[0]).all():
+        raise ValueError(
+            "Invalid input - all samples with positive weights belong to the same class; the "
+            "number of classes has to be greater than one."
+        )
+
+
+def _check_table(class_weight: dict[Any, Any]) -> None:
+    for label, value in class_weight.items():
+        if not isinstance(value, Real) or not np.isfinite(float(value)) or value < 0:
+            raise ValueError(
+                f"class_weight of class {label!r} must be a finite number that is not negative; "
+                f"got {value!r}."
+            )

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from ..core.kernel.kernel import Kernel
+from ..core.interrupts import Interruptible
 from ..core.lasvm.criteria import SELECTIONS
-from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
-from .drift import DriftAttributes
-from .lasvm_bounded import BOUNDED_CONSTRAINTS, BoundedMemory
-from .lasvm_run import LASVMRun
-from .lasvm_selection import SelectionCounts
-from .probabilities import Probabilities
-from .stopping import RULES, EarlyStopping, hold_out
-from .weights import finite_cost
+from ..core.state.published import published
+from ._lasvm import LASVMEstimator
+from ._progress import RULES, EarlyStopping, hold_out
+from .base import one_row
+from .classifier import KernelClassifier
+from .labels import finite_cost
+from .params import AT_LEAST_ONE, LASVM_CONSTRAINTS, POSITIVE, shared_docs
+from .probabilities import WithProbability, chances, check_alpha, sets_of
+from .trained import Trained
+
+_WITHOUT = (
+    "{} is not available when fitted with probability=False: learn again with probability=True."
+)
 
 NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""
 
 
-class LASVMClassifier(
-    Probabilities, DriftAttributes, BoundedMemory, LASVMRun, SelectionCounts, OnlineKernelClassifier
-):
+@shared_docs
+class LASVMClassifier(LASVMEstimator, KernelClassifier):
     """Support vector classifier that learns one example at a time (LASVM).
 
     Maximises the dual of the soft-margin SVM ::
@@ -48,16 +54,7 @@ class LASVMClassifier(
     C : float, default=1.0
         Cost of a margin violation, as in ``SVC``. ``inf`` is the hard margin, for classes that
         can be separated.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
-        the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    kernel (LASVM), gamma, degree, coef0 : shared
     tol : float, default=1e-3
         The paper's tau: violations up to it are left alone.
     epochs : int or "converge", default=1
@@ -71,26 +68,23 @@ class LASVMClassifier(
         after ``finish`` it is the SVM of the last ``window`` examples. A class that does not
         occur in the window is not predicted until it comes back. ``"auto"``: those since the
         last drift that was noticed, at least 100 and at most 10,000.
-    budget : int or None, default=None
-        Maximum number of support vectors. With a window or a budget, examples are learned one by
-        one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+    budget : shared
     policy : {"outlier", "oldest", "join"}, default="outlier"
         Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
         ``"outlier"`` is best where nothing changes: three times of four the one that is farthest
         on the wrong side, else the oldest; ``"join"`` moves a coefficient to the nearest neighbour.
         With ``"outlier"``, costs above 3 / k(x, x) count as that once support vectors have to make
         way: few of them at a high cost would fit themselves, not the examples they stand for.
-    half_life : float or None, default=None
-        Number of examples after which the cost of an old one has shrunk to one half.
+    half_life : shared
     detect_drift : bool, default=False
         Whether to watch the error rate of predictions made before their labels are learned, and to
         show in ``drift_detected_`` and ``n_drifts_`` when it rises. Where it does not, about one
         false alarm comes in ten million examples. Always on with ``window="auto"``.
     probability : bool, default=False
-        Whether to offer ``predict_proba``, ``predict_log_proba`` and ``predict_set``. Scores of
-        examples are noted before they are learned, which costs no kernel values. The last 8,192
-        at most make the probabilities. ``fit`` then uses smaller blocks and does not
-        merge copies, which takes longer.
+        Whether to offer ``predict_proba``, ``predict_log_proba`` and ``predict_set``. They are made
+        of scores of up to 8,192 examples by models that had not learned them: on a stream those
+        noted before each example was learned, after ``fit`` those of cross-fitting, which takes
+        about as long again as the fit. ``fit`` then does not merge copies.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
@@ -112,51 +106,19 @@ class LASVMClassifier(
     delta_max : float or None, default=None
         REPROCESS is repeated until delta, the uncertainty of the threshold, is below (section
         3.5). None: REPROCESS is run once, as listed.
-    class_weight : dict, "balanced" or None, default=None
-        Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
-    cache_size : float, default=200
-        Memory for kernel values among support vectors, in MB.
+    class_weight (cost), cache_size : shared
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order. Rows that are sorted are no harm
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
         With ``window`` or ``half_life`` the order is always the order given.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
-        finishing step. ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the order; None: another order, and a slightly different model, at each ``fit``.
+    time_limit (finishing), n_jobs, random_state (LASVM) : shared
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Biases.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_, intercept_, n_support_ : shared
     class_weight_ : ndarray of shape (n_classes,)
         Weights that multiply ``C`` for each class.
-    fit_status_ : int
-        0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
-    shape_fit_ : tuple of int
-        Shape of the X given to ``fit``.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_iter_ : int
-        Examples learned by ``fit``, copies counting as one.
+    fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_ : shared
     n_looked_at_, n_learned_ : int
         With a ``selection`` other than ``"random"``: examples judged, and examples learned.
     drift_detected_ : bool
@@ -167,12 +129,7 @@ class LASVMClassifier(
     prequential_error_ : float
         Share of wrong predictions, each made before its label was learned, among up to 10,240
         recent examples.
-    window_ : int
-        Examples that count, with ``window`` or ``half_life``.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    window_, n_features_in_, feature_names_in_ : shared
 
     Notes
     -----
@@ -203,33 +160,29 @@ class LASVMClassifier(
 
     Probabilities, and sets of digits that hold the right one in nine of ten cases:
 
-    >>> sure = LASVMClassifier(C=10, gamma=0.001, probability=True, random_state=0)
-    >>> sure.fit(X[:1500], y[:1500]).predict_proba(X[1500:]).shape
+    >>> from sklearn.model_selection import train_test_split
+    >>> A, B, a, b = train_test_split(X, y, test_size=297, random_state=0)
+    >>> sure = LASVMClassifier(C=10, gamma=0.001, probability=True, random_state=0).fit(A, a)
+    >>> sure.predict_proba(B).shape
     (297, 10)
-    >>> bool(sure.predict_set(X[1500:])[range(297), y[1500:]].mean() > 0.8)
+    >>> bool(0.85 < sure.predict_set(B)[range(297), b].mean() < 0.95)
     True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
+        **LASVM_CONSTRAINTS,
         "C": [Interval(Real, 0.0, None, closed="right")],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "epochs": [Interval(Integral, 1, None, closed="left"), StrOptions({"converge"})],
-        "block_size": [Interval(Integral, 1, None, closed="left")],
-        **BOUNDED_CONSTRAINTS,
-        "window": [*BOUNDED_CONSTRAINTS["window"], StrOptions({"auto"})],
+        "window": [*LASVM_CONSTRAINTS["window"], StrOptions({"auto"})],
         "detect_drift": ["boolean"],
         "probability": ["boolean"],
         "selection": [StrOptions(set(SELECTIONS))],
-        "sample_size": [Interval(Integral, 1, None, closed="left")],
-        "max_examples": [Interval(Integral, 1, None, closed="left"), None],
+        "sample_size": [AT_LEAST_ONE],
+        "max_examples": [AT_LEAST_ONE, None],
         "early_stopping": [StrOptions(set(RULES)), None],
         "validation_fraction": [Interval(Real, 0.0, 1.0, closed="neither")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "delta_max": [Interval(Real, 0.0, None, closed="neither"), None],
+        "n_iter_no_change": [AT_LEAST_ONE],
+        "delta_max": [POSITIVE, None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
-        "cache_size": [Interval(Real, 0, None, closed="neither")],
-        "shuffle": ["boolean"],
     }
 
     def __init__(
@@ -291,6 +244,8 @@ class LASVMClassifier(
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    # -- learning -------------------------------------------------------------------------
+
     @property
     def _notes_scores(self) -> bool:
         """Whether scores of examples are noted before they are learned (``core.prequential``)."""
@@ -300,9 +255,12 @@ class LASVMClassifier(
     def _in_turn(self) -> bool:
         return self._is_bounded or (self.block_size == 1 and self.selection == "random")
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        self._check_together()
-        learner = self._plain_learner(kernel, rows, n_labels)
+    @property
+    def _counts_copies(self) -> bool:
+        return self.block_size == 1 or self._notes_scores or super()._counts_copies
+
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
+        learner = super()._make_learner(trained, data, n_labels)
         if self._notes_scores:
             from ..core.prequential.record import Prequential
 
@@ -312,30 +270,20 @@ class LASVMClassifier(
             )  # fmt: skip
         return learner
 
-    def _more(self, learner: Any) -> dict[str, Any]:
-        return self._snapshot(learner)
-
-    def _plain_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> Any:
-        if self._is_bounded:
-            window = NARROWEST if self.window == "auto" else self.window
-            cost = finite_cost(self.C)
-            return self._bounded_learner(kernel, rows, n_labels, window=window, cost=cost)
+    def _settings(self, trained: Trained) -> dict[str, Any]:
         settings: dict[str, Any] = {
             "tau": float(self.tol),
             "cache_size": self.cache_size,
             "block_size": self.block_size,
             "delta_max": np.inf if self.delta_max is None else float(self.delta_max),
         }
-        if self.selection == "random":
-            from ..core.lasvm.learner import LASVM
+        if self.selection != "random":
+            settings |= {"selection": self.selection, "sample_size": self.sample_size}
+        return settings
 
-            return LASVM(kernel, rows, n_labels, **settings)
-        from ..core.lasvm.selection import SelectiveLASVM
-
-        return SelectiveLASVM(
-            kernel, rows, n_labels, selection=self.selection, sample_size=self.sample_size,
-            **settings,
-        )  # fmt: skip
+    def _bounded_settings(self, trained: Trained) -> dict[str, Any]:
+        window = NARROWEST if self.window == "auto" else self.window
+        return {"window": window, "cost": finite_cost(self.C)}
 
     def _check_labels(self, n_labels: int) -> None:
         if self.budget is not None and self.budget < n_labels:
@@ -344,30 +292,17 @@ class LASVMClassifier(
                 "one support vector."
             )
 
-    def _prepare(self, data: Any) -> Any:
-        """Copies of an example become one of greater cost, where they need not be counted."""
-        from ..core.lasvm.duplicates import merge_duplicates
-
-        listed = self.block_size == 1 or self._is_bounded or self._notes_scores
-        return data if listed or self.kernel == "precomputed" else merge_duplicates(data)
-
-    def _plan(self, data: Any, rng: np.random.RandomState) -> Any:
+    def _plan(self, data: Any, rng: Any) -> Any:
         """What the parameters say about epochs and when they end."""
-        from ..core.lasvm.fitting import Plan
-
-        self._check_together()
-        converge, rule = self.epochs == "converge", self.early_stopping
-        held, enough = np.empty(0, np.int64), None
+        rule, held, enough = self.early_stopping, np.empty(0, np.int64), None
         if rule == "score":
             held = hold_out(data.label, self.validation_fraction, rng)
         if rule is not None:
             enough = EarlyStopping(rule, self.n_iter_no_change, data, held)
-        epochs, most = 1 if converge else int(self.epochs), self.max_examples or np.inf
-        shuffle = self.shuffle and not self._in_order
-        return Plan(epochs, converge, shuffle, most, held, enough)
+        most = self.max_examples or np.inf
+        return super()._plan(data, rng)._replace(most=most, held=held, enough=enough)
 
     def _check_together(self) -> None:
-        """Refuse settings that contradict each other."""
         self._check_converge("max_examples", "early_stopping")
         if self._notes_scores and self.selection != "random":
             raise ValueError(
@@ -381,3 +316,155 @@ class LASVMClassifier(
                         f"{name}={getattr(self, name)!r} cannot be combined with window, budget or "
                         f"half_life; use {name}={plain!r}."
                     )
+
+    # -- how sure it is: probabilities and prediction sets --------------------------------
+
+    def _scored(self, X: Any, method: str) -> tuple[Any, Any, np.ndarray]:
+        """The view, its snapshot, and decision values (n, machines) in the order of classes.
+
+        ``method`` is what the user has called.
+        """
+        check_is_fitted(self)
+        view = self._view()
+        if view.noted is None:
+            raise NotFittedError(_WITHOUT.format(method))
+        values = view.decide(X)
+        return view, view.noted, values.reshape(len(values), -1)
+
+    @WithProbability
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class; the most probable one is what ``predict`` returns.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        chances : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        with Interruptible():
+            view, record, values = self._scored(X, "predict_proba")
+            return chances(values, view.order, record.calibration.slopes)
+
+    @WithProbability
+    def predict_proba_one(self, x: Any) -> np.ndarray:
+        """Probability of each class for one row: as ``predict_proba``, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        chances : ndarray of shape (n_classes,)
+            In the order of ``classes_``.
+        """
+        x = one_row(x, "predict_proba_one", "predict_proba")
+        if published(self).is_torn:
+            return self.predict_proba(x[None, :])[0]
+        with Interruptible(), published(self):
+            values, _ = self._decide_one(x)
+            trained = self._fitted("predict_proba_one")
+            noted = trained.noted()
+            if noted is None:
+                raise NotFittedError(_WITHOUT.format("predict_proba_one"))
+            slopes = noted.calibration.slopes
+            return chances(values[None, :], trained.encoder.order(), slopes)[0]
+
+    @WithProbability
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        logs : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    @WithProbability
+    def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
+        """For each example the classes that its label is among, in a share 1 - alpha of cases.
+
+        The sets adapt while the model learns: of the examples of any long stretch of a stream, each
+        asked for before it is learned, about a share alpha has a label outside its set, also
+        while the world changes. After ``fit`` they are those of conformal prediction from
+        cross-fitted scores: of new examples like those learned, coverage differs from 1 - alpha by
+        about 1 point for thousands of examples learned, 3 for hundreds.
+
+        On a stream alpha is met exactly, in the long run, for 0.001, 0.002, 0.005, 0.01,
+        0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3 and 0.4 to 0.9; sets for values
+        between these are interpolated, and smaller values give all classes.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+        alpha : float, default=0.1
+            Share of labels that may be outside, between 0 and 1.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class, in the order of ``classes_``, is in the set. A set may be empty,
+            where the model is wrong less often than alpha and the example is unlike the others,
+            and may hold all classes.
+        """
+        check_alpha(alpha)
+        with Interruptible():
+            view, record, values = self._scored(X, "predict_set")
+            return sets_of(values, len(view.classes), record.q, float(alpha))
+
+    # -- what it has noticed about its stream ---------------------------------------------
+
+    def _detector(self, name: str) -> tuple[Any, Any]:
+        watch = self._fitted(name).learner.watch
+        if watch is None or watch.detector is None:
+            raise AttributeError(
+                f"{name} needs a drift detector: set detect_drift=True or window='auto' before the "
+                "model learns."
+            )
+        return watch, watch.detector
+
+    @property
+    def drift_detected_(self) -> bool:
+        """Whether the last call that learned has noticed a drift."""
+        return bool(self._detector("drift_detected_")[0].drifted)
+
+    @property
+    def n_drifts_(self) -> int:
+        """Number of drifts noticed so far."""
+        return int(self._detector("n_drifts_")[1].n_drifts)
+
+    @property
+    def prequential_error_(self) -> float:
+        """Share of wrong predictions, each made before its label was learned, of late."""
+        return float(self._detector("prequential_error_")[1].error)
+
+    # -- what it has chosen ---------------------------------------------------------------
+
+    def _choices(self, name: str) -> tuple[int, int]:
+        choices: tuple[int, int] | None = self._fitted(name).learner.choices()
+        if choices is None:
+            raise AttributeError(f"{name} is counted with a selection other than 'random'.")
+        return choices
+
+    @property
+    def n_looked_at_(self) -> int:
+        """Examples judged by the criterion of ``selection``."""
+        return self._choices("n_looked_at_")[0]
+
+    @property
+    def n_learned_(self) -> int:
+        """Examples learned of those looked at."""
+        return self._choices("n_learned_")[1]

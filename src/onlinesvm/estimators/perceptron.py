@@ -2,30 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ..core.kernel.kernel import Kernel
-from .base import KERNEL_CONSTRAINTS, OnlineKernelClassifier
-from .unweighted import UnweightedClassifier
+from .classifier import UnweightedClassifier
+from .params import AT_LEAST_ONE, KERNEL_CONSTRAINTS, shared_docs
+from .sgd import StochasticGradientClassifier
+from .trained import Trained
 
 if TYPE_CHECKING:
-    from ..core.model import EpochLearner
+    from ..core.sgd.learner import ExpansionLearner
+    from ..core.sgd.perceptron import BudgetPerceptron
+
+PERCEPTRON_CONSTRAINTS: dict[str, list[Any]] = {
+    **KERNEL_CONSTRAINTS,
+    "epochs": [AT_LEAST_ONE],
+    "shuffle": ["boolean"],
+}
 
 
-class PerceptronBase(UnweightedClassifier):
-    """What the perceptrons share: no cost to weight, epochs each in a new random order."""
+@shared_docs
+class KernelPerceptronClassifier(UnweightedClassifier):
+    """The kernel perceptron (Aizerman, Braverman, Rozonoer 1964).
+
+    Looks for any o(x) = sum_i a_i k(x, x_i) with y_i o(x_i) > 0 for all examples. For each example
+    in turn: if y_t o(x_t) <= 0, it joins the support vectors with a_t = y_t (steps 3 and 4 of
+    the listing in section 2.2 of Bordes et al. 2005). It stops changing if a solution exists; on
+    noisy data the number of support vectors keeps growing.
+
+    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one machine per class, all on
+    the same kernel values. A label that first appears in mid-stream gets a new machine, which
+    starts by learning the current support vectors as counter-examples.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0, epochs, shuffle, time_limit, n_jobs, random_state : shared
+
+    Attributes
+    ----------
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_ : shared
+    intercept_ (perceptron), n_support_, n_kernel_evaluations_, n_features_in_ : shared
+    feature_names_in_ : shared
+
+    Notes
+    -----
+    t counts the iterations: an example that is visited again and misclassified again is added once
+    more, so its coefficients add up. ``sample_weight`` and ``class_weight`` are not supported: the
+    algorithm has no cost that they could scale.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
+    Learning. JMLR 6, 2005, section 2.2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import KernelPerceptronClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = KernelPerceptronClassifier(random_state=0).fit(X[:1500], y[:1500])
+    >>> bool(model.score(X[1500:], y[1500:]) > 0.9)
+    True
+    """
 
     _averages = False
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_CONSTRAINTS,
-        "epochs": [Interval(Integral, 1, None, closed="left")],
-        "shuffle": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PERCEPTRON_CONSTRAINTS
 
     def __init__(
         self,
@@ -50,109 +93,19 @@ class PerceptronBase(UnweightedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> ExpansionLearner:
         from ..core.sgd.learner import ExpansionLearner
         from ..core.sgd.steps import PERCEPTRON
 
-        return ExpansionLearner(kernel, rows, n_labels, rule=PERCEPTRON, average=self._averages)
+        return ExpansionLearner(
+            trained.kernel, data.rows, n_labels, rule=PERCEPTRON, average=self._averages
+        )
 
-    def _run(
-        self, learner: Any, data: Any, rng: np.random.RandomState, progress: Any
-    ) -> Iterator[Any]:
-        n = len(data.rows)
-        order = rng.permutation(n) if self.shuffle else np.arange(n)
-        for epoch in range(self.epochs):
-            steps = learner.epoch(data, order, epoch == self.epochs - 1)
-            yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
-            if progress.stopped:
-                break
-        learner.finish()
+    _run = StochasticGradientClassifier._run
 
 
-class KernelPerceptronClassifier(PerceptronBase):
-    """The kernel perceptron (Aizerman, Braverman, Rozonoer 1964).
-
-    Looks for any o(x) = sum_i a_i k(x, x_i) with y_i o(x_i) > 0 for all examples. For each example
-    in turn: if y_t o(x_t) <= 0, it joins the support vectors with a_t = y_t (steps 3 and 4 of
-    the listing in section 2.2 of Bordes et al. 2005). It stops changing if a solution exists; on
-    noisy data the number of support vectors keeps growing.
-
-    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one machine per class, all on
-    the same kernel values. A label that first appears in mid-stream gets a new machine, which
-    starts by learning the current support vectors as counter-examples.
-
-    Parameters
-    ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    epochs : int, default=1
-        Passes over the data in ``fit``.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order, the same in every epoch.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Zeros: the bias remains zero.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
-
-    Notes
-    -----
-    t counts the iterations: an example that is visited again and misclassified again is added once
-    more, so its coefficients add up. ``sample_weight`` and ``class_weight`` are not supported: the
-    algorithm has no cost that they could scale.
-
-    References
-    ----------
-    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
-    Learning. JMLR 6, 2005, section 2.2.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_digits
-    >>> from onlinesvm import KernelPerceptronClassifier
-    >>> X, y = load_digits(return_X_y=True)
-    >>> model = KernelPerceptronClassifier(random_state=0).fit(X[:1500], y[:1500])
-    >>> bool(model.score(X[1500:], y[1500:]) > 0.9)
-    True
-    """
-
-
-class AveragedPerceptronClassifier(PerceptronBase):
+@shared_docs
+class AveragedPerceptronClassifier(UnweightedClassifier):
     """The averaged kernel perceptron (Freund and Schapire 1998).
 
     Runs the kernel perceptron and decides by the average of all its states so far ::
@@ -168,52 +121,13 @@ class AveragedPerceptronClassifier(PerceptronBase):
 
     Parameters
     ----------
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    epochs : int, default=1
-        Passes over the data in ``fit``.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order, the same in every epoch.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    kernel, gamma, degree, coef0, epochs, shuffle, time_limit, n_jobs, random_state : shared
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Zeros: the bias remains zero.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_ : shared
+    intercept_ (perceptron), n_support_, n_kernel_evaluations_, n_features_in_ : shared
+    feature_names_in_ : shared
 
     Notes
     -----
@@ -239,9 +153,15 @@ class AveragedPerceptronClassifier(PerceptronBase):
     """
 
     _averages = True
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = PERCEPTRON_CONSTRAINTS
+
+    __init__ = KernelPerceptronClassifier.__init__
+    _make_learner = KernelPerceptronClassifier._make_learner
+    _run = StochasticGradientClassifier._run
 
 
-class BudgetPerceptronClassifier(PerceptronBase):
+@shared_docs
+class BudgetPerceptronClassifier(UnweightedClassifier):
     """A kernel perceptron with a maximum number of support vectors.
 
     Crammer, Kandola and Singer's rule as listed in section 2.2 of Bordes et al. (2005): if
@@ -261,55 +181,19 @@ class BudgetPerceptronClassifier(PerceptronBase):
         Maximum number of support vectors, the listing's N.
     margin : float, default=0.0
         Examples below it join, the listing's beta. The scale is that of the kernel.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    epochs : int, default=1
-        Passes over the data in ``fit``.
+    kernel, gamma, degree, coef0, epochs : shared
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, another in every epoch.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    time_limit, n_jobs, random_state : shared
     cache_size : float, default=200
         Memory for kernel values among support vectors, in MB. Where they do not fit, a row is
         computed for each one that leaves.
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Zeros: the bias remains zero.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_ : shared
+    intercept_ (perceptron), n_support_, n_kernel_evaluations_, n_features_in_ : shared
+    feature_names_in_ : shared
 
     Notes
     -----
@@ -337,8 +221,8 @@ class BudgetPerceptronClassifier(PerceptronBase):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **PerceptronBase._parameter_constraints,
-        "budget": [Interval(Integral, 1, None, closed="left")],
+        **PERCEPTRON_CONSTRAINTS,
+        "budget": [AT_LEAST_ONE],
         "margin": [Interval(Real, 0.0, None, closed="left")],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
     }
@@ -359,20 +243,18 @@ class BudgetPerceptronClassifier(PerceptronBase):
         random_state: Any = None,
         cache_size: float = 200,
     ):
-        super().__init__(
-            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, epochs=epochs,
+        KernelPerceptronClassifier.__init__(
+            self, kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, epochs=epochs,
             shuffle=shuffle, time_limit=time_limit, n_jobs=n_jobs, random_state=random_state,
         )  # fmt: skip
         self.budget = budget
         self.margin = margin
         self.cache_size = cache_size
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> BudgetPerceptron:
         from ..core.sgd.perceptron import BudgetPerceptron
 
         return BudgetPerceptron(
-            kernel, rows, n_labels, budget=self.budget, margin=float(self.margin),
+            trained.kernel, data.rows, n_labels, budget=self.budget, margin=float(self.margin),
             cache_size=self.cache_size,
         )  # fmt: skip
-
-    _run = OnlineKernelClassifier._run

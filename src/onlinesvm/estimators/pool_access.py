@@ -8,15 +8,19 @@ kernel, its labels and its learner is known in this room only.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ..core.kernel.kernel import Kernel
-from .base import OnlineKernelClassifier
-from .checks import check_rows
-from .labels import joined_labels
-from .weights import finite_cost
+from ._simplesvm import SimpleSVMEstimator
+from .base import install, trained_of
+from .checks import Checked, Features, check_examples, check_rows
+from .classifier import KernelClassifier, check_new_labels
+from .labels import LabelBook, finite_cost
+from .trained import Trained
+from .views import View, to_classes
 
 
 class RowForm(NamedTuple):
@@ -45,14 +49,17 @@ class PoolModel(Protocol):
     def learner(self) -> Any:
         """The learner of the core; None before the first example."""
 
-    def check_rows(self, X: Any, copy: bool) -> Any:
+    def check_rows(self, X: Any, copy: bool) -> Checked:
         """The examples of the pool, checked; parameters are checked as well."""
+
+    def check_more(self, X: Any) -> Any:
+        """More examples of the pool, checked."""
 
     def check_labels(self, labels: np.ndarray) -> None:
         """Refuse labels that the classifier could not learn."""
 
-    def prepare(self, X: Any) -> None:
-        """Fix the kernel on these examples, unless it is fixed already."""
+    def prepare(self, given: Checked) -> None:
+        """Fix the kernel on these examples, unless something was learned already."""
 
     def examples(self, X: Any) -> Any:
         """Checked examples as the learner takes them, without labels; keys are row numbers."""
@@ -89,55 +96,65 @@ class PoolModel(Protocol):
 class PoolAccess:
     """``PoolModel`` for the classifiers of this package."""
 
-    def __init__(self, model: OnlineKernelClassifier):
+    def __init__(self, model: KernelClassifier):
         self._model = model
+
+    @property
+    def _trained(self) -> Trained:
+        trained = trained_of(self._model)
+        assert trained is not None  # the pool has prepared it
+        return trained
 
     @property
     def form(self) -> RowForm:
         """The kernel, the shift, and whether dense rows are kept sparse."""
-        return RowForm(self._model._kernel, self._model._centre, self._model._packs)
+        return RowForm(self._trained.kernel, self._trained.centre, self._trained.packs)
 
     @property
     def learner(self) -> Any:
         """The learner of the core; None before the first example."""
-        return getattr(self._model, "_learner", None)
+        trained = trained_of(self._model)
+        return None if trained is None else trained.learner
 
-    def check_rows(self, X: Any, copy: bool) -> Any:
+    def check_rows(self, X: Any, copy: bool) -> Checked:
         """The examples of the pool, checked; parameters are checked as well."""
         if getattr(self._model, "kernel", None) == "precomputed":
             raise ValueError(
                 "kernel='precomputed' needs all examples at once; a pool needs the kernel itself."
             )
         self._model._validate_params()
-        return check_rows(self._model, X, reset=self.learner is None, copy=copy)
+        new = self.learner is None
+        features = Features(type(self._model).__name__) if new else self._trained.features
+        return check_examples(features, X, copy=copy, reset=new)
+
+    def check_more(self, X: Any) -> Any:
+        """More examples of the pool, checked."""
+        return check_rows(self._trained.features, X)
 
     def check_labels(self, labels: np.ndarray) -> None:
         """Refuse labels that the classifier could not learn."""
-        book = self._model._book
-        book.check(labels)
-        self._model._cost(labels, None, None)
-        self._model._check_labels(len(book) + len(book.missing(labels)))
+        check_new_labels(self._model, labels)
 
-    def prepare(self, X: Any) -> None:
+    def prepare(self, given: Checked) -> None:
         """Gamma, the shift, dense or sparse: of the whole pool, where a stream has only a row."""
         if self.learner is None:
-            self._model._begin_stream(X)
+            install(self._model, self._model._begin(given, LabelBook(), {}))
 
     def examples(self, X: Any) -> Any:
         """Checked examples as the learner takes them, without labels; keys are row numbers."""
-        n = X.shape[0]
-        return self._model._fresh(X, None, np.ones(n))._replace(key=np.arange(n))
+        return self._model._examples(self._trained, X, None, np.ones(X.shape[0]))
 
     def bound(self, label: Any) -> float:
         """Largest coefficient of an example with this label."""
         bound = finite_cost(getattr(self._model, "C", None))
         if getattr(self._model, "class_weight", None) is not None:
-            bound *= self._model._cost(np.array([label]), None, None)[0]
+            bound *= self._model._weights(np.array([label]), None, None)[0][0]
         return float(bound)
 
     def number(self, label: Any) -> int | None:
         """The learner's number of a label; None for a new one."""
-        return self._model._book.numbers.get(label)
+        number: int | None = self._trained.encoder.number(label)
+        return number
 
     def learning(self) -> AbstractContextManager[None]:
         """Context of whatever changes the classifier."""
@@ -145,31 +162,33 @@ class PoolAccess:
 
     def learn(self, example: Any, label: Any, classes: np.ndarray | None) -> None:
         """Learn one example, by a new learner if there is none; no selection passes it over."""
-        y = np.array([label])
-        labels = y if classes is None else np.unique(joined_labels(classes, y))
-        self._learn_everything()
-        self._model._learn(example, y, np.ones(1), labels, self.learner)
-        self._learn_everything()
-
-    def _learn_everything(self) -> None:
-        """What was asked for is learned, near the boundary or far."""
-        if hasattr(self.learner, "everything"):
-            self.learner.everything = True
+        model, trained, y = self._model, self._trained, np.array([label])
+        encoder = model._stream_encoder(y, trained.encoder, classes)
+        class_weights = model._weights(y, None, None)[1]
+        if trained.learner is not None:
+            trained.learner.learn_everything()
+        taught = replace(
+            trained, encoder=encoder, class_weights=class_weights, first_rows=None
+        )  # what the pool teaches is not among the first rows
+        due = np.zeros(len(encoder) - (0 if self.learner is None else self.learner.n_labels), int)
+        model._teach(taught, example._replace(label=encoder.encode(y)), due)
+        self.learner.learn_everything()
 
     def decide(self, rows: Any) -> np.ndarray:
         """Decision values of each machine, (machines, n)."""
-        values: np.ndarray = self._model._view().model.decide(self._model._kernel, rows).T
-        return values
+        view = self._model._view()
+        assert isinstance(view, View)
+        return view.model.decide(self._trained.kernel, rows).T
 
     def to_classes(self, values: np.ndarray) -> np.ndarray:
         """Values of machines in the order of ``classes_``."""
-        return self._model._to_classes(values)
+        return to_classes(values, self._trained.encoder.order())
 
     @property
     def keeps_scores(self) -> bool:
         """Whether the classifier makes probabilities, of at least two labels."""
-        watch = getattr(self.learner, "watch", None)
-        return watch is not None and watch.keeps_scores and len(self._model._book) > 1
+        watch = None if self.learner is None else self.learner.watch
+        return watch is not None and watch.keeps_scores and len(self._trained.encoder) > 1
 
     def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
         """Make probabilities of the chosen examples, by models that have not learned them."""
@@ -192,6 +211,11 @@ class PoolAccess:
             learner.watch.replace(found.scores, label, bound, stands_for)
 
 
-def pool_access(model: OnlineKernelClassifier) -> PoolModel:
+def has_pool_access(model: Any) -> bool:
+    """Whether a pool can hand its rows straight to the model's learner."""
+    return isinstance(model, KernelClassifier) and not isinstance(model, SimpleSVMEstimator)
+
+
+def pool_access(model: KernelClassifier) -> PoolModel:
     """The surface through which a pool sees a classifier."""
     return PoolAccess(model)

@@ -2,13 +2,93 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.utils._param_validation import StrOptions
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from .sgd_base import StochasticGradientClassifier
+from ._progress import FitProgress
+from .classifier import KernelClassifier
+from .params import AT_LEAST_ONE, KERNEL_CONSTRAINTS, POSITIVE, shared_docs
+from .trained import Trained
+
+if TYPE_CHECKING:
+    from ..core.sgd.learner import ExpansionLearner
 
 
+class StochasticGradientClassifier(KernelClassifier):
+    """Base of the three classifiers of stochastic gradient descent."""
+
+    _rule = "NORMA"
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KERNEL_CONSTRAINTS,
+        "C": [POSITIVE],
+        "epochs": [AT_LEAST_ONE],
+        "averaging": [StrOptions({"last", "average"})],
+        "outputs": [StrOptions({"cached", "expansion"})],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "shuffle": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        epochs: int = 1,
+        averaging: str = "last",
+        outputs: str = "cached",
+        class_weight: Any = None,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        time_limit: float | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.epochs = epochs
+        self.averaging = averaging
+        self.outputs = outputs
+        self.class_weight = class_weight
+        self.cache_size = cache_size
+        self.shuffle = shuffle
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> ExpansionLearner:
+        from ..core.sgd import steps as sgd
+        from ..core.sgd.learner import ExpansionLearner
+
+        return ExpansionLearner(
+            trained.kernel, data.rows, n_labels, rule=getattr(sgd, self._rule),
+            average=self.averaging == "average", has_bias=getattr(self, "fit_intercept", False),
+            cached=self.outputs == "cached", every_column=True, cache_size=self.cache_size,
+        )  # fmt: skip
+
+    def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
+        """The lists shuffle once and then go round in that order."""
+        learner, n = trained.learner, len(data.rows)
+        order = rng.permutation(n) if self.shuffle else np.arange(n)
+        for epoch in range(self.epochs):
+            steps = learner.epoch(data, order, epoch == self.epochs - 1)
+            yield from progress.epoch(f"epoch {epoch + 1}", steps, None)
+            if progress.stopped:
+                break
+        learner.finish()
+
+
+@shared_docs
 class NORMAClassifier(StochasticGradientClassifier):
     """Stochastic gradient descent on the regularised hinge loss, NORMA.
 
@@ -26,66 +106,13 @@ class NORMAClassifier(StochasticGradientClassifier):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Cost of a margin violation.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    epochs : int, default=1
-        Passes over the data in ``fit``.
-    averaging : {"last", "average"}, default="last"
-        Final coefficients: those after the last step, or the average over all steps.
-    outputs : {"cached", "expansion"}, default="cached"
-        Where ``fit`` takes the outputs of the examples from. ``"cached"`` keeps them for the
-        whole data set and adds the kernel columns of each block: time then depends on the number
-        of examples and epochs, not on ``C`` and ``gamma``. ``"expansion"`` computes them from the
-        support vectors, as ``partial_fit`` always does: time follows the number of support
-        vectors. The steps are the same.
-    class_weight : dict, "balanced" or None, default=None
-        Weights that multiply the loss of each class. ``"balanced"`` only in ``fit``.
-    cache_size : float, default=200
-        Memory for kernel columns that a later epoch uses again, in MB.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order, the same in every epoch.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    C, kernel, gamma, degree, coef0, epochs, averaging, outputs, class_weight : shared
+    cache_size (gradient), shuffle, time_limit, n_jobs, random_state : shared
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Zeros: the lists have no bias.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_, intercept_ (gradient) : shared
+    n_support_, n_kernel_evaluations_, n_features_in_, feature_names_in_ : shared
 
     Notes
     -----
@@ -116,6 +143,7 @@ class NORMAClassifier(StochasticGradientClassifier):
     _rule = "NORMA"
 
 
+@shared_docs
 class PegazClassifier(StochasticGradientClassifier):
     """Stochastic gradient descent on the regularised hinge loss, Pegaz.
 
@@ -137,64 +165,13 @@ class PegazClassifier(StochasticGradientClassifier):
     C : float, default=1.0
         Cost of a margin violation. It scales the decision function, and with it which examples
         violate the margin.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
-    epochs : int, default=1
-        Passes over the data in ``fit``.
-    averaging : {"last", "average"}, default="last"
-        Final coefficients: those after the last step, or the average over all steps.
-    outputs : {"cached", "expansion"}, default="cached"
-        Where ``fit`` takes the outputs of the examples from. ``"cached"`` keeps them for the
-        whole data set and adds the kernel columns of each block: time then depends on the number
-        of examples and epochs, not on ``C`` and ``gamma``. ``"expansion"`` computes them from the
-        support vectors, as ``partial_fit`` always does: time follows the number of support
-        vectors. The steps are the same.
-    class_weight : dict, "balanced" or None, default=None
-        Weights that multiply the loss of each class. ``"balanced"`` only in ``fit``.
-    cache_size : float, default=200
-        Memory for kernel columns that a later epoch uses again, in MB.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order, the same in every epoch.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    kernel, gamma, degree, coef0, epochs, averaging, outputs, class_weight : shared
+    cache_size (gradient), shuffle, time_limit, n_jobs, random_state : shared
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Zeros: the lists have no bias.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_, intercept_ (gradient) : shared
+    n_support_, n_kernel_evaluations_, n_features_in_, feature_names_in_ : shared
 
     Notes
     -----
@@ -220,6 +197,7 @@ class PegazClassifier(StochasticGradientClassifier):
     _rule = "PEGAZ"
 
 
+@shared_docs
 class OLSVMClassifier(StochasticGradientClassifier):
     """Online SVM by stochastic gradient descent on the hinge loss in the primal (OL SVM).
 
@@ -242,69 +220,21 @@ class OLSVMClassifier(StochasticGradientClassifier):
     ----------
     C : float, default=1.0
         Scale of the step; with ``loss="regularized_hinge"`` the cost of a margin violation.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    kernel, gamma, degree, coef0 : shared
     loss : {"hinge", "regularized_hinge"}, default="hinge"
         Loss (2), List 3b, or loss (1), List 3a.
     fit_intercept : bool, default=False
         Whether to learn a bias, b <- b + eta y_i for violators (eq. 6). Positive definite kernels
         do not need one.
-    epochs : int, default=1
-        Passes over the data in ``fit``.
-    averaging : {"last", "average"}, default="last"
-        Final coefficients: those after the last step, or the average over all steps.
-    outputs : {"cached", "expansion"}, default="cached"
-        Where ``fit`` takes the outputs of the examples from. ``"cached"`` keeps them for the
-        whole data set and adds the kernel columns of each block: time then depends on the number
-        of examples and epochs, not on ``C`` and ``gamma``. ``"expansion"`` computes them from the
-        support vectors, as ``partial_fit`` always does: time follows the number of support
-        vectors. The steps are the same.
-    class_weight : dict, "balanced" or None, default=None
-        Weights that multiply the loss of each class. ``"balanced"`` only in ``fit``.
-    cache_size : float, default=200
-        Memory for kernel columns that a later epoch uses again, in MB.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order, the same in every epoch.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    epochs, averaging, outputs, class_weight, cache_size (gradient), shuffle, time_limit : shared
+    n_jobs, random_state : shared
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
+    classes_, support_vectors_, support_, dual_coef_, gamma_, coef_ : shared
     intercept_ : ndarray of shape (n_machines,)
         Bias of each machine; zeros without ``fit_intercept``.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    n_support_, n_kernel_evaluations_, n_features_in_, feature_names_in_ : shared
 
     Notes
     -----

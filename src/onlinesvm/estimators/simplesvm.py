@@ -1,24 +1,24 @@
-"""SimpleSVM for classification: see ``SimpleSVMClassifier``. The engine is ``core/simplesvm*.py``."""
+"""SimpleSVM for classification: see ``SimpleSVMClassifier``. The engine is ``core/simplesvm``."""
 
 from __future__ import annotations
 
-from copy import deepcopy
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .fitted import FittedModel
-from .labels import LabelBook, check_several, stream_labels, unique_labels, unrounded
-from .progress import with_callbacks
-from .simplesvm_base import SIMPLESVM_CONSTRAINTS, SimpleSVMBase
-from .view import labels_of, shaped
-from .weights import check_two_classes, example_weights
+from ._simplesvm import SimpleSVMEstimator
+from .base import Absent
+from .classifier import KernelClassifier
+from .labels import LabelBook
+from .params import SIMPLESVM_CONSTRAINTS, shared_docs
+from .trained import Trained
+from .views import labels_of, shaped
 
 
-class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
+@shared_docs
+class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
     """Exact support vector classifier that keeps its optimum while examples come and go.
 
     Solves ::
@@ -35,22 +35,17 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
     ----------
     C : float, default=1.0
         Cost of a margin violation. ``inf`` is ``margin="hard"``, which has none.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="rbf"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+    kernel : shared
     gamma : {"scale", "auto"} or float, default="scale"
         Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
         1 / (n_features * X.var()), of the first examples on a stream.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    degree, coef0 : shared
     margin : {"linear", "quadratic", "hard"}, default="linear"
         ``"linear"`` is the problem of ``SVC``; ``"quadratic"`` charges C/2 for the square of a
         violation; ``"hard"`` allows none.
     nu : float or None, default=None
         In (0, 1]: bound on the share of margin errors, in place of ``C``, as in ``NuSVC``.
-    tol : float, default=1e-5
-        Learning stops when no example's part of the KKT gap exceeds it.
+    tol : shared
     low_rank : int, float, "linear", callable or None, default=None
         Replace the kernel matrix by ZZ' of low rank: an int is the number of columns of an
         incomplete Cholesky, a float in (0, 1) its tolerance relative to the largest diagonal;
@@ -62,56 +57,18 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
     selection : {"block", "sweep", "random"}, default="block"
         Violators to work on next: the worst of all, the next in order, or the worst of 59 drawn
         at random.
-    block_size : int, default=256
-        Violators at a time.
-    max_sweeps : int or None, default=None
-        Maximum number of sweeps.
-    class_weight : dict, "balanced" or None, default=None
-        Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
-    cache_size : float, default=200
-        Memory in MB, half of it for the factor, half for kernel values.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    block_size, max_sweeps, class_weight (cost), cache_size (SimpleSVM), time_limit, n_jobs : shared
     random_state : int, RandomState instance or None, default=None
         Seed of the starting pair and of random selection.
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
-    support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Support vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their numbers among the examples given, ascending.
-    dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Signed coefficients.
-    gamma_ : float
-        The gamma in use; kernels that have one.
-    coef_ : ndarray of shape (n_machines, n_features)
-        Weight vectors; linear kernel only.
-    intercept_ : ndarray of shape (n_machines,)
-        Biases.
-    n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class.
-    shape_fit_ : tuple of int
-        Number of examples kept, and of their features.
-    fit_status_ : int
-        0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_sweeps_ : int
-        Sweeps made.
-    kkt_violation_ : float
-        Largest part of the KKT gap of any example.
+    classes_, support_vectors_, support_ (SimpleSVM), dual_coef_, gamma_ (SimpleSVM), coef_ : shared
+    intercept_, n_support_, shape_fit_ (SimpleSVM), fit_status_ (SimpleSVM) : shared
+    n_kernel_evaluations_, n_sweeps_, kkt_violation_ : shared
     dual_objective_ : ndarray of shape (n_machines,)
         The minimised objective.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features, where X had some.
+    n_features_in_, feature_names_in_ (SimpleSVM) : shared
 
     Notes
     -----
@@ -191,9 +148,12 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
 
     # -- learning -------------------------------------------------------------------------
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SimpleSVMClassifier:
+    learn_one: Any = Absent("use partial_fit.")
+    decision_one: Any = Absent("use decision_function.")
+    predict_one: Any = Absent("use predict.")
+    class_weight_: Any = Absent("see class_weight.")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn a data set at hand.
 
         Parameters
@@ -210,22 +170,9 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         self : object
             The fitted classifier. After Ctrl-C it is what was learned so far.
         """
-        with self._atomic():
-            data = self._check_X(X, unrounded(y), True)
-            labels = unique_labels(data.y)
-            check_several(labels)
-            book = LabelBook(labels)
-            weight, _ = example_weights(sample_weight, self.class_weight, data.y, labels)
-            target = book.encode(data.y)
-            check_two_classes(target, weight)
-            self._check_nu(target, weight, book)
-            self._learn_all(data, target, weight, book)
-        return self
+        return super().fit(X, y, sample_weight)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
-    ) -> SimpleSVMClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more examples; afterwards the solution is that of all examples kept.
 
         Parameters
@@ -244,28 +191,17 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         self : object
             The classifier.
         """
-        with self._atomic():
-            kept = getattr(self, "_learner", None)
-            data = self._check_X(X, unrounded(y), kept is None)
-            labels = stream_labels(data.y, classes)
-            weight, _ = example_weights(sample_weight, self.class_weight, data.y, None)
-            book = LabelBook() if kept is None else deepcopy(kept.labels)
-            book.check(labels)
-            book.add(book.missing(labels))
-            target = book.encode(data.y)
-            if kept is None:
-                self._check_nu(target, weight, book)
-                self._learn_first(data, target, weight, book)
-            else:
-                every = np.append(kept.target, target), np.append(kept.weight, weight)
-                self._check_nu(*every, book)
-                self._learn_more(data, target, weight, book)
-        return self
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    @property
+    def _in_turn(self) -> bool:
+        return False  # all examples are learned together
 
     def _check_forget(self, gone: np.ndarray) -> None:
         super()._check_forget(gone)
-        learner = self._learner
-        counts, book = learner.weight > 0, learner.labels
+        trained = self._fitted("")
+        learner, book = trained.learner, trained.encoder
+        counts = learner.weight > 0
         lost = np.setdiff1d(learner.target[counts], learner.target[counts & ~gone])
         if len(lost):
             label = book.classes[np.flatnonzero(book.order() == lost[0])[0]]
@@ -290,12 +226,23 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         """``margin`` with an infinite ``C`` seen as what it is."""
         return "hard" if np.isinf(self.C) and self.nu is None else self.margin
 
-    def _task(self, labels: Any) -> Any:
+    def _check_prepared(self, trained: Trained, data: Any) -> None:
+        super()._check_prepared(trained, data)
+        self._check_nu(data.label, data.bound, trained.encoder)
+
+    def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
+        label, bound, kept = data.label, data.bound, trained.learner
+        if kept is not None:
+            label, bound = np.append(kept.target, label), np.append(kept.weight, bound)
+        self._check_nu(label, bound, trained.encoder)
+        super()._teach(trained, data, due)
+
+    def _task(self, encoder: Any) -> Any:
         from ..core.simplesvm.tasks import Classification
 
-        return Classification(self._margin, float(self.C), self.nu, len(labels))
+        return Classification(self._margin, float(self.C), self.nu, len(encoder))
 
-    def _explained(self, error: BaseException) -> BaseException:
+    def _explained(self, error: Exception) -> Exception:
         """The engine's errors in the user's words."""
         if type(error).__name__ != "NoSolutionError":
             return error
@@ -323,8 +270,8 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         values : ndarray of shape (n_kept,) or (n_kept, n_classes)
             In the order in which the examples were given. NaN where no model is left.
         """
-        values, learner = self._leave_one_out()
-        return shaped(values, learner.labels.order())
+        values, trained = self._leave_one_out()
+        return shaped(values, trained.encoder.order())
 
     def leave_one_out_error(self) -> float:
         """Share of the kept examples that the model without them gets wrong.
@@ -334,8 +281,9 @@ class SimpleSVMClassifier(FittedModel, ClassifierMixin, SimpleSVMBase):
         error : float
             Between 0 and 1. An example without which there is no model counts as wrong.
         """
-        values, learner = self._leave_one_out()
-        values, book = shaped(values, learner.labels.order()), learner.labels
-        truth = book.classes[np.argsort(book.order())][learner.target]
+        values, trained = self._leave_one_out()
+        book = trained.encoder
+        values = shaped(values, book.order())
+        truth = book.classes[np.argsort(book.order())][trained.learner.target]
         lost = np.isnan(values if values.ndim == 1 else values.sum(axis=1))
         return float(np.mean((labels_of(values, book.classes) != truth) | lost))

@@ -1,4 +1,4 @@
-"""StreamSVM for scikit-learn: ``StreamSVMClassifier``; the algorithm: ``core/streamsvm*.py``."""
+"""StreamSVM for scikit-learn: ``StreamSVMClassifier``; the algorithm: ``core/streamsvm``."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..core.kernel.kernel import Kernel
-from .base import KERNEL_CONSTRAINTS
-from .unweighted import UnweightedClassifier
+from .classifier import UnweightedClassifier
+from .params import KERNEL_CONSTRAINTS, shared_docs
+from .trained import Trained
 
 if TYPE_CHECKING:
-    from ..core.model import EpochLearner
+    from ..core.streamsvm.learner import StreamSVM
 
 
+@shared_docs
 class StreamSVMClassifier(UnweightedClassifier):
     """One-pass l2-SVM without bias, from enclosing balls of a stream (StreamSVM).
 
@@ -39,15 +40,7 @@ class StreamSVMClassifier(UnweightedClassifier):
         Cost of the squared slacks.
     n_balls : int, default=32
         Balls kept, K. The more, the closer to the exact ball. The paper used 6 to 8.
-    kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable, default="linear"
-        Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
-    degree : int, default=3
-        Degree of ``poly``.
-    coef0 : float, default=0.0
-        Constant of ``poly`` and ``sigmoid``.
+    kernel, gamma, degree, coef0 : shared
     merge : {"all", "pair"}, default="all"
         Which balls merge when there are more than ``n_balls``. ``"all"``: look-ahead. All but
         one ball are examples that wait outside it; when there are ``n_balls`` of them, they and
@@ -57,20 +50,11 @@ class StreamSVMClassifier(UnweightedClassifier):
         Whether phi(x) is divided by its length sqrt(k(x, x)), as the algorithm assumes. With
         the linear kernel: rows of unit norm. Where the length is zero, phi(x) stays zero, as
         in ``Normalizer``. The RBF kernel has unit length by itself.
-    shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order.
-    time_limit : float or None, default=None
-        Seconds after which ``fit`` ends with what was learned so far, and a warning;
-        ``partial_fit`` goes on from there.
-    n_jobs : int or None, default=-1
-        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order.
+    shuffle (any order), time_limit, n_jobs, random_state : shared
 
     Attributes
     ----------
-    classes_ : ndarray
-        Labels known so far, sorted.
+    classes_ : shared
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors, scaled so that the margins are at +1 and -1; linear kernel only.
     radius_ : ndarray of shape (n_machines,)
@@ -78,23 +62,15 @@ class StreamSVMClassifier(UnweightedClassifier):
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
         Rows of the expansion. With the linear kernel examples are forgotten, and these are the
         weight vectors.
-    support_ : ndarray of shape (n_SV,)
-        Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-        learned from a stream.
+    support_ : shared
     dual_coef_ : ndarray of shape (n_machines, n_SV)
         Their coefficients.
-    gamma_ : float
-        Value of gamma in use; only for kernels that have one.
+    gamma_ : shared
     intercept_ : ndarray of shape (n_machines,)
         Zeros: there is no bias.
     n_support_ : ndarray of shape (n_classes,)
         Examples of each class that entered a ball.
-    n_kernel_evaluations_ : int
-        Kernel values computed while learning.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray
-        Names of the features; only if X has feature names.
+    n_kernel_evaluations_, n_features_in_, feature_names_in_ : shared
 
     Notes
     -----
@@ -163,25 +139,26 @@ class StreamSVMClassifier(UnweightedClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _make_learner(self, kernel: Kernel, rows: Any, n_labels: int) -> EpochLearner:
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> StreamSVM:
         from ..core.streamsvm.learner import StreamSVM
 
         return StreamSVM(
-            kernel, rows, n_labels, n_balls=self.n_balls, together=self.merge == "all",
+            trained.kernel, data.rows, n_labels, n_balls=self.n_balls, together=self.merge == "all",
             normalize=self.normalize,
         )  # fmt: skip
 
-    def _fresh(self, X: Any, y: np.ndarray | None, cost: np.ndarray) -> Any:
-        data = super()._fresh(X, y, cost)
+    def _examples(self, trained: Trained, X: Any, y: Any, weight: np.ndarray) -> Any:
+        data = super()._examples(trained, X, y, weight)
         if self.normalize and not (data.diagonal >= 0).all():
             row = int(np.argmin(data.diagonal >= 0))
             raise ValueError(
-                f"k(x, x) of row {row} is negative under the {self._kernel.name} kernel, so the "
+                f"k(x, x) of row {row} is negative under the {trained.kernel.name} kernel, so the "
                 "row has no length to divide by; use another kernel, or set normalize=False."
             )
         return data
 
-    def _more(self, learner: Any) -> dict[str, Any]:
+    def _view_extras(self, trained: Trained) -> dict[str, Any]:
+        learner = trained.learner
         return {"radius": learner.final()[2].copy(), "entered": learner.entered.copy()}
 
     @property

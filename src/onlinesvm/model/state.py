@@ -13,13 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators.base import install, trained_of
+from ..estimators.checks import Features
+from ..estimators.trained import Trained
 from .errors import InvalidState, ModelFileError
 from .fields import Fields, narrow
 
 ALGORITHMS = {
     "LASVMClassifier": ("estimators.lasvm", "lasvm", "lasvm"),
-    "LASVMRegressor": ("estimators.lasvm_regressor", "lasvm", "lasvm"),
-    "LASVMOneClass": ("estimators.lasvm_one_class", "lasvm", "lasvm"),
+    "LASVMRegressor": ("estimators.lasvm_values", "lasvm", "lasvm"),
+    "LASVMOneClass": ("estimators.lasvm_values", "lasvm", "lasvm"),
     "HullerClassifier": ("estimators.huller", "huller", "huller"),
     "StreamSVMClassifier": ("estimators.streamsvm", "streamsvm", "streamsvm"),
     "NORMAClassifier": ("estimators.sgd", "sgd", "sgd"),
@@ -29,16 +32,13 @@ ALGORITHMS = {
     "AveragedPerceptronClassifier": ("estimators.perceptron", "sgd", "sgd"),
     "BudgetPerceptronClassifier": ("estimators.perceptron", "perceptron", "perceptron"),
     "SimpleSVMClassifier": ("estimators.simplesvm", "simplesvm", "simplesvm"),
-    "SimpleSVMRegressor": ("estimators.simplesvm_regressor", "simplesvm", "simplesvm"),
-    "SimpleSVMOneClass": ("estimators.simplesvm_one_class", "simplesvm", "simplesvm"),
+    "SimpleSVMRegressor": ("estimators.simplesvm_values", "simplesvm", "simplesvm"),
+    "SimpleSVMOneClass": ("estimators.simplesvm_values", "simplesvm", "simplesvm"),
 }
 """Class: the module of the class, the module of its record, and the record's name."""
 
 VALUES = ("LASVMRegressor", "LASVMOneClass")
 """Online models that have no classes."""
-
-LEFT_OUT = ("_validated", "_skl_callbacks", "_parent_callback_ctx")
-"""Attributes of an estimator that are no part of what it has learned."""
 
 
 def estimator_class(algorithm: str) -> Any:
@@ -82,19 +82,17 @@ def check_no_code(estimator: Any) -> None:
 
 def state_of(estimator: Any, algorithm: str) -> dict[str, Any]:
     """What the estimator has learned."""
-    if getattr(estimator, "_objects", None) is not None:
+    trained = trained_of(estimator)
+    assert trained is not None
+    if trained.objects is not None:
         raise ModelFileError(
             "The model was trained on objects that are not rows of numbers, with a Python function as "
             "its kernel, and model files hold no code: pickle the estimator."
         )
     return {
         "n_features": int(estimator.n_features_in_),
-        "feature_names": getattr(estimator, "feature_names_in_", None),
-        **(
-            _simple(estimator, algorithm)
-            if _is_simple(algorithm)
-            else _online(estimator, algorithm)
-        ),
+        "feature_names": trained.features.names,
+        **(_simple if _is_simple(algorithm) else _online)(trained, algorithm),
     }
 
 
@@ -102,28 +100,28 @@ def _is_simple(algorithm: str) -> bool:
     return ALGORITHMS[algorithm][1] == "simplesvm"
 
 
-def _simple(estimator: Any, algorithm: str) -> dict[str, Any]:
-    return {"learner": _record(algorithm, "fields")(estimator._learner)}
+def _simple(trained: Trained, algorithm: str) -> dict[str, Any]:
+    return {"learner": _record(algorithm, "fields")(trained)}
 
 
-def _online(estimator: Any, algorithm: str) -> dict[str, Any]:
+def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
     from .records.common import book_fields, first_rows_fields, kernel_fields
     from .records.tasks import targets_fields
 
     book: Any = targets_fields if algorithm in VALUES else book_fields
-    table = getattr(estimator, "_class_table", {})
+    table = trained.class_weights or {}
     return {
-        "labels": book(estimator._book),
-        "kernel": kernel_fields(estimator._kernel),
-        "original": narrow(estimator._original),
-        "first_rows": first_rows_fields(estimator._first_rows),
-        "packs": bool(estimator._packs),
-        "sparse": bool(estimator._sparse),
-        "centre": estimator._centre,
-        "n_iter": int(estimator.n_iter_) if hasattr(estimator, "n_iter_") else None,
+        "labels": book(trained.encoder),
+        "kernel": kernel_fields(trained.kernel),
+        "original": narrow(trained.original),
+        "first_rows": first_rows_fields(trained.first_rows),
+        "packs": bool(trained.packs),
+        "sparse": bool(trained.sparse),
+        "centre": trained.centre,
+        "n_iter": None if trained.n_iter is None else int(trained.n_iter),
         "class_table": [[key, float(value)] for key, value in table.items()],
-        "shape_fit": list(map(int, getattr(estimator, "shape_fit_", ()))) or None,
-        "learner": _record(algorithm, "fields")(estimator._learner),
+        "shape_fit": list(map(int, trained.shape_fit or ())) or None,
+        "learner": _record(algorithm, "fields")(trained.learner),
     }
 
 
@@ -133,17 +131,15 @@ def _online(estimator: Any, algorithm: str) -> dict[str, Any]:
 def estimator_of(algorithm: str, parameters: Any, fields: Fields) -> Any:
     """The estimator again."""
     estimator = _with_parameters(algorithm, parameters)
-    estimator.n_features_in_ = fields.whole("n_features", 1)
-    if not fields.absent("feature_names"):
-        estimator.feature_names_in_ = _names(fields, estimator.n_features_in_)
+    count = fields.whole("n_features", 1)
+    names = None if fields.absent("feature_names") else _names(fields, count)
+    features = Features(algorithm, count, names)
     if _is_simple(algorithm):
-        learner = _record(algorithm, "of")(
-            fields.record("learner"), algorithm, estimator.n_features_in_
-        )
-        estimator._learner = learner
+        trained = _record(algorithm, "of")(fields.record("learner"), algorithm, features)
     else:
-        _restore_online(estimator, algorithm, fields)
+        trained = _online_of(algorithm, features, fields)
     fields.close()
+    install(estimator, trained)
     return estimator
 
 
@@ -195,34 +191,28 @@ def _shape(fields: Fields) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _restore_online(estimator: Any, algorithm: str, fields: Fields) -> None:
-    from .records.common import Context, book_of, first_rows_of, kernel_of
+def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
+    from .records.common import Context, book_of, centre_of, first_rows_of, kernel_of
     from .records.tasks import targets_of
 
-    d = estimator.n_features_in_
-    has_classes = algorithm not in VALUES
-    estimator._book = (book_of if has_classes else targets_of)(fields.record("labels"))
-    estimator._kernel = kernel_of(fields.record("kernel"))
-    estimator._original = fields.array("original", np.int64, (None,), 0)
-    estimator._first_rows = None
+    assert features.n_features is not None
+    has_classes, d = algorithm not in VALUES, features.n_features
+    encoder: Any = (book_of if has_classes else targets_of)(fields.record("labels"))
+    kernel = kernel_of(fields.record("kernel"))
+    original, first_rows = fields.array("original", np.int64, (None,), 0), None
     if not fields.absent("first_rows"):
-        rows = estimator._first_rows = first_rows_of(fields.record("first_rows"), d)
-        if has_classes and not set(rows.y.tolist()) <= set(estimator._book.numbers):
+        first_rows = first_rows_of(fields.record("first_rows"), d)
+        if has_classes and not set(first_rows.y.tolist()) <= set(encoder.numbers):
             raise fields.wrong("first_rows", "has labels that are not known")
-    estimator._packs, estimator._sparse = fields.flag("packs"), fields.flag("sparse")
-    estimator._centre = None
-    if not fields.absent("centre"):
-        estimator._centre = fields.array("centre", np.float64, (d,))
-        if not estimator._kernel.ignores_shift:
-            raise fields.wrong("centre", "is for kernels that do not notice a shift")
-    if not fields.absent("n_iter"):
-        estimator.n_iter_ = fields.whole("n_iter")
-    if not fields.absent("shape_fit"):
-        estimator.shape_fit_ = _shape(fields)
-    estimator._objects = None
+    packs, sparse = fields.flag("packs"), fields.flag("sparse")
+    centre = centre_of(fields, kernel, d)
+    n_iter = None if fields.absent("n_iter") else fields.whole("n_iter")
+    shape_fit = None if fields.absent("shape_fit") else _shape(fields)
     table = _class_table(fields)
-    if has_classes:
-        estimator._class_table = table
-    context = Context(estimator._kernel, d, len(estimator._book), len(estimator._original))
-    learner = _record(algorithm, "of")(fields.record("learner"), context)
-    estimator._learner = learner
+    context = Context(kernel, d, len(encoder), len(original))
+    return Trained(
+        kernel, encoder, features, centre, packs, sparse, original,
+        table if has_classes else None, first_rows,
+        learner=_record(algorithm, "of")(fields.record("learner"), context),
+        shape_fit=shape_fit, n_iter=n_iter,
+    )  # fmt: skip

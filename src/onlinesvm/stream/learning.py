@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
-from ..estimators.widening import widen
+from ..estimators.base import widen
 from .blocks import Block
 from .errors import StreamError, shortened
 

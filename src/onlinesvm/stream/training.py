@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators.base import trained_of
 from .blocks import Block
 from .errors import StreamError
 from .learning import loss_of, match_width, teach
@@ -237,11 +238,8 @@ def checksum(block: Block) -> int:
 
 def delta_of(estimator: Any) -> float | None:
     """LASVM's delta: how far the present support set is from its optimum."""
-    support: Any = getattr(getattr(estimator, "_learner", None), "support", None)
-    if not hasattr(support, "started") or not support.started().any():
-        return None
-    delta = float(support.a.delta[support.started()].max())
-    return delta if np.isfinite(delta) else None
+    trained = trained_of(estimator)
+    return None if trained is None else trained.gap()
 
 
 def memory_in_use() -> int:

@@ -205,9 +205,9 @@ def test_a_stream_mixes_blocks_and_single_examples():
         size = int(rng.choice([1, 5, 31, 32, 100]))
         model.partial_fit(X[first : first + size], y[first : first + size])
         first += size
-        support = model._learner.support
+        support = model._trained.learner.support
         rows = support.rows()
-        K = model._kernel.block(rows, rows).astype(np.float64)
+        K = model._trained.kernel.block(rows, rows).astype(np.float64)
         gradient = support.linear() - support.alpha() @ K
         member = support.a.member[:, : support.n]
         error = np.abs(gradient - support.a.grad[:, : support.n])[member].max()

@@ -44,7 +44,7 @@ def make(X, label, C=2.0, kernel=None, **settings):
 
 
 def size_of_bounds(model):
-    lo, hi = model._learner.support.bounds()
+    lo, hi = model._trained.learner.support.bounds()
     return hi - lo
 
 
@@ -155,7 +155,7 @@ def test_cuts_copies_and_pickles_change_nothing(settings, form):
         singles = make_model().partial_fit(X[:20], y[:20])
         slow = singles.partial_fit
         if form == "far":
-            assert singles._learner.store.has_second_parts()
+            assert singles._trained.learner.store.has_second_parts()
             singles.partial_fit = None  # rows in two parts do not need it
         for k in range(20, 260):
             singles.learn_one(X[k], y[k])
@@ -179,7 +179,7 @@ def test_a_finished_window_is_the_svm_of_the_window(C, form):
     exact = SVC(C=C, gamma=0.4, tol=1e-5).fit(X[-n:], y[-n:])
     assert abs(dual(model) - dual(exact)) <= 1e-4 * abs(dual(exact))
     np.testing.assert_allclose(model.decision_function(X), exact.decision_function(X), atol=0.01)
-    check(model._learner)
+    check(model._trained.learner)
 
 
 def dual(model):
@@ -227,7 +227,7 @@ def test_a_new_label_in_mid_stream():
         for k in order:
             model.learn_one(X[k], label[k])
             if k % 50 == 0:
-                check(model._learner)
+                check(model._trained.learner)
         late = label >= 2
         assert model.score(X[late], label[late]) > 0.9
 
@@ -250,12 +250,12 @@ def test_the_cap_of_bounds_keeps_weights_and_waits_for_the_budget():
     model = LASVMClassifier(C=300, gamma=0.4, budget=40).partial_fit(
         X[:30], y[:30], sample_weight=weight[:30]
     )
-    assert model._learner.support.a.bound[: model._learner.n].max() == 300
+    assert model._trained.learner.support.a.bound[: model._trained.learner.n].max() == 300
     assert size_of_bounds(model).max() == 300  # nobody had to go
     model.partial_fit(X[30:], y[30:], sample_weight=weight[30:])
     size = size_of_bounds(model)[0]
     assert set(np.round(size, 12)) == {3.0, 1.5}
-    check(model._learner)
+    check(model._trained.learner)
 
 
 @pytest.mark.parametrize("policy", ["outlier", "oldest", "join"])

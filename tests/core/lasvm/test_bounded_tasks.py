@@ -128,7 +128,7 @@ def test_invariants_hold_after_every_example(kind, settings):
     age = np.arange(len(y))
     for k in range(5, len(y)):
         learn(model, X, y, k, k + 1, weight=weight)
-        learner = model._learner
+        learner = model._trained.learner
         if k % 3 == 0:
             check(learner)
         if kind is LASVMOneClass:
@@ -249,7 +249,7 @@ def test_a_finished_window_is_the_one_class_svm_of_the_window(nu, case):
         X[1::2] = X[::2]
     model = LASVMOneClass(nu=nu, gamma=0.4, window=N, tol=1e-5)
     learn(model, X, np.zeros(500), weight=weight).finish()
-    check(model._learner)
+    check(model._trained.learner)
     last = np.flatnonzero(weight)[-N:]
     exact = OneClassSVM(nu=nu, gamma=0.4, tol=1e-6).fit(X[last], sample_weight=weight[last])
     K = np.exp(-0.4 * ((X[last][:, None] - X[last][None]) ** 2).sum(axis=2))
@@ -268,7 +268,7 @@ def test_finishing_finds_room_for_the_mass_of_those_inside():
     ]
     weight = np.repeat([1.0, 1.0, 1e-3], 60)
     model = learn(LASVMOneClass(nu=0.3, gamma=0.4, window=120, tol=1e-5), X, weight, weight=weight)
-    learner = model._learner
+    learner = model._trained.learner
     assert learner.support.a.alpha[0, : learner.n].sum() < 0.9 * learner.support.a.mass[0]
     model.finish()
     check(learner)
@@ -290,7 +290,7 @@ def test_all_examples_on_their_bounds():
 def test_nu_means_about_the_same_with_a_budget(nu):
     X, _ = stream(3000, seed=6)
     model = LASVMOneClass(nu=nu, gamma=0.4, budget=300).partial_fit(X[:2000])
-    assert model._learner.support.a.count[REMOVALS] > 50
+    assert model._trained.learner.support.a.count[REMOVALS] > 50
     outside = (model.predict(X[2000:]) < 0).mean()
     assert nu / 2 < outside < 2 * nu
 
@@ -338,4 +338,4 @@ def test_a_window_takes_memory_as_examples_come():
     X = np.random.default_rng(0).normal(size=(40, 2))
     small, large = (LASVMOneClass(nu=0.2, gamma=0.5, window=w).fit(X) for w in (40, 2**40))
     np.testing.assert_array_equal(small.decision_function(X), large.decision_function(X))
-    assert len(large._learner.memory.masses) < 1000
+    assert len(large._trained.learner.memory.masses) < 1000

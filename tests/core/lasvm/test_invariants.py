@@ -149,9 +149,9 @@ def test_gradients_do_not_drift_in_a_long_run():
     X = rng.uniform(-1, 1, (3000, 2))
     y = ((X * 2).astype(int).sum(axis=1) % 2) ^ (rng.random(3000) < 0.02)
     model = LASVMClassifier(C=1000.0, gamma=5.0, block_size=1).partial_fit(X, y)
-    support = model._learner.support
+    support = model._trained.learner.support
     rows, alpha = support.rows(), support.alpha()[0]
-    K = model._kernel.block(rows, rows).astype(np.float64)
+    K = model._trained.kernel.block(rows, rows).astype(np.float64)
     np.fill_diagonal(K, support.a.diagonal[: support.n])
     assert np.abs(alpha).max() > 100
     drift = np.abs(support.linear()[0] - K @ alpha - support.a.grad[0, : support.n]).max()

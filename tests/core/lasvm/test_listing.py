@@ -222,8 +222,8 @@ def test_fit_of_the_estimator_is_the_listing(classes, cache_size):
     model = LASVMClassifier(
         C=10, gamma=0.3, epochs=2, block_size=1, cache_size=cache_size, random_state=4
     ).fit(X, y)
-    rows = model._rows(X)
-    K = model._kernel.block(rows, rows).astype(np.float64)
+    rows = model._trained.rows(X)
+    K = model._trained.kernel.block(rows, rows).astype(np.float64)
     np.fill_diagonal(K, 1.0)
     twin = NaiveOneVsRest(K, y, 10.0, 1e-3, [1] if classes == 2 else range(classes))
     rng = np.random.RandomState(4)
@@ -245,8 +245,8 @@ def test_stream_of_single_examples_is_the_listing():
     model.partial_fit(X[:1], y[:1], classes=[0, 1])
     for k in range(1, len(y)):
         model.partial_fit(X[k : k + 1], y[k : k + 1])
-    rows = model._rows(X)
-    K = model._kernel.block(rows, rows).astype(np.float64)
+    rows = model._trained.rows(X)
+    K = model._trained.kernel.block(rows, rows).astype(np.float64)
     np.fill_diagonal(K, 1.0)
     twin = NaiveOneVsRest(K, y, 10.0, 1e-3, [1])
     for k in range(len(y)):
@@ -279,14 +279,14 @@ def test_digits_one_by_one_is_as_good_as_its_twin():
     X, y = load_digits(return_X_y=True)
     X, y, Xt, yt = X[:600], y[:600], X[600:900], y[600:900]
     model = LASVMClassifier(C=10, block_size=1, shuffle=False).fit(X, y)
-    rows, rest = model._rows(X), model._rows(Xt)
-    K = model._kernel.block(rows, rows).astype(np.float64)
+    rows, rest = model._trained.rows(X), model._trained.rows(Xt)
+    K = model._trained.kernel.block(rows, rows).astype(np.float64)
     np.fill_diagonal(K, 1.0)
     twin = NaiveOneVsRest(K, y, 10.0, 1e-3, range(10))
     for k in seeds_first(np.arange(len(y)), y):
         twin.visit(k)
     twin.finish()
-    decided = twin.decide(model._kernel.block(rest, rows))
+    decided = twin.decide(model._trained.kernel.block(rest, rows))
     np.testing.assert_allclose(model.decision_function(Xt), decided, atol=1e-6)
     assert model.score(Xt, yt) > 0.9
 

@@ -39,7 +39,7 @@ def test_the_solution_is_that_of_machines_alone(monkeypatch, gamma, epochs):
     settings = {"C": 10, "gamma": gamma, "tol": 1e-4, "epochs": epochs, "random_state": 0}
     together = LASVMClassifier(**settings).fit(X, y)
     assert together.fit_status_ == 0
-    assert (together._learner.delta <= 1.01e-4).all()
+    assert (together._trained.learner.delta <= 1.01e-4).all()
     alone(monkeypatch)
     apart = LASVMClassifier(**settings).fit(X, y)
     np.testing.assert_allclose(
@@ -112,11 +112,11 @@ def test_labels_that_come_one_by_one_are_not_copied_each_time(monkeypatch):
 
     monkeypatch.setattr(support.np, "zeros", counted)
     for _ in range(60):
-        model._learner.add_label()
-    assert model._learner.machines == 90
+        model._trained.learner.add_label()
+    assert model._trained.learner.machines == 90
     assert 0 < len(copies) <= 4 * 6
     monkeypatch.undo()
-    a, n = model._learner.support.a, model._learner.support.n
+    a, n = model._trained.learner.support.a, model._trained.learner.support.n
     assert not a.alpha[30:].any()
     assert not a.member[30:].any()
     model = LASVMClassifier(C=10, gamma=0.01).partial_fit(X[:30], y[:30])

@@ -116,7 +116,7 @@ def test_run_to_the_end_it_is_the_exact_svm(classes, order):
     sets, parts = leaves(X, y, np.array_split(np.arange(600), 4), classes)
     root, looks = to_the_end(sets, parts)
     exact = LASVMClassifier(C=C, gamma=GAMMA, epochs="converge", random_state=0).fit(X, y)
-    wanted = dual(exact._learner.support)
+    wanted = dual(exact._trained.learner.support)
     assert abs(dual(root) - wanted) < 1e-4 * wanted
     assert looks > 1
     assert_sound(root)

@@ -148,7 +148,9 @@ def test_delta_max_leaves_a_small_delta_behind(block_size):
         LASVMClassifier(C=10, block_size=block_size, delta_max=d).partial_fit(X[:1000], y[:1000])
         for d in (None, 0.1)
     )
-    assert fine._learner.support.a.delta[0] < 0.1 < rough._learner.support.a.delta[0]
+    assert (
+        fine._trained.learner.support.a.delta[0] < 0.1 < rough._trained.learner.support.a.delta[0]
+    )
 
 
 def test_look_ahead_chooses_within_the_noise_of_sampling():
@@ -175,8 +177,8 @@ def test_a_choice_made_ahead_is_still_among_the_best_of_its_sample():
     """Judged again when all others of the same look are learned, the last chosen ranks high."""
     X, y, _, _ = noisy(6000)
     model = LASVMClassifier(C=10, gamma=0.1, selection="active", max_examples=500, random_state=0)
-    learner = model.fit(X, y)._learner
-    data = model._fresh(X, y, np.ones(len(y)))
+    learner = model.fit(X, y)._trained.learner
+    data = model._trained.examples(X, y, np.full(len(y), model.C))
     urn, rng, ranks = Urn(data.bound), np.random.RandomState(1), []
     urn.remove(model.support_)
     for _ in range(20):
@@ -274,7 +276,9 @@ def test_max_examples_limits_what_is_learned(selection):
 def test_random_with_a_limit_is_the_plain_algorithm_on_fewer_examples():
     X, y, X_test, _ = noisy()
     limited = LASVMClassifier(C=10, max_examples=500, shuffle=False).fit(X, y)
-    fewer = LASVMClassifier(C=10, gamma=limited._kernel.gamma, shuffle=False).fit(X[:500], y[:500])
+    fewer = LASVMClassifier(C=10, gamma=limited._trained.kernel.gamma, shuffle=False).fit(
+        X[:500], y[:500]
+    )
     np.testing.assert_allclose(
         limited.decision_function(X_test), fewer.decision_function(X_test), atol=5e-3
     )
@@ -347,7 +351,7 @@ def test_stops_when_the_validation_score_does(selection):
 
 
 def test_examples_held_out_are_never_learned():
-    from onlinesvm.estimators.stopping import hold_out
+    from onlinesvm.estimators._progress import hold_out
 
     X, y, _, _ = noisy(1500)
     held = hold_out(y, 0.3, np.random.RandomState(7))
@@ -409,7 +413,7 @@ def test_what_is_skipped_changes_nothing():
     model = LASVMClassifier(C=10, gamma=1.0, selection="active", delta_max=0.5)
     model.partial_fit(X[:500], y[:500])
     values = model.decision_function(X)
-    far = np.flatnonzero(abs(values) > 1 + model._learner.support.a.delta[0] / 2)[:20]
+    far = np.flatnonzero(abs(values) > 1 + model._trained.learner.support.a.delta[0] / 2)[:20]
     assert len(far) == 20
     learned = model.n_learned_
     model.partial_fit(X[far], 1 - y[far])  # wrong labels, but nobody looks at them

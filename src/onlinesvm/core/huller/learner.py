@@ -4,7 +4,7 @@
 
 so that f = +1 and -1 on the margins: the hard-margin SVM's own scale. A block of fresh examples
 meets the stored rows in one kernel block; then each machine goes through it by itself, on the
-same values (``core/huller.py``). Each keeps the kernel values among its own support vectors.
+same values (``steps.py``). Each keeps the kernel values among its own support vectors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..kernel.buffers import Buffers
 from ..kernel.cache import KeptRows, KernelCache, keep_row, kept_rows, make_cache, widen
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
-from ..model import product
+from ..model import EpochLearner, product
 from ..state.compact import Compact
 from ..threads import over_rows, thread_count
 from . import steps as huller
@@ -48,7 +48,7 @@ Less than 1: a later step of the same sweep moves what an earlier one has put ri
 _PER_ROW = ("beta", "handle", "key", "ridge")
 
 
-class Huller(Compact):
+class Huller(Compact, EpochLearner):
     """State of the Huller and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -72,11 +72,11 @@ class Huller(Compact):
         self.positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.hulls = [make_hulls(64) for _ in self.positive]
         self.caches: list[KernelCache | None] = [None for _ in self.positive]
-        self._kept: list[KeptRows | None] = [None for _ in self.positive]  # as in ``LASVM``
+        self.kept: list[KeptRows | None] = [None for _ in self.positive]  # as in ``LASVM``
 
     def _lasting(self) -> dict[str, Any]:
         """Kernel values are computed again; which rows are kept must last."""
-        return self.__dict__ | {"caches": [None] * len(self.hulls), "_kept": self.kept_rows()}
+        return self.__dict__ | {"caches": [None] * len(self.hulls), "kept": self.kept_rows()}
 
     def kept_rows(self) -> list[KeptRows | None]:
         """Which kernel rows every machine keeps; each that is missing costs evaluations.
@@ -87,7 +87,7 @@ class Huller(Compact):
             left_out
             if cache is None or not self.kernel.is_compiled
             else kept_rows(cache, int(h.state[N]))
-            for h, cache, left_out in zip(self.hulls, self.caches, self._kept)
+            for h, cache, left_out in zip(self.hulls, self.caches, self.kept)
         ]
 
     def _in_use(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Huller(Compact):
             self.hulls = [mirrored(self.hulls[0]), self.hulls[0]]
         self.positive.append(self.n_labels - 1)
         self.hulls.append(self._against_all())
-        self.caches, self._kept = [None] * len(self.hulls), [None] * len(self.hulls)
+        self.caches, self.kept = [None] * len(self.hulls), [None] * len(self.hulls)
         self.refresh(len(self.hulls) - 1)
 
     def _against_all(self) -> Hulls:
@@ -190,7 +190,7 @@ class Huller(Compact):
                 go_on(m, m + 1)
 
     def _make_room(self, m: int, needed: int) -> None:
-        kept = self._kept[m]
+        kept = self.kept[m]
         if self.caches[m] is None and kept is not None:
             self._restore_cache(m, kept)
         capacity = len(self.hulls[m].beta)
@@ -212,7 +212,7 @@ class Huller(Compact):
 
     def _restore_cache(self, m: int, kept: KeptRows) -> None:
         """The cache that a copy or a file has left out. Does not count as training."""
-        self._kept[m], count = None, self.kernel.n_evaluations
+        self.kept[m], count = None, self.kernel.n_evaluations
         if kept.capacity > len(self.hulls[m].beta):
             self._grow_to(m, kept.capacity)
         cache = self.caches[m] = make_cache(self.cache_size / len(self.hulls), kept.capacity)
@@ -390,6 +390,10 @@ class Huller(Compact):
             else:  # one class seen: that class
                 bias[m] = 1.0 if (beta > 0).any() else -1.0
         return self.store.rows(), coef, bias, np.arange(self.store.n)
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are."""
+        return [self.store]
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.key[slots]

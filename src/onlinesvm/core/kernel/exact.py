@@ -2,7 +2,7 @@
 
     out[p, j] = k(x_{idx[p]}, x_j)        float64
 
-Given examples, dense or CSR, and a kernel (``kernels.Kernel``, whose count of values is kept),
+Given examples, dense or CSR, and a kernel (``kernel.Kernel``, whose count of values is kept),
 ``ExactRows`` returns blocks of values among them or against other examples. Single precision
 would make another problem of it: a matrix that is off by 1e-7 is not positive semidefinite any
 more, and a solution with large coefficients moves by more than the tolerances of SimpleSVM.

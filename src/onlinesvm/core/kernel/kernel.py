@@ -74,7 +74,7 @@ class Kernel:
 
     @property
     def far(self) -> float:
-        """|x|^2 above which a row needs more digits than single precision has (``core.rbf``)."""
+        """|x|^2 above which a row needs more digits than single precision has (``core.kernel.rbf``)."""
         from .rbf import FAR_ROW
 
         gamma = np.float64(self.params.gamma if self.name == "rbf" else 0.0)

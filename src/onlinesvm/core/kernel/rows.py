@@ -249,6 +249,11 @@ class RowStore(Compact):
             self._dense = np.empty((capacity, like.n_features), np.float32)
             self._low = np.empty((0, like.n_features), np.float32)
 
+    @property
+    def whole(self) -> bool:
+        """Whether all values are whole numbers."""
+        return self._whole
+
     def _in_use(self) -> dict[str, Any]:
         n, state = self.n, dict(self.__dict__)
         for name in ("_squares", "_key", "_dense", *(() if self.is_sparse else ("_low",))):

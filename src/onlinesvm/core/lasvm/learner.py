@@ -30,6 +30,7 @@ from ..kernel.cache import (
 )
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..model import Learner, row_diagonal
 from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK, Prequential
 from ..state.compact import Compact
 from . import block as lasvm_block
@@ -81,7 +82,7 @@ _KEPT = 256
 """Pairs of label and bound whose linear terms and bounds are kept."""
 
 
-class LASVM(Compact):
+class LASVM(Compact, Learner):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     watch: Prequential | None = None  # takes note of decision values before examples are learned
@@ -231,6 +232,26 @@ class LASVM(Compact):
         if self.cache is None or not self.kernel.is_compiled:
             return self._kept
         return kept_rows(self.cache, self.support.n)
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are: those held, and those of the window."""
+        recent = None if self.memory is None else self.memory.recent
+        return [self.store] if recent is None else [self.store, recent.store]
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Bias of every machine."""
+        return self.support.a.bias
+
+    @property
+    def n_held(self) -> int:
+        """Number of rows that are held."""
+        return self.support.n
+
+    def gap(self) -> float | None:
+        """Largest delta of the machines that have examples of both signs."""
+        gap = float(self.delta[self.support.started()].max(initial=-np.inf))
+        return gap if np.isfinite(gap) else None
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -546,17 +567,22 @@ class LASVM(Compact):
         if not self.task.both_signs:
             self._note_labels(np.full((1, 1), label))
 
-    def decide_one(self, x: np.ndarray, wide: np.ndarray | None = None) -> np.ndarray | None:
-        """Decision values of one dense row; None where it needs a closer look.
+    def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
+        """One dense row, float32 and shifted; false: it has to be given to ``learn``."""
+        diagonal = row_diagonal(self.kernel, x)
+        if diagonal is None:
+            return False
+        if self.learn_one(x, label, bound, diagonal):
+            return True
+        if self.kernel.name != "rbf" or self.store.is_sparse:
+            return False
+        self.learn_far(x, wide, label, bound)
+        return True
 
-        ``wide`` is the row before it became float32.
-        """
+    def decide_row(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
+        """Decision values of one dense row; None where tiles must compute them."""
         a = self.support.a
         return decide_one(self.kernel, self.store, a.alpha, a.bias, self.n, x, wide)
-
-    def decide_far(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
-        """As ``decide_one``; ``wide`` is the row before it became float32."""
-        return self.decide_one(x, wide)
 
     # -- limits ---------------------------------------------------------------------------
 

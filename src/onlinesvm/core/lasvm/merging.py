@@ -17,7 +17,7 @@ none joins twice. Nothing here knows where parts lie or who computes what.
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,18 @@ CACHE_MB = 200.0
 
 _PART = 8192
 """Rows judged at a time."""
+
+
+def learner_of(
+    support: Support, kernel: Kernel, n_labels: int, done: bool, **settings: Any
+) -> tuple[LASVM, np.ndarray]:
+    """A learner that has learned this support set, and the keys of its rows, now numbered."""
+    learner = LASVM(kernel, support.rows(), n_labels, **settings)
+    learner.support, learner.converged = support, done
+    n, key = support.n, support.a.key
+    original = key[:n].copy()
+    key[:n] = np.arange(n)
+    return learner, original
 
 
 class Judge(NamedTuple):

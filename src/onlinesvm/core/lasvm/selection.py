@@ -1,11 +1,11 @@
 """LASVM that chooses its examples (lasvm-2005, section 4.3, "Randomized Search").
 
     repeat   pick M random examples among those not yet processed
-             k <- the best of them by the criterion             (``core/criteria.py``)
+             k <- the best of them by the criterion             (``core/lasvm/criteria.py``)
              PROCESS(k), REPROCESS
 
 With ``block_size == 1`` it is this, step by step. Else the candidates of T steps ahead are scored
-in one fused product, and the T chosen are learned in one block step (``core/lasvm_block.py``).
+in one fused product, and the T chosen are learned in one block step (``core/lasvm/block.py``).
 
 Notes
 -----
@@ -66,9 +66,13 @@ class SelectiveLASVM(LASVM):
         self._set_size = float(MOST)  # candidates that AUTOACTIVE needed for a choice, of late
         self.everything = False  # whether a stream is learned without choosing
 
-    @property
-    def n_learned(self) -> int:
-        return int(self._learned.sum())
+    def choices(self) -> tuple[int, int]:
+        """Examples judged, and examples learned."""
+        return self.n_looked_at, int(self._learned.sum())
+
+    def learn_everything(self) -> None:
+        """From now on learn every example that is given."""
+        self.everything = True
 
     def add_label(self) -> None:
         """One more label, of which nothing was learned."""

@@ -2,7 +2,7 @@
 
     o_m(x) = scale_m sum_s coef[m, s] k(x, x_s) + bias_m
 
-``past`` holds what the running average of all past coefficients needs (``core/sgd.py``). Machine m
+``past`` holds what the running average of all past coefficients needs (``core/sgd/steps.py``). Machine m
 calls the label ``positive[m]`` +1 and every other label -1; two labels share one machine.
 """
 

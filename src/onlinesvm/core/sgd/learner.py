@@ -4,7 +4,7 @@
 
     o(X) = K(X, S) a          one fused product for all fresh examples X that came together
 
-and ``core.sgd.online`` goes through blocks B of them with K(B, B). ``epoch`` passes over a data set
+and ``core.sgd.steps`` goes through blocks B of them with K(B, B). ``epoch`` passes over a data set
 at hand; with ``cached`` outputs it keeps o for all examples (olsvm-2016, Lists 3) and after each
 block adds the block's kernel columns, o += K(:, B) (change of a_B). With ``every_column`` the
 columns of all examples of the block are computed, violators or not: time then depends on the
@@ -22,8 +22,8 @@ import numpy as np
 from ..examples import Examples
 from ..interrupts import checkpoint
 from ..kernel.kernel import Kernel
-from ..kernel.rows import Rows
-from ..model import product
+from ..kernel.rows import Rows, RowStore
+from ..model import EpochLearner, product
 from ..state.compact import Compact
 from . import steps as sgd
 from .kernel_expansion import Expansion, join_machines, make_machines, split_machine
@@ -52,7 +52,7 @@ class DataSet:
     megabytes: float = 0.0
 
 
-class ExpansionLearner(Compact):
+class ExpansionLearner(Compact, EpochLearner):
     """State and verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -73,10 +73,10 @@ class ExpansionLearner(Compact):
         self.n_labels = n_labels
         self.machines = make_machines([1] if n_labels <= 2 else list(range(n_labels)))
         self.support = Expansion(like, len(self.machines.step))
-        self._hand: DataSet | None = None
+        self.at_hand: DataSet | None = None
 
     def _lasting(self) -> dict[str, Any]:
-        return self.__dict__ | {"_hand": None}
+        return self.__dict__ | {"at_hand": None}
 
     # -- labels ---------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class ExpansionLearner(Compact):
         Their outputs by the rows held so far come at once; what joins on the way is added for
         those still to come.
         """
-        self._hand = None
+        self.at_hand = None
         n = len(fresh.rows)
         batch = DataSet(fresh, np.arange(n), self._from_expansion(fresh))
         for first in range(0, n, FEW):
@@ -156,17 +156,17 @@ class ExpansionLearner(Compact):
         ``order`` is the same for all epochs (the lists shuffle once). After the ``last`` epoch
         nobody asks for outputs again, so those of examples that are done are left alone.
         """
-        if self._hand is None or self._hand.order is not order:
+        if self.at_hand is None or self.at_hand.order is not order:
             outputs = np.zeros((len(self.machines.step), len(order)))
-            self._hand = DataSet(data.take(order), order, outputs)
+            self.at_hand = DataSet(data.take(order), order, outputs)
         try:
             for first in range(0, len(order), BLOCK):
                 if first:
                     checkpoint()
-                self._epoch_block(self._hand, first, last)
+                self._epoch_block(self.at_hand, first, last)
                 yield min(first + BLOCK, len(order))
         except BaseException:  # no further epoch comes
-            self._hand = None
+            self.at_hand = None
             raise
 
     def _epoch_block(self, hand: DataSet, first: int, last: bool) -> None:
@@ -223,7 +223,7 @@ class ExpansionLearner(Compact):
 
     def finish(self) -> None:
         """Nothing is left to do; the data set is let go."""
-        self._hand = None
+        self.at_hand = None
 
     # -- what was learned -----------------------------------------------------------------
 
@@ -237,6 +237,10 @@ class ExpansionLearner(Compact):
             alpha, bias = sums / steps[:, None], k.bias + k.bias_past / steps
         used = np.flatnonzero(alpha.any(axis=0))
         return support.rows().take(used), alpha[:, used], bias, used
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are."""
+        return [self.support.store]
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.support.key[slots]

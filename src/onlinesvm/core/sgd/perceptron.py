@@ -29,6 +29,7 @@ from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..model import EpochLearner
 from ..numerics import ALL_EXAMPLES, REORDERED_SUMS, jit
 from ..state.compact import Compact
 
@@ -128,10 +129,10 @@ def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
     return True
 
 
-class BudgetPerceptron(Compact):
+class BudgetPerceptron(Compact, EpochLearner):
     """State and verbs. Labels are 0, 1, ... in the order they were made known."""
 
-    _slots = 0  # how many there were when a pickle or a file was written; 0: as many as there are
+    slots = 0  # how many there were when a pickle or a file was written; 0: as many as there are
 
     def __init__(
         self,
@@ -148,24 +149,24 @@ class BudgetPerceptron(Compact):
         self.store, self.buffers = RowStore(like), Buffers()
         positive = [1] if n_labels <= 2 else list(range(n_labels))
         self.a = _arrays(min(budget + 1, _FEWEST), np.array(positive, np.int64))
-        self._gram_left_out = False  # and the spare slots: by a pickle or a file
+        self.gram_left_out = False  # and the spare slots: by a pickle or a file
 
     def _in_use(self) -> dict[str, Any]:
         """Kernel values are computed again, to the same bits, where the kernel is not Python's."""
         a, n = self.a, int(self.a.state[N])
         cut = {name: getattr(a, name)[..., :n] for name in (*_PER_MACHINE, *_PER_SLOT)}
-        nothing, leave_out = np.empty((0, 0), np.float32), self._gram_left_out
+        nothing, leave_out = np.empty((0, 0), np.float32), self.gram_left_out
         gram = a.gram[:n, :n] if a.gram.size else nothing
         if a.gram.size and self.kernel.is_compiled:
             gram, leave_out = nothing, True
-        slots = max(len(a.label), self._slots)
+        slots = max(len(a.label), self.slots)
         a = a._replace(**cut, gram=gram)
-        return self.__dict__ | {"a": a, "_gram_left_out": leave_out, "_slots": slots}
+        return self.__dict__ | {"a": a, "gram_left_out": leave_out, "slots": slots}
 
     def _restore(self) -> None:
         """The slots and kernel values that a pickle has left out. Does not count as training."""
-        slots, left_out = self._slots, self._gram_left_out
-        self._slots, self._gram_left_out = 0, False
+        slots, left_out = self.slots, self.gram_left_out
+        self.slots, self.gram_left_out = 0, False
         if slots > len(self.a.label):
             self._grow_to(slots)
         slots = len(self.a.label)
@@ -220,7 +221,7 @@ class BudgetPerceptron(Compact):
 
     def _learn_block(self, fresh: Examples) -> None:
         n = self.store.n
-        if self._slots:
+        if self.slots:
             self._restore()
         self._reserve(min(n + len(fresh.rows), self.budget + 1))
         values = self.kernel.meet(fresh.rows, self.store.rows(), self.buffers)
@@ -286,6 +287,10 @@ class BudgetPerceptron(Compact):
         alpha = self.a.alpha[:, : self.store.n]
         used = np.flatnonzero(alpha.any(axis=0))
         return self.store.rows().take(used), alpha[:, used], np.zeros(len(alpha)), used
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are."""
+        return [self.store]
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.a.key[slots]

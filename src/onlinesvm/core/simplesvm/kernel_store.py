@@ -91,8 +91,8 @@ class KernelStore:
         self.slots = np.empty((min(self.capacity, 64), n))
         self.slot_of = np.full(n, -1)
         self.owner = np.full(self.capacity, -1)
-        self._used = self._hand = 0
-        self._left_out: np.ndarray | None = None  # owners of rows that a file or a copy lacks
+        self._used = self.hand = 0
+        self.left_out: np.ndarray | None = None  # owners of rows that a file or a copy lacks
         self._owns_slots = True
 
     def __len__(self) -> int:
@@ -101,26 +101,26 @@ class KernelStore:
     def __getstate__(self) -> dict[str, Any]:
         """Kernel values can be computed again; whose they are must last, or sums run otherwise."""
         own = {"rows": self.rows, "megabytes": self.megabytes}
-        return own | {"owners": self.owners(), "hand": self._hand}
+        return own | {"owners": self.owners(), "hand": self.hand}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.rows, self.megabytes = state["rows"], state["megabytes"]
         self._empty()
-        self._left_out, self._hand = state["owners"], state["hand"]
+        self.left_out, self.hand = state["owners"], state["hand"]
 
     def owners(self) -> np.ndarray:
         """The examples whose rows are stored, slot by slot; -1 where a slot is free."""
-        if self._left_out is not None:
-            return self._left_out
+        if self.left_out is not None:
+            return self.left_out
         owner = self.owner[: self._used].copy()
         owner[self.slot_of[owner] != np.arange(self._used)] = -1
         return owner
 
     def _restore(self) -> None:
         """Compute the rows that a file or a copy lacks. Does not count as training."""
-        if self._left_out is None:
+        if self.left_out is None:
             return
-        owners, self._left_out = self._left_out, None
+        owners, self.left_out = self.left_out, None
         if self.rows.kernel.name == "callable":  # not asked for values on the chance of their use
             return
         count, places = self.rows.kernel.n_evaluations, np.flatnonzero(owners >= 0)
@@ -214,10 +214,10 @@ class KernelStore:
             return np.empty(0, np.int64)
         wanted = np.zeros(len(self.slot_of), bool)
         wanted[kept] = True
-        order = (np.arange(self._used) + self._hand) % self._used
+        order = (np.arange(self._used) + self.hand) % self._used
         holes = order[~wanted[self.owner[order]]][:needed]
         self.slot_of[np.isin(self.slot_of, holes)] = -1
-        self._hand = int(holes[-1]) + 1 if len(holes) else self._hand
+        self.hand = int(holes[-1]) + 1 if len(holes) else self.hand
         return holes
 
     def _grow(self, needed: int) -> None:

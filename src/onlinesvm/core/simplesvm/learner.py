@@ -5,7 +5,7 @@
 takes more examples, ``forget`` takes some away; either way the machines are brought to the
 optimum of what is kept, from the solution that was there before.
 
-What the problems are is said by a task (``simplesvm_tasks``).
+What the problems are is said by a task (``tasks.py``).
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..kernel import exact as exact_kernels
 from ..kernel.exact import ExactRows
+from ..kernel.kernel import Kernel
 from . import lowrank
 from .kernel_store import KernelStore
 from .machine import Machine
@@ -38,6 +39,14 @@ class Options:
     block_size: int = 256
     init: str = "closest"
     seed: int = 0
+
+
+class Given(NamedTuple):
+    """Examples as users have given them: rows, numbers of labels or values, and weights."""
+
+    rows: ExactRows
+    label: np.ndarray
+    bound: np.ndarray
 
 
 class Features:
@@ -97,10 +106,6 @@ class SimpleSVM:
         self.source: Source = (
             KernelStore(rows, half) if features is None else LowRankSource(features.hand_over())
         )
-        # Kept for the owner, whose models are published with their origin and labels.
-        self.centre: Any = None
-        self.first_rows: Any = None  # of a stream, while gamma is not yet estimated for good
-        self.labels: Any = None
         self.machines: list[Machine] = []
         self._start()
 
@@ -142,6 +147,11 @@ class SimpleSVM:
         for _ in self.optimise(max_sweeps):
             pass
         return self.converged
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel of the examples, which counts the values computed for them."""
+        return self.rows.kernel
 
     @property
     def converged(self) -> bool:

@@ -47,9 +47,9 @@ class LeaveOneOut:
 
     def __init__(self, machine: Machine, capacity: int):
         machine = self.machine = machine.copy()
-        machine._reserve(min(capacity, len(machine.problem)))
+        machine.reserve(min(capacity, len(machine.problem)))
         self.values, self.at = machine.everything()
-        machine._solve_members(self.values, self.at)
+        machine.solve_members(self.values, self.at)
         self.members = int(machine.w.counts[M])
         self.at_0 = Local(*(array.copy() for array in self.at))
         self.saved = machine.copy()
@@ -71,7 +71,7 @@ class LeaveOneOut:
         gradient, beta = np.nan, np.nan
         if able:
             first = np.array(variables[:1])
-            gradient = self.machine._plain_gradients(self.values, self.at, first)[0]
+            gradient = self.machine.plain_gradients(self.values, self.at, first)[0]
             beta = self._multiplier(self.at.code[GROUP, variables[0]])
         self._put_back()
         return gradient, beta
@@ -117,7 +117,7 @@ class LeaveOneOut:
         needed = np.where(given[ENTRY] == given[ENTRY, i], ZERO, FULL)
         able = (code[GROUP] == code[GROUP, i]) & (given[UPPER] > 0) & (code[PLACE] == needed)
         which = np.flatnonzero(able)
-        g = self.machine._plain_gradients(self.values, self.at, which)
+        g = self.machine.plain_gradients(self.values, self.at, which)
         g += given[ENTRY, which] * self.machine.beta[code[GROUP, which]]
         return which[np.argsort(np.abs(g))[:1]]
 
@@ -127,7 +127,7 @@ class LeaveOneOut:
             outcome = self._visit(self.every, IN_TURN)
             if outcome != MORE:
                 break
-        self.machine._check(outcome)
+        self.machine.check_outcome(outcome)
         return True
 
     def _multiplier(self, q: int) -> float:
@@ -142,7 +142,7 @@ class LeaveOneOut:
         if (here & rises & falls & (at.code[PLACE] >= 0)).any():
             return float(self.machine.beta[q])
         entry = at.given[ENTRY]
-        value = -entry * self.machine._plain_gradients(self.values, at, self.every)
+        value = -entry * self.machine.plain_gradients(self.values, at, self.every)
         low = value[here & np.where(entry > 0, rises, falls)].max(initial=-np.inf)
         high = value[here & np.where(entry > 0, falls, rises)].min(initial=np.inf)
         ends = [end for end in (low, high) if np.isfinite(end)]

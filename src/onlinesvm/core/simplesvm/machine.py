@@ -1,11 +1,11 @@
 """One quadratic program on a data set at hand: SimpleSVM's sweeps.
 
-``Machine`` is a solution (``simplesvm_solution``) with its verbs. A sweep looks at the gradient of
+``Machine`` is a solution (``solution.py``) with its verbs. A sweep looks at the gradient of
 all variables, takes a block of violators, and lets the compiled loop (``core.simplesvm``) work on
 them; then ``score`` is brought up to date with one product of kernel rows. Where all of H is at
 hand, because it is small or has a factor Z (``LowRankSource``), a sweep visits all variables.
 A small problem begins, unlike the paper's, with cheap steps of two coefficients
-(``simplesvm_approach``); the exact method then starts from there.
+(``pair_steps.py``); the exact method then starts from there.
 
 ``forget`` and ``extend`` change the problem and keep it feasible: what the equality rows miss is
 taken from, or given to, variables nearest to the margin; the next sweeps do the rest.
@@ -72,7 +72,7 @@ class Machine(WorkingSet):
         self.n_sweeps = 0
         self.converged = False
         self.first = np.empty(0, np.int64)
-        self._turn = 0
+        self.turn = 0
         if problem.target.any():  # else nothing is in place already
             self.balance(self.rng.permutation(len(problem)).astype(float))
 
@@ -162,9 +162,9 @@ class Machine(WorkingSet):
             others = wrong[~np.isin(wrong, pair)]
             return np.concatenate([pair, self._worst(others, violation, self.block_size)])
         if self.selection == "sweep":
-            ahead = wrong[np.searchsorted(wrong, self._turn) :][: self.block_size]
+            ahead = wrong[np.searchsorted(wrong, self.turn) :][: self.block_size]
             ahead = ahead if len(ahead) else wrong[: self.block_size]
-            self._turn = int(ahead[-1]) + 1
+            self.turn = int(ahead[-1]) + 1
             return ahead
         if self.selection == "random":
             drawn = wrong[self.rng.integers(len(wrong), size=min(RANDOM_POINTS, len(wrong)))]
@@ -188,17 +188,17 @@ class Machine(WorkingSet):
     ) -> None:
         """The compiled loop on the working set and a block of other variables."""
         ids = np.concatenate([self.held, block])
-        self._reserve(len(ids))
+        self.reserve(len(ids))
         values, at = self._some(ids, gradient, tol)
         before, order = at.alpha.copy(), np.arange(len(self.held), len(ids))
         limit = min(8 * len(ids), self.allowance(len(ids)))
         if self.selection == "random":
-            self._solve_members(values, at)
+            self.solve_members(values, at)
             outcome, _ = self._visit(values, at, order, WORST_FIRST, 0.0, limit)
         else:
             outcome = self._work(values, at, order, 0.0, passes, limit)
         self._write_back(ids, at, before)
-        self._check(outcome)
+        self.check_outcome(outcome)
 
     # -- all variables at once ------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Machine(WorkingSet):
         n, source = len(self.problem), self.source
         floor, passes, most = COARSE * violation.max(initial=0.0), PASSES, n
         if isinstance(source, LowRankSource):
-            self._reserve(min(n, source.Z.shape[1] + len(self.beta) + 1))  # its rank allows no more
+            self.reserve(min(n, source.Z.shape[1] + len(self.beta) + 1))  # its rank allows no more
             floor, passes, most = (0.0, FEW_PASSES, MANY) if self.n_sweeps else (0.0, 1, n)
         wrong = np.flatnonzero(violation > tol)
         order = self._worst(wrong[~np.isin(wrong, self.first)], violation, most)
@@ -244,7 +244,7 @@ class Machine(WorkingSet):
         limit = self.allowance(min(n, self.most))
         outcome = self._work(values, at, order, floor, passes, limit)
         self._write_back(np.arange(n), at, before)
-        self._check(outcome)
+        self.check_outcome(outcome)
 
     def _others(self, ahead: np.ndarray, most: int) -> np.ndarray:
         """Variables besides ``ahead``; if they are more than ``most``, those nearest a violation."""

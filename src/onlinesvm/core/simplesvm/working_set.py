@@ -161,7 +161,7 @@ class WorkingSet(Solution):
 
     # -- what the compiled loops see ----------------------------------------------------
 
-    def _check(self, outcome: int) -> None:
+    def check_outcome(self, outcome: int) -> None:
         if outcome == UNBOUNDED:
             raise NoSolutionError("The data cannot be separated.")
         if outcome == NO_CAPACITY:
@@ -226,7 +226,7 @@ class WorkingSet(Solution):
         """One call of the compiled loop; see ``steps.visit``."""
         return steps.visit(*values, at, self.w, order, mode, floor, limit)
 
-    def _solve_members(self, values: Values, at: Local) -> None:
+    def solve_members(self, values: Values, at: Local) -> None:
         """Solve the working set from any feasible coefficients.
 
         What is solved already is left alone: a step that is all rounding would drop variables that
@@ -234,7 +234,7 @@ class WorkingSet(Solution):
         """
         w, gap = self.w, self.gap()
         who = w.member[: w.counts[M]]
-        plain = self._plain_gradients(values, at, who)
+        plain = self.plain_gradients(values, at, who)
         slope = plain + at.given[ENTRY, who] * self.beta[at.code[GROUP, who]]
         is_solved = np.abs(slope).max(initial=0.0) <= ROUNDING * np.abs(plain).max(initial=0.0)
         allowed = ROUNDING * at.alpha[who].max(initial=0.0)
@@ -243,7 +243,7 @@ class WorkingSet(Solution):
             w.border[:, len(gap) + 3] = gap
             self._visit(values, at, NOBODY, SOLVE)
 
-    def _plain_gradients(self, values: Values, at: Local, which: np.ndarray) -> np.ndarray:
+    def plain_gradients(self, values: Values, at: Local, which: np.ndarray) -> np.ndarray:
         """[Ha + c] of variables at hand, without the equality rows' part."""
         row = at.code[ROW, which]
         total = at.given[RIDGE, which] * at.given[MOVED, row]
@@ -262,13 +262,13 @@ class WorkingSet(Solution):
         ``passes`` is the maximum number of passes; each ignores violations below ``floor``, which
         follows the largest. Returns the outcome, MORE after ``limit`` violators.
         """
-        self._solve_members(values, at)
+        self.solve_members(values, at)
         last, made, n = int(self.w.counts[ADDED]) + limit, 0, len(self.problem)
         while made < passes:
             left = last - int(self.w.counts[ADDED])
             outcome, largest = self._visit(values, at, order, IN_TURN, floor, left)
             if outcome == GROW:
-                self._reserve(min(n, self.most, 2 * len(self.w.member) + 64))
+                self.reserve(min(n, self.most, 2 * len(self.w.member) + 64))
                 continue
             floor = min(floor, COARSE * largest)
             if outcome != MORE or self.w.counts[ADDED] >= last:
@@ -327,7 +327,7 @@ class WorkingSet(Solution):
             self.tau = tau
             self._make_factor(0)
 
-    def _reserve(self, needed: int) -> None:
+    def reserve(self, needed: int) -> None:
         """Place for ``needed`` members; grows by half, within what memory allows."""
         w = self.w
         if self.primal or needed <= len(w.member):
@@ -352,7 +352,7 @@ class WorkingSet(Solution):
         except LinAlgError:
             self._enroll_all()
             return
-        self._reserve(m)
+        self.reserve(m)
         w = self.w
         w.U[:m, :m] = U
         border = np.where(np.arange(len(self.beta))[:, None] == group, entry, 0.0)
@@ -384,12 +384,12 @@ class WorkingSet(Solution):
     def _enroll(self, ids: np.ndarray) -> None:
         """Variables join the factor where they stand; those that it cannot hold go to a bound."""
         ids = np.concatenate([self.held, ids])
-        self._reserve(len(ids))
+        self.reserve(len(ids))
         values, at = self._some(ids, self.gradient(), np.zeros(len(self.problem)))
         before, order = at.alpha.copy(), np.arange(len(self.held), len(ids))
         outcome, _ = self._visit(values, at, order, ENROLL)
         self._write_back(ids, at, before)
-        self._check(outcome)
+        self.check_outcome(outcome)
 
     def release(self, places: np.ndarray) -> None:
         """Members leave the working set; the factor follows in O(m^2) each.

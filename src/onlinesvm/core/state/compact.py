@@ -123,6 +123,10 @@ class Compact:
         """Those that a pickle needs, arrays cut to the part in use."""
         return self._lasting()
 
+    def in_use(self) -> dict[str, Any]:
+        """What a file needs: the attributes of a pickle, arrays not yet made small."""
+        return self._in_use()
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin

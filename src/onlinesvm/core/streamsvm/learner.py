@@ -19,6 +19,7 @@ from ..interrupts import checkpoint
 from ..kernel.blas import one_blas_thread
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..model import EpochLearner
 from ..state.compact import Compact
 from .balls import MERGE, NEED, POSITION, TAKEN, Balls, BlockState, N, merge, online
 from .enclosing_ball import enclose
@@ -65,6 +66,9 @@ class Vectors(Compact):
 
     def close(self) -> None:
         """Nothing to forget."""
+
+    def stores(self) -> list[RowStore]:
+        return []
 
     def keys(self, n: int) -> np.ndarray:
         return np.full(n, -1)
@@ -122,6 +126,9 @@ class Expansions(Compact):
             self.coef = np.ascontiguousarray(self.coef[:, order])
             self.key, self.label = self.key[order], self.label[order]
 
+    def stores(self) -> list[RowStore]:
+        return [self.store]
+
     def keys(self, n: int) -> np.ndarray:
         return self.key
 
@@ -129,7 +136,7 @@ class Expansions(Compact):
         return self.label
 
 
-class StreamSVM(Compact):
+class StreamSVM(Compact, EpochLearner):
     """State of StreamSVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     def __init__(
@@ -151,16 +158,16 @@ class StreamSVM(Compact):
         self.centres: Any = kind(kernel, like, len(self.balls) * n_balls)
         self.entered = np.zeros(n_labels, np.int64)
         self.block = SMALLEST_BLOCK
-        self._final: Any = None
+        self.kept_final: Any = None
 
     def _lasting(self) -> dict[str, Any]:
-        return self.__dict__ | {"_final": None}
+        return self.__dict__ | {"kept_final": None}
 
     # -- labels ---------------------------------------------------------------------------
 
     def add_label(self) -> None:
         """One more label; its machine starts empty. Two classes become two machines."""
-        self._final = None
+        self.kept_final = None
         self.n_labels += 1
         self.entered = np.append(self.entered, 0)
         if self.n_labels <= 2:
@@ -200,7 +207,7 @@ class StreamSVM(Compact):
 
     def _learn_block(self, fresh: Examples) -> int:
         """The block's passage through every machine; returns how many examples entered a ball."""
-        self._final = None
+        self.kept_final = None
         size, K = len(fresh.rows), self.n_balls
         length = np.sqrt(fresh.diagonal) if self.normalize else np.ones(size)
         length[length == 0] = 1.0  # phi(x) = 0 stays there
@@ -250,7 +257,7 @@ class StreamSVM(Compact):
 
     def final(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Per machine: weights of all centres in the final one, its |w|^2 + xi^2, its radius."""
-        if self._final is None:
+        if self.kept_final is None:
             K = self.n_balls
             weights = np.zeros((len(self.balls), len(self.balls) * K))
             square, radius = np.ones(len(self.balls)), np.zeros(len(self.balls))
@@ -262,8 +269,8 @@ class StreamSVM(Compact):
                     weights[m, m * K : m * K + n] = weight[:n]
                     gram = b.gram[:n, :n] + np.diag(b.slack[:n])
                     square[m] = weight[:n] @ gram @ weight[:n]
-            self._final = weights, square, radius
-        return self._final
+            self.kept_final = weights, square, radius
+        return self.kept_final
 
     def expansion(self) -> tuple[Rows, np.ndarray, np.ndarray, np.ndarray]:
         """Rows, their coefficients (machines, n), no biases, and the slots.
@@ -273,6 +280,15 @@ class StreamSVM(Compact):
         weights, square, _ = self.final()
         rows, coef = self.centres.combine(weights / square[:, None])
         return rows, coef, np.zeros(len(self.balls)), np.arange(len(rows))
+
+    @property
+    def unit_length(self) -> bool:
+        """Whether f(x) is divided by the length of phi(x)."""
+        return self.normalize
+
+    def stores(self) -> list[RowStore]:
+        """Where the rows are; weight vectors have no rows."""
+        return self.centres.stores()
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.centres.keys(len(slots))[slots]

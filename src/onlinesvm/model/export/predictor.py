@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from ...estimators.base import view_of
 from ..errors import ModelFileError
 from ..state import algorithm_of
 
@@ -109,10 +110,14 @@ def _feature_values(value: Any, default: float, name: str, n_features: int) -> n
 
 
 def _of_online(estimator: Any, kind: str) -> Predictor:
-    view = estimator._view()
-    settings, model = view.settings, view.model
-    kernel, centre = settings._kernel, settings._centre
-    d = settings.n_features_in_
+    view = view_of(estimator)
+    trained, model, kernel, d = (
+        view.trained,
+        view.model,
+        view.kernel,
+        view.trained.features.n_features,
+    )
+    centre = trained.centre
     callable_or_table = kernel.name not in KERNELS
     vectors = np.empty((0, d)) if callable_or_table else _dense(model.rows.to_array())
     return Predictor(
@@ -125,7 +130,7 @@ def _of_online(estimator: Any, kind: str) -> Predictor:
 
 def _slopes(view: Any) -> np.ndarray | None:
     """The slopes of h for scores in the order of the classes; None without probabilities."""
-    record = view.more.get("prequential")
+    record = view.noted
     if record is None or len(view.classes) < 2:
         return None
     slopes = np.asarray(record.calibration.slopes, np.float64)
@@ -135,20 +140,18 @@ def _slopes(view: Any) -> np.ndarray | None:
 
 
 def _of_simplesvm(estimator: Any, kind: str) -> Predictor:
-    learner = estimator._learner
-    kernel, centre, labels = learner.rows.kernel, learner.centre, learner.labels
-    d = estimator.n_features_in_
+    view = view_of(estimator)
+    learner, kernel, centre = view.learner, view.kernel, view.trained.centre
+    d = view.trained.features.n_features
     vectors, coef = (
         _simple_expansion(learner) if kernel.name in KERNELS else (np.empty((0, d)),) * 2
     )
     bias = learner.readings()[0]
-    if labels is not None and kernel.name in KERNELS:
-        from ...estimators.view import to_classes
-
-        coef, bias = (to_classes(part, labels.order()) for part in (coef, bias))
+    if kernel.name in KERNELS:
+        coef, bias = view.to_classes(coef), view.to_classes(bias)
     return Predictor(
         kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0), vectors,
-        coef, bias, None if labels is None else labels.classes.copy(), False,
+        coef, bias, view.classes.copy() if kind == CLASSIFIER else None, False,
         np.zeros(d) if centre is None else centre, np.ones(d),
     )  # fmt: skip
 

@@ -165,7 +165,7 @@ def _older_targets(fields: Fields, learner: LASVM, bound: np.ndarray) -> Any:
 
 
 def _recent_fields(recent: Recent) -> dict[str, Any]:
-    state = recent._in_use()
+    state = recent.in_use()
     label = state["label"]
     return {
         "first": int(recent.first),

@@ -12,8 +12,8 @@ from ...core.kernel.cache import KeptRows
 from ...core.kernel.kernel import Kernel
 from ...core.kernel.rows import RowStore
 from ...core.kernel.tiles import squared_norms
-from ...estimators.first_rows import ENOUGH, FirstRows
 from ...estimators.labels import LabelBook
+from ...estimators.rows import ENOUGH, FirstRows
 from ..encoding import check_sparse
 from ..errors import InvalidState, ModelFileError
 from ..fields import Fields, narrow
@@ -82,12 +82,12 @@ def kernel_of(fields: Fields) -> Kernel:
 
 def store_fields(store: RowStore) -> dict[str, Any]:
     """The rows in use."""
-    state = store._in_use()
+    state = store.in_use()
     kept: dict[str, Any] = {
         "n": store.n,
         "n_features": store.n_features,
         "is_sparse": store.is_sparse,
-        "whole": bool(store._whole),
+        "whole": bool(store.whole),
     }
     kept |= {"squares": state["_squares"], "low": state["_low"]}
     kept["key"] = None if state["_key"] is None else narrow(state["_key"])
@@ -228,6 +228,16 @@ def first_rows_of(fields: Fields, n_features: int) -> FirstRows:
     if not isinstance(y, np.ndarray) or len(y) != n or y.ndim > 2 or not 0 < n < ENOUGH:
         raise fields.wrong("y", f"is not an array of {n} labels, fewer than {ENOUGH}")
     return FirstRows(X, y, weight)
+
+
+def centre_of(fields: Fields, kernel: Kernel, n_features: int) -> np.ndarray | None:
+    """What is subtracted from every row."""
+    if fields.absent("centre"):
+        return None
+    centre = fields.array("centre", np.float64, (n_features,))
+    if not kernel.ignores_shift:
+        raise fields.wrong("centre", "is for kernels that do not notice a shift")
+    return centre
 
 
 # -- what refers to rows, labels and examples ---------------------------------------------

@@ -70,7 +70,7 @@ def _hull_fields(h: Hulls, kept: Any) -> dict[str, Any]:
 
 def huller_of(fields: Fields, context: Context) -> Huller:
     """The learner again."""
-    learner = object.__new__(Huller)
+    learner: Huller = object.__new__(Huller)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.slack, learner.tol = fields.flag("slack"), fields.number("tol", 0.0)
     learner.sweeps = fields.whole("sweeps")
@@ -86,7 +86,7 @@ def huller_of(fields: Fields, context: Context) -> Huller:
     machines = len(learner.positive)
     parts = fields.records("hulls", machines)
     pairs = [_hull_of(part, n, context, machines) for part in parts]
-    learner.hulls, learner._kept = [hull for hull, _ in pairs], [kept for _, kept in pairs]
+    learner.hulls, learner.kept = [hull for hull, _ in pairs], [kept for _, kept in pairs]
     learner.caches = [None] * machines
     fields.close()
     return learner

@@ -25,7 +25,7 @@ _SPARE = 2**16
 
 def perceptron_fields(learner: BudgetPerceptron) -> dict[str, Any]:
     """Everything that the learner needs to go on as if it had never stopped."""
-    state = learner._in_use()
+    state = learner.in_use()
     a: BudgetArrays = state["a"]
     return {
         "budget": int(learner.budget),
@@ -39,8 +39,8 @@ def perceptron_fields(learner: BudgetPerceptron) -> dict[str, Any]:
         "key": narrow(a.key),
         "stamp": narrow(a.stamp),
         "gram": a.gram,
-        "slots": int(state["_slots"]),
-        "gram_left_out": bool(state["_gram_left_out"]),
+        "slots": int(state["slots"]),
+        "gram_left_out": bool(state["gram_left_out"]),
         "hole": int(a.state[HOLE]),
         "clock": int(a.state[CLOCK]),
     }
@@ -48,7 +48,7 @@ def perceptron_fields(learner: BudgetPerceptron) -> dict[str, Any]:
 
 def perceptron_of(fields: Fields, context: Context) -> BudgetPerceptron:
     """The learner again."""
-    learner = object.__new__(BudgetPerceptron)
+    learner: BudgetPerceptron = object.__new__(BudgetPerceptron)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.budget = fields.whole("budget", 1)
     learner.margin = fields.number("margin", 0.0)
@@ -60,9 +60,9 @@ def perceptron_of(fields: Fields, context: Context) -> BudgetPerceptron:
     gram = fields.array("gram", np.float32, (None, None))
     if gram.shape not in ((0, 0), (n, n)):
         raise fields.wrong("gram", f"has the shape {gram.shape} for {n} rows")
-    learner._gram_left_out = fields.flag("gram_left_out")
-    learner._slots = fields.whole("slots", n, max(_SPARE // len(positive), 4 * n))
-    if learner._slots > learner.budget + 1:
+    learner.gram_left_out = fields.flag("gram_left_out")
+    learner.slots = fields.whole("slots", n, max(_SPARE // len(positive), 4 * n))
+    if learner.slots > learner.budget + 1:
         raise fields.wrong("slots", "is more than the budget allows")
     hole, clock = fields.whole("hole", -1, n - 1), fields.whole("clock")
     learner.a = BudgetArrays(

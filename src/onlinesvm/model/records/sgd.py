@@ -47,7 +47,7 @@ def sgd_fields(learner: ExpansionLearner) -> dict[str, Any]:
 
 def sgd_of(fields: Fields, context: Context) -> ExpansionLearner:
     """The learner again."""
-    learner = object.__new__(ExpansionLearner)
+    learner: ExpansionLearner = object.__new__(ExpansionLearner)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.rule = getattr(steps, fields.word("rule", *RULES))
     learner.cache_size = fields.number("cache_size", 0.0, LARGEST_CACHE)
@@ -72,6 +72,6 @@ def sgd_of(fields: Fields, context: Context) -> ExpansionLearner:
     support.past = fields.array("past", np.float64, (machines, n))
     support.label, support.key = labels_of(fields, n, context), keys_of(fields, n, context)
     support.bound = fields.array("bound", np.float64, (n,), low=0.0)
-    learner._hand = None
+    learner.at_hand = None
     fields.close()
     return learner

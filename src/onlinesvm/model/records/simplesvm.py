@@ -14,13 +14,17 @@ from ...core.simplesvm.learner import Features, Options, SimpleSVM
 from ...core.simplesvm.solution import LowRankSource
 from ...core.simplesvm.start import STARTS
 from ...core.simplesvm.tasks import Classification, OneClass, Regression, Task
-from ...estimators.simplesvm_rows import as_array
+from ...estimators.checks import Features as InputFeatures
+from ...estimators.labels import LabelBook, NoTargets, Targets
+from ...estimators.rows import FirstRows, as_array
+from ...estimators.trained import ExactTrained, Trained
 from ..errors import InvalidState, ModelFileError
 from ..fields import Fields, narrow
 from .common import (
     LARGEST_CACHE,
     book_fields,
     book_of,
+    centre_of,
     first_rows_fields,
     first_rows_of,
     kernel_fields,
@@ -34,8 +38,9 @@ _SQUARES = 1e-6
 """Squared norms may differ from those of the rows by this share."""
 
 
-def simplesvm_fields(learner: SimpleSVM) -> dict[str, Any]:
+def simplesvm_fields(trained: Trained) -> dict[str, Any]:
     """Everything that SimpleSVM needs to go on as if it had never stopped."""
+    learner, book = trained.learner, trained.encoder
     o, source = learner.options, learner.source
     stored = not isinstance(source, LowRankSource)
     return {
@@ -51,14 +56,21 @@ def simplesvm_fields(learner: SimpleSVM) -> dict[str, Any]:
             "block_size": int(o.block_size), "init": o.init, "seed": int(o.seed),
         },
         "features": _features_fields(learner.features),
-        "Z": None if stored else source.Z,  # type: ignore[union-attr]
-        "owners": narrow(source.owners()) if stored else None,  # type: ignore[union-attr]
-        "hand": int(source._hand) if stored else 0,  # type: ignore[union-attr]
-        "centre": learner.centre,
-        "first_rows": first_rows_fields(learner.first_rows),
-        "labels": None if learner.labels is None else book_fields(learner.labels),
+        "Z": None if stored else source.Z,
+        "owners": narrow(source.owners()) if stored else None,
+        "hand": int(source.hand) if stored else 0,
+        "centre": trained.centre,
+        "first_rows": first_rows_fields(_numbered(trained.first_rows, book)),
+        "labels": book_fields(book) if isinstance(book, LabelBook) else None,
         "machines": [machine_fields(m, len(learner.machines)) for m in learner.machines],
     }  # fmt: skip
+
+
+def _numbered(rows: FirstRows | None, encoder: Any) -> FirstRows | None:
+    """First rows with labels as the learner has them."""
+    if rows is None or not isinstance(encoder, LabelBook):
+        return rows
+    return rows._replace(y=encoder.encode(rows.y))
 
 
 def _rows_fields(rows: ExactRows) -> dict[str, Any]:
@@ -91,33 +103,27 @@ def _features_fields(features: Features | None) -> Any:
 # -- reading ------------------------------------------------------------------------------
 
 
-def simplesvm_of(fields: Fields, algorithm: str, n_features: int) -> SimpleSVM:
-    """The learner again."""
-    learner = object.__new__(SimpleSVM)
+def simplesvm_of(fields: Fields, algorithm: str, features: InputFeatures) -> Trained:
+    """The model again."""
+    assert features.n_features is not None
+    n_features, learner = features.n_features, object.__new__(SimpleSVM)
     kernel = kernel_of(fields.record("kernel"))
     rows = learner.rows = _rows_of(fields.record("rows"), kernel, n_features)
     n = len(rows)
-    learner.labels = None if fields.absent("labels") else book_of(fields.record("labels"))
-    if (learner.labels is None) == (algorithm == "SimpleSVMClassifier"):
-        raise fields.wrong("labels", f"is not what {algorithm} has")
+    encoder = _encoder_of(fields, algorithm)
     learner.weight = fields.array("weight", np.float64, (n,), low=0.0)
-    learner.target = _target(fields, n, learner.labels)
+    learner.target = _target(fields, n, encoder)
     learner.seen = fields.whole("seen", n)
     learner.number = fields.array("number", np.int64, (n,), 0, learner.seen - 1)
     if (np.diff(learner.number) <= 0).any():
         raise fields.wrong("number", "does not rise")
-    learner.task = _task_of(fields.record("task"), algorithm, learner)
+    learner.task = _task_of(fields.record("task"), algorithm, learner, encoder)
     learner.options = _options_of(fields.record("options"))
     learner.features = _features_of(fields, kernel, n_features)
     learner.source = _source_of(fields, learner)
-    learner.centre = None
-    if not fields.absent("centre"):
-        learner.centre = fields.array("centre", np.float64, (n_features,))
-        if not kernel.ignores_shift:
-            raise fields.wrong("centre", "is for kernels that do not notice a shift")
-    learner.first_rows = None
+    centre, first_rows = centre_of(fields, kernel, n_features), None
     if not fields.absent("first_rows"):
-        learner.first_rows = _first_rows(fields.record("first_rows"), n_features, learner)
+        first_rows = _first_rows(fields.record("first_rows"), n_features, learner, encoder)
     problems = learner.task.problems(learner.target, learner.weight)
     parts = fields.records("machines", len(problems))
     learner.machines = [
@@ -125,7 +131,20 @@ def simplesvm_of(fields: Fields, algorithm: str, n_features: int) -> SimpleSVM:
         for part, problem in zip(parts, problems)
     ]
     fields.close()
-    return learner
+    kept_sparse = sparse.issparse(rows.values)
+    return ExactTrained(
+        kernel, encoder, features, centre, False, kept_sparse, first_rows=first_rows,
+        learner=learner,
+    )  # fmt: skip
+
+
+def _encoder_of(fields: Fields, algorithm: str) -> LabelBook | Targets:
+    absent = fields.absent("labels")
+    if absent == (algorithm == "SimpleSVMClassifier"):
+        raise fields.wrong("labels", f"is not what {algorithm} has")
+    if not absent:
+        return book_of(fields.record("labels"))
+    return NoTargets() if algorithm == "SimpleSVMOneClass" else Targets(1, False)
 
 
 def _rows_of(fields: Fields, kernel: Kernel, n_features: int) -> ExactRows:
@@ -150,13 +169,13 @@ def _rows_of(fields: Fields, kernel: Kernel, n_features: int) -> ExactRows:
     return rows
 
 
-def _target(fields: Fields, n: int, labels: Any) -> np.ndarray:
-    if labels is None:
+def _target(fields: Fields, n: int, encoder: Any) -> np.ndarray:
+    if not isinstance(encoder, LabelBook):
         return fields.array("target", np.float64, (n,))
-    return fields.array("target", np.int64, (n,), 0, len(labels) - 1)
+    return fields.array("target", np.int64, (n,), 0, len(encoder) - 1)
 
 
-def _task_of(fields: Fields, algorithm: str, learner: SimpleSVM) -> Task:
+def _task_of(fields: Fields, algorithm: str, learner: SimpleSVM, encoder: Any) -> Task:
     task: Task
     if algorithm == "SimpleSVMRegressor":
         task = Regression(_cost(fields), fields.number("epsilon", 0.0))
@@ -165,7 +184,7 @@ def _task_of(fields: Fields, algorithm: str, learner: SimpleSVM) -> Task:
     else:
         margin = fields.word("margin", "linear", "quadratic", "hard")
         nu = None if fields.absent("nu") else fields.number("nu", 1e-300, 1.0)
-        task = Classification(margin, _cost(fields), nu, len(learner.labels))
+        task = Classification(margin, _cost(fields), nu, len(encoder))
         if not task.possible(learner.target, learner.weight):
             raise fields.wrong("nu", "is too large for these examples")
     fields.close()
@@ -219,7 +238,7 @@ def _source_of(fields: Fields, learner: SimpleSVM) -> KernelStore | LowRankSourc
         used = owners[owners >= 0]
         if len(owners) > store.capacity or len(np.unique(used)) != len(used):
             raise fields.wrong("owners", "has too many examples, or one twice")
-        store._left_out, store._hand = owners, hand
+        store.left_out, store.hand = owners, hand
         return store
     if not fields.absent("owners") or features is None:
         raise fields.wrong("owners", "is not for a kernel matrix of low rank")
@@ -229,12 +248,13 @@ def _source_of(fields: Fields, learner: SimpleSVM) -> KernelStore | LowRankSourc
     return LowRankSource(fields.array("Z", np.float64, (n, rank)))
 
 
-def _first_rows(fields: Fields, n_features: int, learner: SimpleSVM) -> Any:
+def _first_rows(fields: Fields, n_features: int, learner: SimpleSVM, encoder: Any) -> FirstRows:
+    """First rows with labels as users have them."""
     rows = first_rows_of(fields, n_features)
     if rows.y.dtype != learner.target.dtype or not np.isfinite(rows.y).all():
         raise fields.wrong("y", "is not of the kind of the targets")
-    if learner.labels is not None and not (
-        rows.y.min() >= 0 and rows.y.max() < len(learner.labels)
-    ):
+    if not isinstance(encoder, LabelBook):
+        return rows
+    if not (rows.y.min() >= 0 and rows.y.max() < len(encoder)):
         raise fields.wrong("y", "has labels that are not known")
-    return rows
+    return rows._replace(y=encoder.classes[np.argsort(encoder.order())][rows.y])

@@ -37,7 +37,7 @@ def machine_fields(machine: Machine, machines: int) -> dict[str, Any]:
         "rng": machine.rng,
         "n_sweeps": int(machine.n_sweeps),
         "converged": bool(machine.converged),
-        "turn": int(machine._turn),
+        "turn": int(machine.turn),
         "first": narrow(machine.first),
         "alpha": machine.alpha,
         "score": machine.score,
@@ -59,7 +59,7 @@ def machine_of(fields: Fields, problem: Problem, source: Source, machines: int) 
     machine.rng = fields.take("rng")
     if not isinstance(machine.rng, np.random.Generator):
         raise fields.wrong("rng", "is not a random generator")
-    machine.n_sweeps, machine._turn = fields.whole("n_sweeps"), fields.whole("turn")
+    machine.n_sweeps, machine.turn = fields.whole("n_sweeps"), fields.whole("turn")
     machine.converged = fields.flag("converged")
     machine.first = _some(fields, "first", n)
     machine.alpha = fields.array("alpha", np.float64, (n,), low=0.0)

@@ -52,7 +52,7 @@ def _centre_fields(centres: Vectors | Expansions) -> dict[str, Any]:
 
 def streamsvm_of(fields: Fields, context: Context) -> StreamSVM:
     """The learner again."""
-    learner = object.__new__(StreamSVM)
+    learner: StreamSVM = object.__new__(StreamSVM)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.n_balls = fields.whole("n_balls", 1)
     learner.together, learner.normalize = fields.flag("together"), fields.flag("normalize")
@@ -63,7 +63,7 @@ def streamsvm_of(fields: Fields, context: Context) -> StreamSVM:
     learner.balls = [_balls_of(part, learner.n_balls) for part in parts]
     size = len(learner.positive) * learner.n_balls
     learner.centres = _centres_of(fields.record("centres"), context, size)
-    learner._final = None
+    learner.kept_final = None
     fields.close()
     return learner
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.lasvm.tasks import Classification, OneClass, Regression, Task
-from ...estimators.targets import NoTargets, Targets
+from ...estimators.labels import NoTargets, Targets
 from ..fields import Fields
 from .common import Context
 

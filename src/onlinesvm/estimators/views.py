@@ -1,18 +1,22 @@
-"""A classifier as it stood between two calls, for prediction and for the fitted attributes."""
+"""A model as it stood between two calls, for prediction and for the fitted attributes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from ..core.interrupts import Interruptible
-from .checks import check_rows
-from .objects import asked_rows, check_objects
+from .checks import asked_rows, check_asked, check_rows
+from .rows import as_array, exact_rows, moved_back
+
+if TYPE_CHECKING:
+    from .trained import Trained
 
 LARGEST_WEIGHT = 1e30
 """Weight vectors up to this predict in single precision."""
@@ -24,14 +28,17 @@ class FittedView(ABC):
     Machines are in the order of ``classes``, support vectors in the order of ``support``.
     """
 
-    classes: np.ndarray
-    order: np.ndarray
-    """The number of each class."""
+    noted: Any = None
+    """What probabilities and prediction sets are made of (``core.prequential``), if anything."""
+    more: dict[str, Any]
+    """What the fitted attributes of a single algorithm need."""
 
-    @property
-    @abstractmethod
-    def kernel(self) -> Any:
-        """The kernel."""
+    def __init__(self, trained: Trained):
+        self.trained = trained
+        self.encoder, self.kernel = trained.encoder, trained.kernel
+        self.classes = self.encoder.classes.copy()
+        self.order = self.encoder.order()
+        """The number of each class."""
 
     @property
     @abstractmethod
@@ -72,22 +79,14 @@ class FittedView(ABC):
 
 
 class View(FittedView):
-    """Settings, labels and model of one moment; what is learned afterwards does not change it.
+    """The model of a learner that goes on to change: a copy of what it has learned."""
 
-    Settings are those of the estimator: a copy of it without its learner, so that features,
-    kernel, labels and model always belong together.
-    """
-
-    def __init__(self, estimator: Any):
+    def __init__(self, trained: Trained, learner: Any, noted: Any, more: dict[str, Any]):
+        """``trained`` is another's no longer: learning does not change it."""
         from ..core.model import model_of
 
-        self.settings = object.__new__(type(estimator))
-        self.settings.__dict__.update(vars(estimator))
-        self.settings._kernel = replace(estimator._kernel)  # learning changes its own
-        self.model = model_of(self.settings.__dict__.pop("_learner"))
-        self.more: dict[str, Any] = estimator._more(estimator._learner)
-        self.classes = self.settings._book.classes.copy()
-        self.order = self.settings._book.order()
+        super().__init__(trained)
+        self.model, self.noted, self.more = model_of(learner), noted, more
 
     def decide(self, X: Any) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
@@ -97,19 +96,20 @@ class View(FittedView):
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
         """Checked examples as rows, and the kernel that compares them with support vectors."""
-        settings, kernel = self.settings, self.settings._kernel
-        if settings._objects is None:
-            return kernel, settings._rows(check_rows(settings, X))
-        objects = check_objects(settings, X)
-        kernel = replace(kernel, function=kernel.function.asking(objects))
-        return kernel, settings._rows(asked_rows(len(objects)))
+        trained, kernel = self.trained, self.kernel
+        if trained.objects is None:
+            return kernel, trained.rows(check_rows(trained.features, X))
+        objects = check_asked(trained.features.owner, X)
+        function: Any = kernel.function  # an ``ObjectKernel``
+        kernel = replace(kernel, function=function.asking(objects))
+        return kernel, trained.rows(asked_rows(len(objects)))
 
     @cached_property
     def _deciding(self) -> Any:
         """The model that predicts: of the linear kernel, one weight vector per machine."""
         from ..core.kernel.rows import Rows
 
-        if self.settings._kernel.name != "linear":
+        if self.kernel.name != "linear":
             return self.model
         weights = self.weights()
         if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
@@ -120,15 +120,10 @@ class View(FittedView):
         """Weight vectors of the linear kernel, (machines, n_features)."""
         return np.asarray(self.model.coef @ self.model.rows.to_array())
 
-    @property
-    def kernel(self) -> Any:
-        """The kernel."""
-        return self.settings._kernel
-
     @cached_property
     def _numbers(self) -> np.ndarray:
         """Row indices of the support vectors in the X given to ``fit``; -1 for a stream's."""
-        keys, original = self.model.key, self.settings._original
+        keys, original = self.model.key, self.trained.original
         return np.where(keys >= 0, original[keys], -1) if len(original) else keys
 
     @cached_property
@@ -143,10 +138,10 @@ class View(FittedView):
 
     def vectors(self) -> Any:
         """The support vectors as they were given."""
-        if self.settings._objects is not None:
-            return self.settings._objects[self.support]
-        vectors = self.model.rows.to_array(self.settings._centre)[self._ascending]
-        was_packed = self.settings._packs and sparse.issparse(vectors)
+        if self.trained.objects is not None:
+            return self.trained.objects[self.support]
+        vectors = self.model.rows.to_array(self.trained.centre)[self._ascending]
+        was_packed = self.trained.packs and sparse.issparse(vectors)
         return vectors.toarray() if was_packed else vectors
 
     def coefficients(self) -> np.ndarray:
@@ -160,6 +155,55 @@ class View(FittedView):
     def label_numbers(self) -> np.ndarray:
         """The number of each support vector's label."""
         return self.model.label
+
+
+class ExactView(FittedView):
+    """The model of a SimpleSVM, which never changes once an estimator has it."""
+
+    def __init__(self, trained: Trained):
+        super().__init__(trained)
+        self.learner = trained.learner
+
+    def decide(self, X: Any) -> np.ndarray:
+        """Decision values, (n,) or (n, classes)."""
+        X = check_rows(self.trained.features, X, dtype=np.float64)
+        kernel = copy(self.kernel)  # its count is that of learning
+        rows = exact_rows(X, kernel, self.trained.centre, self.trained.sparse)
+        return shaped(self.learner.decide(rows), self.order)
+
+    @cached_property
+    def _expansion(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the support vectors and their coefficients."""
+        which, coef = self.learner.expansion()
+        return which, coef
+
+    @property
+    def support(self) -> np.ndarray:
+        """Numbers of the support vectors among the examples given."""
+        return self.learner.number[self._expansion[0]]
+
+    def vectors(self) -> Any:
+        """The support vectors as they were given."""
+        return moved_back(self.learner.rows.take(self._expansion[0]).values, self.trained.centre)
+
+    def coefficients(self) -> np.ndarray:
+        """Coefficients of the support vectors, (machines, n_SV)."""
+        return self.to_classes(self._expansion[1])
+
+    def biases(self) -> np.ndarray:
+        """Bias of each machine."""
+        return self.to_classes(self.learner.readings()[0])
+
+    def weights(self) -> np.ndarray:
+        """Weight vectors of the linear kernel, (machines, n_features)."""
+        features = self.learner.features
+        if features is not None and features.given is not as_array:
+            raise AttributeError("coef_ is not available with a kernel matrix of low rank.")
+        return np.asarray(self._expansion[1] @ self.vectors())
+
+    def label_numbers(self) -> np.ndarray:
+        """The number of each support vector's label."""
+        return self.learner.target[self._expansion[0]]
 
 
 def to_classes(values: np.ndarray, order: np.ndarray) -> np.ndarray:

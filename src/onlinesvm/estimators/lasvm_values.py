@@ -1,0 +1,519 @@
+"""LASVM for values and for novelty: see ``LASVMRegressor`` and ``LASVMOneClass``."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.interrupts import Interruptible
+from ._lasvm import LASVMEstimator
+from ._progress import with_callbacks
+from .base import NoveltyDetector, one_row
+from .labels import Targets, check_targets
+from .params import LASVM_CONSTRAINTS, shared_docs
+from .trained import Trained
+
+
+@shared_docs
+class LASVMRegressor(RegressorMixin, LASVMEstimator):
+    """Support vector regression that learns in blocks, or one example at a time (LASVM).
+
+    Solves the problem of ``SVR``: errors up to ``epsilon`` cost nothing, larger ones C times what
+    exceeds it. Its dual is ::
+
+        max_a  sum_i a_i y_i - 1/2 sum_ij a_i a_j k(x_i, x_j) - epsilon sum_i |a_i|
+        with   sum_i a_i = 0,   -C <= a_i <= C
+
+    and is optimised by the online iterations of ``LASVMClassifier``: examples outside the tube
+    join the support set, which is improved block by block, and those that came to lie inside
+    leave. One pass over the data predicts about as well as the exact ``SVR``;
+    ``epochs="converge"`` gives the exact one.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of an error beyond ``epsilon``, as in ``SVR``. ``inf`` allows no such error, where
+        the kernel can avoid them.
+    epsilon : float, default=0.1
+        Errors up to this cost nothing, as in ``SVR``.
+    kernel (LASVM), gamma, degree, coef0 : shared
+    tol : float, default=1e-3
+        Violations up to it are left alone, in units of about the standard deviation of y (the
+        power of two nearest to it), or of most of its values where outliers make that large. With
+        a number of ``epochs``, ``fit`` leaves violations of up to a tenth of ``epsilon`` alone, if
+        that is more.
+    epochs (LASVM), block_size (LASVM) : shared
+    window : int or None, default=None
+        Number of most recent examples that count. What leaves the window leaves the model, exactly:
+        after ``finish`` it is the ``SVR`` of the last ``window`` examples.
+    budget : shared
+    policy : {"outlier", "oldest", "join"}, default="oldest"
+        Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
+        ``"outlier"``: three times of four the one that is farthest from the tube, else the oldest; ``"join"``
+        moves a coefficient to the nearest neighbour.
+    half_life, cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
+    random_state (LASVM) : shared
+
+    Attributes
+    ----------
+    support_vectors_, support_ : shared
+    dual_coef_ : ndarray of shape (n_targets, n_SV)
+        Signed coefficients.
+    gamma_ : shared
+    coef_ : ndarray of shape (n_targets, n_features)
+        Weight vectors; linear kernel only.
+    intercept_ : ndarray of shape (n_targets,)
+        Biases.
+    n_support_ (number), fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_, window_ : shared
+    n_features_in_, feature_names_in_ : shared
+
+    Notes
+    -----
+    *Targets of any size.* ``C`` and ``epsilon`` mean what they mean in ``SVR``: ``epsilon`` is in
+    units of y, and with y multiplied by s, the same model needs ``s * epsilon`` and ``s * C``.
+    The defaults suit a target with a standard deviation of about 1, so standardise it, for
+    example with ``TransformedTargetRegressor(LASVMRegressor(), transformer=StandardScaler())``.
+    Nothing else depends on the size of y: targets of 1e6 or 1e-6 lose no digits.
+
+    *Several targets.* With a y of two dimensions each column has a machine of its own; all share
+    rows and, while the examples are learned, kernel values.
+
+    Rows are kept in single precision, shifted by the first block's median for the RBF kernel,
+    which does not notice; dense rows of mostly zeros are kept sparse. ``fit`` counts copies of
+    an example as one whose cost is the sum of theirs, which is the same problem; its coefficient
+    may then exceed ``C``.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
+    Learning. JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from onlinesvm import LASVMRegressor
+    >>> X, y = make_friedman1(1200, random_state=0)
+    >>> model = LASVMRegressor(C=100, gamma=0.5, random_state=0).fit(X[:1000], y[:1000])
+    >>> bool(model.score(X[1000:], y[1000:]) > 0.95)
+    True
+
+    A stream, in pieces of any size:
+
+    >>> stream = LASVMRegressor(C=100, gamma=0.5)
+    >>> for start in range(0, 1000, 100):
+    ...     stream = stream.partial_fit(X[start:start + 100], y[start:start + 100])
+    >>> bool(stream.finish().score(X[1000:], y[1000:]) > 0.95)
+    True
+
+    The last 500 examples alone count:
+
+    >>> recent = LASVMRegressor(C=100, gamma=0.5, window=500).partial_fit(X[:100], y[:100])
+    >>> for x, target in zip(X[100:1000], y[100:1000]):
+    ...     recent = recent.learn_one(x, target)
+    >>> bool(recent.finish().score(X[1000:], y[1000:]) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LASVM_CONSTRAINTS,
+        "C": [Interval(Real, 0.0, None, closed="right")],
+        "epsilon": [Interval(Real, 0.0, None, closed="left")],
+    }
+
+    _y_checks: ClassVar[dict[str, Any] | None] = {"multi_output": True, "y_numeric": True}
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        epochs: int | str = 1,
+        block_size: int = 2048,
+        window: int | None = None,
+        budget: int | None = None,
+        policy: str = "oldest",
+        half_life: float | None = None,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        time_limit: float | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = 0,
+    ):
+        self.C = C
+        self.epsilon = epsilon
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.epochs = epochs
+        self.block_size = block_size
+        self.window = window
+        self.budget = budget
+        self.policy = policy
+        self.half_life = half_life
+        self.cache_size = cache_size
+        self.shuffle = shuffle
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _settings(self, trained: Trained) -> dict[str, Any]:
+        common = {"tau": self.tol, "cache_size": self.cache_size, "block_size": self.block_size}
+        return common | self._bounded_settings(trained)
+
+    def _bounded_settings(self, trained: Trained) -> dict[str, Any]:
+        from ..core.lasvm.tasks import Regression
+
+        return {"task": Regression(float(self.epsilon), len(trained.encoder))}
+
+    def _checked(self, X: Any, y: Any, before: Trained | None) -> Any:
+        given = super()._checked(X, y, before)
+        known = None if before is None else before.encoder
+        return given._replace(y=check_targets(given.y, known)[0])
+
+    def _encoder(self, y: np.ndarray) -> Targets:
+        return check_targets(y, None)[1]
+
+    def _stream_encoder(self, y: np.ndarray, known: Targets | None, classes: Any) -> Targets:
+        return check_targets(y, known)[1]
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn a data set at hand.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
+            callable kernel it may be a list of objects of any type, such as strings.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The fitted regressor. After Ctrl-C it is what was learned so far.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn examples of a stream, one row or many, in the order given.
+
+        A call with bad input changes nothing. After Ctrl-C the examples up to the last finished
+        block are learned, the others are not.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's cost.
+
+        Returns
+        -------
+        self : object
+            The regressor, which has learned the examples.
+        """
+        return self._learn_many(X, y, None, sample_weight)
+
+    def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
+        """Learn one example: as ``partial_fit`` with one row, in microseconds.
+
+        For streams of dense input once the model has seen its first examples. A call with bad input changes nothing.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+        y : float or array-like of shape (n_targets,)
+            Target.
+        sample_weight : float, default=1.0
+            Weight.
+
+        Returns
+        -------
+        self : object
+            The regressor, which has learned the example.
+        """
+        return self._learn_one(x, y, sample_weight)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The value of each example.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Values, in the shape of the y that was learned.
+        """
+        check_is_fitted(self)
+        with Interruptible():
+            view = self._view()
+            values: np.ndarray = view.encoder.decode(view.decide(X))
+            return values
+
+    def predict_one(self, x: Any) -> Any:
+        """The value of one row: as ``predict``, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        y : float or ndarray of shape (n_targets,)
+            Value, or one for each target if the y that was learned had two dimensions.
+        """
+        values, _ = self._decide_one(one_row(x, "predict_one", "predict"))
+        return values if self._fitted("").encoder.two_dimensional else float(values[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+@shared_docs
+class LASVMOneClass(LASVMEstimator, NoveltyDetector):
+    """Novelty detection that learns in blocks, or one example at a time (LASVM).
+
+    Solves the problem of ``OneClassSVM``, the support of a distribution. Its dual is ::
+
+        min_a  1/2 sum_ij a_i a_j k(x_i, x_j)    with   0 <= a_i <= 1,   sum_i a_i = nu n
+
+    for n examples. It is optimised by the online iterations of ``LASVMClassifier``: examples
+    outside join the support set, which is improved block by block, and those that came to lie
+    well inside leave. One pass over the data gives about the ranking of the exact
+    ``OneClassSVM``; ``epochs="converge"`` gives the exact one.
+
+    Parameters
+    ----------
+    kernel (LASVM), gamma, degree, coef0, nu : shared
+    tol : float, default=1e-3
+        Violations up to it are left alone, in units of about ``offset_``, or of the spread of
+        most decision values where that is much smaller.
+    epochs (LASVM), block_size (LASVM) : shared
+    window : int or None, default=None
+        Number of most recent examples that count. What leaves the window leaves the model, exactly:
+        after ``finish`` it is the ``OneClassSVM`` of the last ``window`` examples.
+    budget : shared
+    policy : {"outlier", "oldest", "join"}, default="oldest"
+        Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
+        ``"outlier"``: three times of four the one that is farthest outside, else the oldest; ``"join"``
+        moves a coefficient to the nearest neighbour.
+    half_life (novelty), cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
+    random_state (LASVM) : shared
+
+    Attributes
+    ----------
+    support_vectors_, support_, dual_coef_ (novelty), gamma_ : shared
+    coef_ : ndarray of shape (1, n_features)
+        Weight vector; linear kernel only.
+    intercept_ : ndarray of shape (1,)
+        Bias, ``-offset_``.
+    offset_, n_support_ (number), fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_ : shared
+    window_, n_features_in_, feature_names_in_ : shared
+
+    Notes
+    -----
+    On a stream the sum of the coefficients grows with every example, so that ``nu`` keeps its
+    meaning for all examples seen. With weights, ``a_i`` is at most the weight, and the sum is
+    ``nu`` times the sum of the weights, as in ``OneClassSVM``. ``fit`` counts copies of an example
+    as one whose weight is the sum of theirs, which is the same problem.
+
+    With ``window`` the sum is ``nu`` times the weights of the examples in the window, whether they
+    are support vectors or not; with ``half_life`` weights fade. With ``budget`` a support vector
+    that makes way takes its coefficient along: the coefficients then stand for fewer examples, and
+    more of them lie outside than ``nu`` says if ``budget`` is small; where ``nu`` counts, use
+    ``window``.
+
+    References
+    ----------
+    A. Bordes, S. Ertekin, J. Weston, L. Bottou. Fast Kernel Classifiers with Online and Active
+    Learning. JMLR 6, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinesvm import LASVMOneClass
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> model = LASVMOneClass(nu=0.1, random_state=0).fit(X)
+    >>> model.predict([[0.0, 0.0], [5.0, 5.0]])
+    array([ 1, -1])
+
+    What is usual moves; the last 100 examples count:
+
+    >>> stream = LASVMOneClass(nu=0.1, gamma=0.5, window=100)
+    >>> for x in X + np.linspace(0, 9, 500)[:, None]:
+    ...     stream = stream.learn_one(x)
+    >>> stream.finish().predict([[0.0, 0.0], [8.0, 8.0]])
+    array([-1,  1])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **LASVM_CONSTRAINTS,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        nu: float = 0.5,
+        tol: float = 1e-3,
+        epochs: int | str = 1,
+        block_size: int = 2048,
+        window: int | None = None,
+        budget: int | None = None,
+        policy: str = "oldest",
+        half_life: float | None = None,
+        cache_size: float = 200,
+        shuffle: bool = True,
+        time_limit: float | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = 0,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.nu = nu
+        self.tol = tol
+        self.epochs = epochs
+        self.block_size = block_size
+        self.window = window
+        self.budget = budget
+        self.policy = policy
+        self.half_life = half_life
+        self.cache_size = cache_size
+        self.shuffle = shuffle
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _settings(self, trained: Trained) -> dict[str, Any]:
+        common = {"tau": self.tol, "cache_size": self.cache_size, "block_size": self.block_size}
+        return common | self._bounded_settings(trained)
+
+    def _bounded_settings(self, trained: Trained) -> dict[str, Any]:
+        from ..core.lasvm.tasks import OneClass
+
+        return {"task": OneClass(float(self.nu))}
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn the support of a data set at hand.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
+            callable kernel it may be a list of objects of any type, such as strings.
+        y : Ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's bound.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. After Ctrl-C it is what was learned so far.
+        """
+        return self._fit(X, None, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn examples of a stream, one row or many, in the order given.
+
+        A call with bad input changes nothing. After Ctrl-C the examples up to the last finished
+        block are learned, the others are not.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
+        y : Ignored
+            There for scikit-learn's sake.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights that multiply each example's bound.
+
+        Returns
+        -------
+        self : object
+            The estimator, which has learned the examples.
+        """
+        return self._learn_many(X, None, None, sample_weight)
+
+    def learn_one(self, x: Any, sample_weight: float = 1.0) -> Self:
+        """Learn one example: as ``partial_fit`` with one row, in microseconds.
+
+        For streams of dense input once the model has seen its first examples. A call with bad input changes nothing.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+        sample_weight : float, default=1.0
+            Weight.
+
+        Returns
+        -------
+        self : object
+            The estimator, which has learned the example.
+        """
+        return self._learn_one(x, None, sample_weight)
+
+    def decision_one(self, x: Any) -> float:
+        """Signed distance of one row from the edge: as ``decision_function``, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        value : float
+            Distance, positive inside.
+        """
+        values, _ = self._decide_one(one_row(x, "decision_one", "decision_function"))
+        return float(values[0])
+
+    def predict_one(self, x: Any) -> int:
+        """Whether one row is like those learned: as ``predict``.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+
+        Returns
+        -------
+        y : int
+            1 inside, -1 outside.
+        """
+        return 1 if self.decision_one(one_row(x, "predict_one", "predict")) >= 0 else -1

@@ -1,0 +1,296 @@
+"""Parameters and attributes that several estimators share: what values they may have, what is said.
+
+A docstring names a shared entry in a line of its own, ``kernel, gamma : shared``; ``shared_docs`` puts
+the text of ``ENTRIES`` in its place, with the default value of the signature.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache, partial
+from inspect import Parameter, signature
+from numbers import Integral, Real
+from types import FunctionType
+from typing import Any, TypeVar
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..core.kernel.kernel import KERNEL_NAMES
+from ..core.lasvm.online.policies import POLICIES
+
+Constraints = dict[str, list[Any]]
+
+T = TypeVar("T", bound=type)
+
+POSITIVE = Interval(Real, 0.0, None, closed="neither")
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+
+KERNEL_CONSTRAINTS: Constraints = {
+    "kernel": [StrOptions(set(KERNEL_NAMES)), callable],
+    "gamma": [StrOptions({"scale", "auto"}), POSITIVE],
+    "degree": [Interval(Integral, 0, None, closed="left")],
+    "coef0": [Interval(Real, None, None, closed="neither")],
+    "time_limit": [POSITIVE, None],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+}
+
+LASVM_CONSTRAINTS: Constraints = {
+    **KERNEL_CONSTRAINTS,
+    "tol": [POSITIVE],
+    "epochs": [AT_LEAST_ONE, StrOptions({"converge"})],
+    "block_size": [AT_LEAST_ONE],
+    "window": [Interval(Integral, 2, None, closed="left"), None],
+    "budget": [Interval(Integral, 2, None, closed="left"), None],
+    "policy": [StrOptions(set(POLICIES))],
+    "half_life": [Interval(Real, 1.0, None, closed="left"), None],
+    "cache_size": [Interval(Real, 0, None, closed="neither")],
+    "shuffle": ["boolean"],
+}
+
+SIMPLESVM_CONSTRAINTS: Constraints = {
+    **KERNEL_CONSTRAINTS,
+    "tol": [POSITIVE],
+    "low_rank": [
+        AT_LEAST_ONE,
+        Interval(Real, 0.0, 1.0, closed="neither"),
+        StrOptions({"linear"}),
+        callable,
+        None,
+    ],
+    "selection": [StrOptions({"block", "sweep", "random"})],
+    "block_size": [AT_LEAST_ONE],
+    "max_sweeps": [AT_LEAST_ONE, None],
+    "cache_size": [Interval(Real, 0, None, closed="neither")],
+}
+
+
+# -- documentation ------------------------------------------------------------------------
+
+ENTRIES = """
+averaging : {"last", "average"}
+    Final coefficients: those after the last step, or the average over all steps.
+block_size : int
+    Violators at a time.
+block_size (LASVM) : int
+    Examples learned at once.
+budget : int or None
+    Maximum number of support vectors. With a window or a budget, examples are learned one by
+    one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+budget (River) : int or None
+    Maximum number of support vectors; None: no limit. Without window, budget and half-life the
+    memory is not bounded.
+C : float
+    Cost of a margin violation.
+cache_size : float
+    Memory for kernel values among support vectors, in MB.
+cache_size (gradient) : float
+    Memory for kernel columns that a later epoch uses again, in MB.
+cache_size (SimpleSVM) : float
+    Memory in MB, half of it for the factor, half for kernel values.
+class_weight : dict, "balanced" or None
+    Weights that multiply the loss of each class. ``"balanced"`` only in ``fit``.
+class_weight (cost) : dict, "balanced" or None
+    Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
+class_weight (Dask) : dict, "balanced" or None
+    Weights that multiply ``C`` for each class.
+classes_ : ndarray
+    Labels known so far, sorted.
+classes_ (Dask) : ndarray
+    Labels of all partitions, sorted.
+coef0 : float
+    Constant of ``poly`` and ``sigmoid``.
+coef0 (Dask) : float
+    Constant term of the kernels poly and sigmoid.
+coef_ : ndarray of shape (n_machines, n_features)
+    Weight vectors; linear kernel only.
+coef_ (SimpleSVM) : ndarray of shape (1, n_features)
+    Weight vectors; linear kernel only.
+degree : int
+    Degree of ``poly``.
+degree (Dask) : int
+    Degree of the polynomial kernel.
+dual_coef_ : ndarray of shape (n_machines, n_SV)
+    Signed coefficients.
+dual_coef_ (novelty) : ndarray of shape (1, n_SV)
+    Coefficients.
+dual_objective_ : ndarray of shape (1,)
+    The minimised objective.
+epochs : int
+    Passes over the data in ``fit``.
+epochs (LASVM) : int or "converge"
+    Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
+    optimality conditions by more than ``tol``.
+epsilon : float
+    Errors up to this cost nothing.
+feature_names_in_ : ndarray
+    Names of the features; only if X has feature names.
+feature_names_in_ (Dask) : ndarray
+    Names of the features; only if X is a data frame or a folder of Parquet.
+feature_names_in_ (SimpleSVM) : ndarray
+    Names of the features, where X had some.
+fit_status_ : int
+    0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
+fit_status_ (SimpleSVM) : int
+    0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
+gamma : {"scale", "auto"} or float
+    Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+    1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
+gamma (River) : {"scale", "auto"} or float
+    Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
+    1 / (features * variance of their values), estimated from the first 100 examples;
+    ``"auto"`` is 1 / features of the first example.
+gamma (SimpleSVM) : {"scale", "auto"} or float
+    Coefficient of ``rbf``, ``poly`` and ``sigmoid``.
+gamma_ : float
+    Value of gamma in use; only for kernels that have one.
+gamma_ (SimpleSVM) : float
+    The gamma in use; kernels that have one.
+half_life : float or None
+    Number of examples after which the cost of an old one has shrunk to one half.
+half_life (novelty) : float or None
+    Number of examples after which the weight of an old one has shrunk to one half.
+intercept_ : ndarray of shape (n_machines,)
+    Biases.
+intercept_ (gradient) : ndarray of shape (n_machines,)
+    Zeros: the lists have no bias.
+intercept_ (perceptron) : ndarray of shape (n_machines,)
+    Zeros: the bias remains zero.
+intercept_ (SimpleSVM) : ndarray of shape (1,)
+    Bias.
+kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+    Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+kernel (Dask) : {"linear", "poly", "rbf", "sigmoid"} or callable
+    Kernel; a callable takes two arrays and must be known to the workers.
+kernel (LASVM) : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
+    Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
+    the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
+kernel (River) : {"rbf", "linear", "poly", "sigmoid"}
+    Kernel.
+kkt_violation_ : float
+    Largest part of the KKT gap of any example.
+low_rank : int, float, "linear", callable or None
+    Replace the kernel matrix by one of low rank, as in ``SimpleSVMClassifier``.
+max_sweeps : int or None
+    Maximum number of sweeps.
+n_features_in_ : int
+    Number of features.
+n_iter_ : int
+    Examples learned by ``fit``, copies counting as one.
+n_jobs : int or None
+    Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+n_kernel_evaluations_ : int
+    Kernel values computed while learning.
+n_partitions_ : int
+    Number of partitions.
+n_support_ : ndarray of shape (n_classes,)
+    Support vectors of each class.
+n_support_ (number) : ndarray of shape (1,)
+    Number of support vectors.
+n_sweeps_ : int
+    Sweeps made.
+nu : float
+    At most this share of the examples lies outside, at least this share supports the edge.
+offset_ : float
+    ``score_samples(X) - offset_`` is the decision function.
+outputs : {"cached", "expansion"}
+    Where ``fit`` takes the outputs of the examples from. ``"cached"`` keeps them for the
+    whole data set and adds the kernel columns of each block: time then depends on the number
+    of examples and epochs, not on ``C`` and ``gamma``. ``"expansion"`` computes them from the
+    support vectors, as ``partial_fit`` always does: time follows the number of support
+    vectors. The steps are the same.
+partition_bytes_ : int
+    Size of the largest partition in memory.
+partition_size : int or None
+    Rows of a partition where X is cut here (NumPy, CSR, large Parquet files); None: 50,000.
+policy : {"outlier", "oldest", "join"}
+    Which support vector makes way when the budget is full; ``"oldest"`` forgets fastest.
+random_state : int, RandomState instance or None
+    Seed of the order.
+random_state (LASVM) : int, RandomState instance or None
+    Seed of the order; None: another order, and a slightly different model, at each ``fit``.
+selection : {"block", "sweep", "random"}
+    Violators to work on next, as in ``SimpleSVMClassifier``.
+shape_fit_ : tuple of int
+    Shape of the X given to ``fit``.
+shape_fit_ (SimpleSVM) : tuple of int
+    Number of examples kept, and of their features.
+shuffle : bool
+    Whether ``fit`` visits the examples in random order, the same in every epoch.
+shuffle (any order) : bool
+    Whether ``fit`` visits the examples in random order.
+shuffle (LASVM) : bool
+    Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
+    order is always the order given.
+support_ : ndarray of shape (n_SV,)
+    Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
+    learned from a stream.
+support_ (SimpleSVM) : ndarray of shape (n_SV,)
+    Their numbers among the examples given, ascending.
+support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
+    Support vectors.
+time_limit : float or None
+    Seconds after which ``fit`` ends with what was learned so far, and a warning;
+    ``partial_fit`` goes on from there.
+time_limit (finishing) : float or None
+    Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
+    finishing step. ``partial_fit`` goes on from there.
+tol : float
+    Learning stops when no example's part of the KKT gap exceeds it.
+verbose : bool
+    Whether to show a progress bar.
+window : int or None
+    Number of most recent examples that count; None: no limit.
+window_ : int
+    Examples that count, with ``window`` or ``half_life``.
+"""
+"""Entries of docstrings. A word in brackets tells those of the same name apart."""
+
+_SHARED_LINE = re.compile(r"^( *)(\S.*?) : shared$", re.M)
+_ENTRY = re.compile(r"^(\S.*?) : (.*)\n((?:    .*\n?)+)", re.M)
+
+
+def shared_docs(cls: T) -> T:
+    """Class decorator: entries of docstrings that say ``: shared`` become those of ``ENTRIES``.
+
+    ``kernel, gamma (River) : shared`` stands for two entries; the word in brackets chooses among
+    several of the same name. A default value is that of the signature.
+    """
+    for documented in (cls, *vars(cls).values()):
+        if isinstance(documented, type | FunctionType) and documented.__doc__:
+            with_entries = partial(_filled, documented)
+            documented.__doc__ = _SHARED_LINE.sub(with_entries, documented.__doc__)
+    return cls
+
+
+def _filled(documented: Any, line: re.Match[str]) -> str:
+    """The entries that a line of a docstring stands for."""
+    indent, names = line.groups()
+    given = signature(documented).parameters
+    text = "\n".join(_entry(name.strip(), given) for name in names.split(","))
+    return indent + text.replace("\n", f"\n{indent}")
+
+
+def _entry(key: str, given: Mapping[str, Parameter]) -> str:
+    kind, text = _entries()[key]
+    name = key.partition(" (")[0]
+    default = given[name].default if name in given else Parameter.empty
+    if default is not Parameter.empty:
+        kind += f", default={_written(default)}"
+    return f"{name} : {kind}\n{text}"
+
+
+def _written(default: Any) -> str:
+    """A default value as documentation has it."""
+    if isinstance(default, str):
+        return f'"{default}"'
+    if isinstance(default, float) and 0.0 < default < 0.01:
+        return re.sub(r"e-0?(\d+)", r"e-\1", f"{default:.0e}")
+    return repr(default)
+
+
+@cache
+def _entries() -> dict[str, tuple[str, str]]:
+    """What is said of each parameter and attribute: its type, and the indented text."""
+    return {name: (kind, text.rstrip()) for name, kind, text in _ENTRY.findall(ENTRIES)}

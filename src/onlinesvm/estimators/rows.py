@@ -1,0 +1,129 @@
+"""Rows on their way into a model: the first ones of a stream, and rows in double precision.
+
+``gamma="scale"`` is 1 / (features * variance), and the variance of one row, or of five, says little
+about the stream. Until ``ENOUGH`` rows have come, each call estimates gamma (and the centre of the
+rows) from all rows so far and learns them anew; from then on both stay as they are. The model after
+the first ``ENOUGH`` rows is therefore the same however they were cut into calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..core.kernel.csr import canonical_csr
+from .labels import joined_labels
+
+ENOUGH = 100
+"""Rows from which gamma is estimated for good."""
+
+
+class FirstRows(NamedTuple):
+    """Checked rows, their labels or targets, and their weights."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether gamma can be estimated for good."""
+        return len(self.y) >= ENOUGH
+
+    def kept(self) -> FirstRows | None:
+        """What must be kept for the next call: a copy of these rows, or nothing."""
+        return None if self.is_enough else FirstRows(self.X.copy(), self.y.copy(), self.weight)
+
+    def widened(self, n_features: int) -> FirstRows:
+        """The same rows with zeros in the features that are new."""
+        if not sparse.issparse(self.X):
+            return self._replace(X=np.pad(self.X, ((0, 0), (0, n_features - self.X.shape[1]))))
+        X = sparse.csr_matrix(self.X)
+        X.resize(X.shape[0], n_features)
+        return self._replace(X=X)
+
+
+def joined(before: FirstRows | None, X: Any, y: np.ndarray, weight: np.ndarray) -> FirstRows:
+    """The rows kept so far and those of this call."""
+    if before is None:
+        return FirstRows(X, y, weight)
+    return FirstRows(
+        stack(before.X, X), joined_labels(before.y, y), np.append(before.weight, weight)
+    )
+
+
+def stack(first: Any, second: Any) -> Any:
+    """Rows of two arrays or CSR matrices, one after the other; sparse if one of them is."""
+    if sparse.issparse(first) or sparse.issparse(second):
+        return sparse.vstack([sparse.csr_matrix(first), sparse.csr_matrix(second)], format="csr")
+    return np.concatenate([first, second])
+
+
+def is_estimated(kernel: Any, gamma: Any) -> bool:
+    """Whether gamma is estimated from the rows."""
+    return isinstance(gamma, str) and gamma == "scale" and kernel in ("rbf", "poly", "sigmoid")
+
+
+# -- double precision, moved to the centre, and back --------------------------------------
+
+
+def exact_rows(
+    X: Any,
+    kernel: Any,
+    centre: np.ndarray | None,
+    keeps_sparse: bool,
+    key: np.ndarray | None = None,
+    own: bool = False,
+) -> Any:
+    """Checked input as rows, moved to ``centre``; ``own``: in memory that is not the user's.
+
+    Sparse input for a model of sparse rows (``keeps_sparse``) stays sparse.
+    """
+    from ..core.kernel.exact import ExactRows
+
+    if kernel.name == "precomputed" and sparse.issparse(X):
+        X = X.toarray()
+    if centre is not None:
+        from ..core.kernel.rows import shifted
+
+        is_sparse = sparse.issparse(X) and keeps_sparse
+        X = canonical_csr(shifted(X, -centre)) if is_sparse else as_array(X) - centre
+    with np.errstate(over="ignore"):
+        rows = ExactRows(X, kernel, key, own)
+        largest = 0.0 if kernel.name == "callable" else np.abs(rows.diagonal()).max()
+    if not np.isfinite(largest + rows.squares.max()):
+        raise ValueError(
+            "The values are too large for kernel values in double precision; scale the "
+            "features (for example with StandardScaler)."
+        )
+    return rows
+
+
+def as_array(values: Any) -> np.ndarray:
+    """Dense values."""
+    return values.toarray() if sparse.issparse(values) else values
+
+
+class Shifted:
+    """The user's feature map, which expects examples as the user knows them."""
+
+    def __init__(self, function: Callable[[Any], Any], centre: np.ndarray | None):
+        self.function, self.centre = function, centre
+
+    def __call__(self, values: Any) -> np.ndarray:
+        """Features of rows."""
+        return self.function(moved_back(values, self.centre))
+
+
+def moved_back(values: Any, centre: np.ndarray | None) -> Any:
+    """Examples as the user knows them, dense or sparse as they are."""
+    if centre is None:
+        return values
+    if sparse.issparse(values):
+        from ..core.kernel.rows import shifted
+
+        return shifted(values, centre)
+    return values + centre

@@ -1,0 +1,272 @@
+"""A trained model: everything that was learned, and all that a prediction needs, in one object.
+
+An estimator has its parameters and one ``Trained``, which it replaces in one assignment. Others ask
+the model by its verbs: ``rows`` and ``examples`` turn checked input into what the learner takes,
+``learn_row`` and ``decide_row`` are for single rows, ``widen`` adds features, ``view`` is the model
+of one moment for those who predict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg.blas import dnrm2
+
+from ..core.kernel.kernel import Kernel, check_size
+from ..core.state.compact import Compact
+from .checks import Checked, Features, ObjectKernel
+from .labels import LabelBook
+from .rows import FirstRows, exact_rows
+from .views import ExactView, FittedView, View, to_classes
+
+if TYPE_CHECKING:
+    from ..core.examples import Examples
+
+SPARSE_BELOW = 0.25
+"""Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
+
+SPARSE_FROM = 32
+"""... provided that it has at least this number of features."""
+
+SPARSE_ROWS = 8
+"""... and that at least this number of rows says so: a stream that is standardised on the fly, or
+that brings one row at a time, may begin with a row of zeros, and is faster dense."""
+
+LONGEST = 1e19
+"""Rows of less length have a square within single precision."""
+
+
+@dataclass(eq=False)
+class Trained(Compact):
+    """A model of rows in single precision, for a learner of a stream (``core.model.Learner``)."""
+
+    kernel: Kernel
+    encoder: Any
+    """What y means: ``LabelBook``, ``Targets`` or ``NoTargets``."""
+    features: Features
+    centre: np.ndarray | None
+    """What is subtracted from every row, where that changes no kernel value."""
+    packs: bool = False
+    """Whether dense rows are kept sparse."""
+    sparse: bool = False
+    """Whether rows are kept sparse."""
+    original: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    """Row indices in the X given to ``fit`` of the examples that the learner knows by number."""
+    class_weights: dict[Any, float] | None = None
+    """Weight of each class; one for a class that is not in it."""
+    first_rows: FirstRows | None = None
+    objects: np.ndarray | None = None
+    """The examples, where they are not rows of numbers."""
+    learner: Any = None
+    """None before anything was learned."""
+    shape_fit: tuple[int, ...] | None = None
+    n_iter: int | None = None
+    fit_status: int | None = None
+
+    @classmethod
+    def begin(cls, kernel: Kernel, given: Checked, encoder: Any, class_weights: Any) -> Trained:
+        """Fix on the first examples what stays: the shift, dense or sparse. Nothing is learned."""
+        X, objects = given.X, given.objects
+        if objects is not None:
+            kernel.function = ObjectKernel(kernel.function, objects)  # type: ignore[arg-type]
+        packs, kept_sparse = cls._forms(kernel, X)
+        centre = None
+        if kernel.ignores_shift:
+            from ..core.kernel.centre import centre_of
+
+            centre = centre_of(X, kernel.gamma, kept_sparse)
+        return cls(
+            kernel, encoder, given.features, centre, packs, kept_sparse,
+            class_weights=class_weights, objects=objects,
+        )  # fmt: skip
+
+    @staticmethod
+    def _forms(kernel: Kernel, X: Any) -> tuple[bool, bool]:
+        """Whether dense rows are kept sparse, and whether rows are."""
+        dense = not sparse.issparse(X)
+        packs = bool(
+            dense
+            and kernel.is_compiled
+            and X.shape[0] >= SPARSE_ROWS
+            and X.shape[1] >= SPARSE_FROM
+            and np.count_nonzero(X[:1000]) < SPARSE_BELOW * X[:1000].size
+        )
+        return packs, packs or not dense
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Shape of the X given to ``fit``."""
+        return self.shape_fit
+
+    # -- many rows ------------------------------------------------------------------------
+
+    def rows(self, X: Any, key: np.ndarray | None = None) -> Any:
+        """Checked input as rows of this model; ``key`` numbers those of a precomputed kernel."""
+        from ..core.kernel.rows import Rows
+
+        far = self.kernel.far
+        if self.kernel.name == "precomputed" and sparse.issparse(X):
+            X = X.toarray()
+        if self.packs and not sparse.issparse(X):
+            rows = Rows.packed(X, self.centre, key, far)
+        else:
+            if sparse.issparse(X) and self.centre is not None and not self.sparse:
+                X = X.toarray()  # The model is dense and shifted; a block at a time, it fits.
+            rows = Rows.of(X, self.centre, key, far)
+        check_size(rows.squares)
+        return rows
+
+    def examples(self, X: Any, y: np.ndarray | None, bound: np.ndarray) -> Examples:
+        """Checked examples as the learner takes them; keys are their numbers. y None: no labels."""
+        from ..core.examples import Examples
+
+        n = X.shape[0]
+        number = np.arange(n)
+        rows = self.rows(X, number if self.kernel.name == "precomputed" else None)
+        diagonal = self.kernel.diagonal(rows)
+        check_size(diagonal)
+        if self.kernel.is_compiled:
+            check_size(self.kernel.bound(rows))
+        label = np.zeros(n, np.int64) if y is None else self.encoder.encode(y)
+        return Examples(rows, label, bound, diagonal, number)
+
+    def numbered(self, data: Examples) -> Examples:
+        """The examples of ``fit``, some of them merged, numbered anew; the model knows their rows."""
+        self.original = data.key
+        return data._replace(key=np.arange(len(data.key)))
+
+    def unnumbered(self, data: Examples) -> Examples:
+        """Examples of a stream, which nobody finds again by number."""
+        return data._replace(key=np.full(len(data.key), -1))
+
+    # -- single rows ----------------------------------------------------------------------
+
+    def _row(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+        """The row as the learner takes it, float32 and shifted, and what it was before float32.
+
+        None: it needs all checks.
+        """
+        if not self.kernel.is_compiled or self.sparse:
+            return None
+        if len(x) != self.features.n_features or x.dtype.kind not in "fiub":
+            return None
+        shifted = x if self.centre is None else x - self.centre
+        if not dnrm2(shifted) < LONGEST:  # NaN included
+            return None
+        return np.ascontiguousarray(shifted, np.float32), shifted
+
+    def learn_row(self, x: np.ndarray, y: Any, bound: float) -> bool:
+        """Learn one dense row; false where it needs all checks. Nothing was done then."""
+        if self.first_rows is not None:
+            return False
+        row, label = self._row(x), self.encoder.number(y)
+        if row is None or label is None:
+            return False
+        return bool(self.learner.learn_row(*row, label, bound))
+
+    def decide_row(self, x: np.ndarray) -> np.ndarray | None:
+        """Decision values of one row in the order of the classes; None: ask a view."""
+        row = self._row(x)
+        values = None if row is None else self.learner.decide_row(*row)
+        return None if values is None else to_classes(values, self.encoder.order())
+
+    # -- for those who read ---------------------------------------------------------------
+
+    def noted(self) -> Any:
+        """What probabilities and prediction sets are made of; None where no scores are noted."""
+        watch = self.learner.watch
+        if watch is None or watch.thresholds is None:
+            return None
+        table = self.class_weights or {}
+        weights = [table.get(label, 1.0) or 1.0 for label in self.encoder.numbers]
+        return watch.snapshot(np.array(weights))
+
+    def view(self, **more: Any) -> FittedView:
+        """The model as it is now; what is learned afterwards does not change it."""
+        own = replace(self, kernel=replace(self.kernel), learner=None)
+        return View(own, self.learner, self.noted(), more)
+
+    def gap(self) -> float | None:
+        """How far what was learned is from its optimum; None where that is not measured."""
+        gap: float | None = None if self.learner is None else self.learner.gap()
+        return gap
+
+    # -- more features --------------------------------------------------------------------
+
+    def can_widen(self, dense: bool) -> bool:
+        """Whether rows may come to have more features.
+
+        Users of dense rows who give more features have made a mistake: a model of such rows becomes
+        wider only with ``dense``.
+        """
+        stores = [] if self.learner is None else self.learner.stores()
+        kept_sparse = all(store.is_sparse for store in stores) and not self.packs
+        return bool(stores) and (dense or kept_sparse)
+
+    def widen(self, n_features: int) -> None:
+        """Take rows of more features from now on.
+
+        LIBSVM text shows how many there are only at its end, and names of features appear in
+        dictionaries at any time. The rows that a model holds have zeros in features that they never
+        saw, and zeros change no kernel value: nothing has to be computed again. ``gamma``, once
+        fixed, stays as it is.
+        """
+        for store in self.learner.stores():
+            store.widen(n_features)
+        self.features = self.features._replace(n_features=n_features)
+        if self.centre is not None:
+            self.centre = np.pad(self.centre, (0, n_features - len(self.centre)))
+        if self.first_rows is not None:
+            self.first_rows = self.first_rows.widened(n_features)
+
+
+class ExactTrained(Trained):
+    """A model of rows in double precision, all of which the learner keeps (``core.simplesvm``)."""
+
+    @staticmethod
+    def _forms(kernel: Kernel, X: Any) -> tuple[bool, bool]:
+        return False, sparse.issparse(X)
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """Number of examples kept, and of their features."""
+        return len(self.learner.rows), self.learner.rows.values.shape[1]
+
+    def rows(self, X: Any, key: np.ndarray | None = None) -> Any:
+        """Checked input as rows of this model, in memory of their own."""
+        return exact_rows(X, self.kernel, self.centre, self.sparse, key, own=True)
+
+    def examples(self, X: Any, y: np.ndarray | None, bound: np.ndarray) -> Any:
+        """Checked examples as the learner takes them; it has their weights in place of bounds."""
+        from ..core.simplesvm.learner import Given
+
+        number = np.arange(X.shape[0])
+        rows = self.rows(X, number if self.kernel.name == "precomputed" else None)
+        target = self.encoder.encode(y)
+        if not isinstance(self.encoder, LabelBook):
+            target = np.ravel(target).astype(np.float64)
+        return Given(rows, target, bound)
+
+    def numbered(self, data: Any) -> Any:
+        """The same: the learner numbers what it is given."""
+        return data
+
+    unnumbered = numbered
+
+    def _row(self, x: np.ndarray) -> None:
+        """No row is quick: each changes the factor of a linear system."""
+        return
+
+    def can_widen(self, dense: bool) -> bool:
+        """No: the factor of a linear system is of all rows as they are."""
+        return False
+
+    def gap(self) -> None:
+        """Not measured: it is at its optimum after every call."""
+
+    def view(self, **more: Any) -> FittedView:
+        """The model as it is: a learner that an estimator has is never changed."""
+        return ExactView(self)
