@@ -11,17 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from classifiers import (
-    FIRST,
-    ONLINE,
-    every_online,
-    finish,
-    learns_singly,
-    make,
-    one_by_one,
-    parameters,
-)
+from classifiers import FIRST, finish, learns_singly, make, one_by_one, parameters
+from classifiers import ONLINE as PUBLIC
 from joblib import Parallel, delayed
+from passive_aggressive import KernelPassiveAggressiveClassifier
 from plain_kernels import plain_rbf
 from scipy import sparse
 from sklearn.base import clone
@@ -32,6 +25,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import onlinesvm
+
+ONLINE = [*PUBLIC, KernelPassiveAggressiveClassifier]
+"""The public classifiers, and one that is defined outside the package."""
+
+every_online = pytest.mark.parametrize("kind", ONLINE, ids=lambda kind: kind.__name__)
 
 
 def default_ctrl_c():
