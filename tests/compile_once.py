@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from onlinesvm.core.compiling.sharing import locked
+from onlinesvm.core.runtime.compiling.sharing import locked
 
 
 def shared_folder(factory) -> Path:

@@ -12,7 +12,7 @@ import pytest
 from compile_once import shared_folder
 from hypothesis import HealthCheck, settings
 
-from onlinesvm.core.compiling.sharing import share_compilation
+from onlinesvm.core.runtime.compiling.sharing import share_compilation
 
 # Compiling a loop inside the first example would trip any deadline; a run that is the same every
 # time is worth more to a shared branch than a few more random examples.

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from onlinesvm.core.interrupts import checkpoint
 from onlinesvm.core.kernel.rows import RowStore
 from onlinesvm.core.model import EpochLearner
-from onlinesvm.core.state.compact import Compact
+from onlinesvm.core.runtime.compact import Compact
+from onlinesvm.core.runtime.interrupts import checkpoint
 from onlinesvm.estimators.classifier import KernelClassifier
 from onlinesvm.estimators.params import AT_LEAST_ONE, KERNEL_CONSTRAINTS
 

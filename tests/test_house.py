@@ -55,17 +55,13 @@ DOORS = {"river": {"estimators", "river_values"}, "river_values": {"estimators"}
 LATE = {"onlinesvm.estimators.base": {"onlinesvm.model.files.write_model"}}
 
 # The same within the core: algorithms do not know of each other.
-BELOW = {"numerics", "threads", "interrupts", "state", "kernel"}
+BELOW = {"runtime", "kernel"}
 ALLOWED_IN_CORE = {
-    "compiling": {"compiling"},
-    "numerics": {"compiling"},
-    "interrupts": set(),
-    "threads": {"interrupts"},
-    "state": {"interrupts", "state"},
+    "runtime": {"runtime"},
     "kernel": BELOW,
     "examples": BELOW,
     "model": {*BELOW, "examples"},
-    "prequential": {"numerics", "state", "prequential"},
+    "prequential": {"runtime", "prequential"},
     **{
         algorithm: {*BELOW, "examples", "model", algorithm}
         for algorithm in ("huller", "streamsvm", "sgd", "simplesvm")
@@ -200,8 +196,8 @@ def test_import_is_light():
     heavy = {"numba", "llvmlite", "matplotlib", "click", "safetensors", "onnx", "river", "dask"}
     steps = (
         "import onlinesvm",
-        "import onlinesvm.core.kernel.csr, onlinesvm.core.state.published, "
-        "onlinesvm.core.interrupts, onlinesvm.core.state.compact",
+        "import onlinesvm.core.kernel.csr, onlinesvm.core.runtime.published, "
+        "onlinesvm.core.runtime.interrupts, onlinesvm.core.runtime.compact",
         "repr(onlinesvm.LASVMClassifier(C=2))",
     )
     show = f"\nprint(sorted({heavy} & set(sys.modules)))\n"

@@ -43,7 +43,7 @@ PARTS: Parts = {
 }
 RUNS = Runs("papers.json")
 STREAM_RUNS = Runs("stream.json")
-"""What ``python -m benchmarks.stream`` measured; one table of it is on the page."""
+"""What ``python -m benchmarks.single_rows`` measured; one table of it is on the page."""
 
 
 def forget(parts: list[str]) -> None:

@@ -8,7 +8,7 @@ from scipy import sparse
 from onlinesvm import LASVMClassifier
 from onlinesvm.active.learner import ActiveLearner
 from onlinesvm.core.kernel.kernel import Kernel
-from onlinesvm.core.lasvm import pool as lasvm_pool
+from onlinesvm.core.lasvm.choose import pool as lasvm_pool
 
 FORMS = {"dense": np.asarray, "sparse": sparse.csr_matrix}
 RNG = np.random.RandomState(0)

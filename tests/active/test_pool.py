@@ -9,7 +9,7 @@ from onlinesvm import LASVMClassifier
 from onlinesvm.active.learner import ActiveLearner
 from onlinesvm.core.kernel.kernel import make_kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.lasvm.pool import PoolRows, row_cost
+from onlinesvm.core.lasvm.choose.pool import PoolRows, row_cost
 
 FORMS = {"dense": np.asarray, "sparse": sparse.csr_matrix}
 

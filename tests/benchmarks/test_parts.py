@@ -12,7 +12,7 @@ from benchmarks.papers import __main__ as papers
 from benchmarks.papers import page
 from benchmarks.parts import chosen
 from benchmarks.runs import Runs
-from benchmarks.stream import __main__ as stream
+from benchmarks.single_rows import __main__ as stream
 
 
 @pytest.fixture

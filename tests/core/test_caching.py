@@ -16,9 +16,9 @@ import pytest
 from processes import PACKAGE
 from sklearn.metrics.pairwise import rbf_kernel
 
-from onlinesvm.core.compiling import caching
-from onlinesvm.core.compiling.announcing import IN_MEMORY
-from onlinesvm.core.compiling.caching import Folders, LoopFile
+from onlinesvm.core.runtime.compiling import caching
+from onlinesvm.core.runtime.compiling.announcing import IN_MEMORY
+from onlinesvm.core.runtime.compiling.caching import Folders, LoopFile
 
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="permission bits")
 
@@ -40,7 +40,7 @@ ONE_ROW = """
 import sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from onlinesvm.core.compiling import announcing
+from onlinesvm.core.runtime.compiling import announcing
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
 announcing.PATIENCE = 0.01

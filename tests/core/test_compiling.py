@@ -8,9 +8,14 @@ from types import SimpleNamespace
 import pytest
 from processes import run
 
-from onlinesvm.core.compiling import announcing, private
-from onlinesvm.core.compiling.announcing import IN_MEMORY, MESSAGE, Announcer, CollectorPause
-from onlinesvm.core.compiling.private import is_private
+from onlinesvm.core.runtime.compiling import announcing, private
+from onlinesvm.core.runtime.compiling.announcing import (
+    IN_MEMORY,
+    MESSAGE,
+    Announcer,
+    CollectorPause,
+)
+from onlinesvm.core.runtime.compiling.private import is_private
 
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="permission bits")
 
@@ -20,7 +25,7 @@ print(tiles.squared_norms.stats.cache_path)
 """
 
 
-def compilation(module="onlinesvm.core.kernel.tiles", folder="a folder"):
+def compilation(module="onlinesvm.core.kernel.tiles.dense", folder="a folder"):
     function, stats = SimpleNamespace(__module__=module), SimpleNamespace(cache_path=folder)
     return SimpleNamespace(data={"dispatcher": SimpleNamespace(py_func=function, stats=stats)})
 
@@ -87,7 +92,7 @@ def test_a_warning_where_the_result_cannot_be_kept(clock, caplog):
     """Also where there is no terminal: whoever runs a container should know."""
     announcer = Announcer()
     for _ in range(3):
-        compile_for(clock, 2.0, announcer, "onlinesvm.core.kernel.tiles", None)
+        compile_for(clock, 2.0, announcer, "onlinesvm.core.kernel.tiles.dense", None)
     assert [(r.levelname, r.message) for r in caplog.records] == [("WARNING", IN_MEMORY)]
 
 
@@ -104,7 +109,7 @@ def test_the_log_level_silences_it(way, clock, terminal, monkeypatch):
 
 
 def test_nothing_is_written_where_there_is_no_terminal(tmp_path):
-    code = "import logging; from onlinesvm.core.compiling.announcing import announce; announce('x')"
+    code = "import logging; from onlinesvm.core.runtime.compiling.announcing import announce; announce('x')"
     assert run(code + "\nimport sys; sys.stderr = None; announce('x')") == []
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import onlinesvm.core
 from onlinesvm.core.huller.learner import Huller
+from onlinesvm.core.lasvm.choose.selection import SelectiveLASVM
 from onlinesvm.core.lasvm.learner import LASVM
-from onlinesvm.core.lasvm.selection import SelectiveLASVM
 from onlinesvm.core.model import EpochLearner, Learner
 from onlinesvm.core.sgd.learner import ExpansionLearner
 from onlinesvm.core.sgd.perceptron import BudgetPerceptron

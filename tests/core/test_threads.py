@@ -8,8 +8,8 @@ from joblib import parallel_config
 from sklearn.datasets import load_digits
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core import threads
 from onlinesvm.core.kernel.buffers import Buffers
+from onlinesvm.core.runtime import threads
 
 
 @pytest.mark.parametrize("triangle", [False, True])

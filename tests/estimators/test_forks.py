@@ -10,7 +10,7 @@ from sklearn.base import is_outlier_detector
 from sklearn.exceptions import NotFittedError
 
 from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor, OLSVMClassifier
-from onlinesvm.core.state import published as state
+from onlinesvm.core.runtime import published as state
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork"),

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 
 from onlinesvm import ActiveLearner, LASVMClassifier
 from onlinesvm.core.kernel.csr import canonical_csr, check_structure
-from onlinesvm.core.numerics import JIT_DISABLED
+from onlinesvm.core.runtime.numerics import JIT_DISABLED
 
 RNG = np.random.default_rng(1)
 
@@ -361,7 +361,7 @@ def test_intrinsics_refuse_other_layouts():
     import numba
     from numba.core.errors import TypingError
 
-    from onlinesvm.core.kernel import vector, vector64
+    from onlinesvm.core.kernel.emit import vector, vector64
 
     single, double = np.zeros((6, 64), np.float32), np.zeros((6, 32))
     whole = np.zeros(8, np.int32)

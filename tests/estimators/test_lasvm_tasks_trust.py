@@ -15,7 +15,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVR
 
 from onlinesvm import LASVMOneClass, LASVMRegressor
-from onlinesvm.core.lasvm import learner, working_set
+from onlinesvm.core.lasvm import learner
+from onlinesvm.core.lasvm.block.block import working_set
 
 GAMMA = 0.3
 

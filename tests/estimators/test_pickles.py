@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.state.compact import Packed, compact, restore
+from onlinesvm.core.runtime.compact import Packed, compact, restore
 
 LABELS = np.random.default_rng(1).integers(3, size=DENSE.shape[0])
 

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.state.published import Published
+from onlinesvm.core.runtime.published import Published
 
 forms = pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
 

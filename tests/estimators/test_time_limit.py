@@ -11,10 +11,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import onlinesvm
-from onlinesvm.core import interrupts
-from onlinesvm.core.interrupts import Deadline, TimeUp, checkpoint
-from onlinesvm.core.lasvm import working_set
-from onlinesvm.core.threads import over_tasks
+from onlinesvm.core.lasvm.block.block import working_set
+from onlinesvm.core.runtime import interrupts
+from onlinesvm.core.runtime.interrupts import Deadline, TimeUp, checkpoint
+from onlinesvm.core.runtime.threads import over_tasks
 from onlinesvm.estimators._progress import FitProgress
 
 CLASSIFIERS = {

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..core.interrupts import Interruptible, checkpoint
-from ..core.lasvm.criteria import distance
+from ..core.lasvm.choose.criteria import distance
+from ..core.runtime.interrupts import Interruptible, checkpoint
 from ..estimators.labels import label_array, unique_labels
 from .answers import Answers
 from .pipelines import is_fitted, take_apart

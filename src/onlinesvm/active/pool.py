@@ -215,7 +215,7 @@ class KernelPool(Pool):
 
     def _learn_again(self, learner: Any, data: Any) -> None:
         """One iteration, without detours, for a learner that knows the label."""
-        from ..core.lasvm.pool import is_of_pool, learn_dense, learn_sparse
+        from ..core.lasvm.choose.pool import is_of_pool, learn_dense, learn_sparse
 
         if not data.rows.is_sparse:
             learn_dense(learner, data)
@@ -255,7 +255,7 @@ class KernelPool(Pool):
         """Values of each machine, (machines, n), the cheapest way."""
         learner = access.learner
         if learner is self._own and self.in_place:
-            from ..core.lasvm.pool import PANEL, few_values
+            from ..core.lasvm.choose.pool import PANEL, few_values
 
             self._keeps_pace = self._follow(learner, len(which))
             if self._keeps_pace:
@@ -267,7 +267,7 @@ class KernelPool(Pool):
 
     def _rows_for(self, learner: Any, n_asked: int) -> int:
         """Kernel rows over the pool that a typical question is worth; 0: they do not pay."""
-        from ..core.lasvm.pool import TYPICAL, is_of_pool, row_cost
+        from ..core.lasvm.choose.pool import TYPICAL, is_of_pool, row_cost
 
         if not is_of_pool(learner):
             return 0
@@ -282,7 +282,7 @@ class KernelPool(Pool):
         the values come nearer by as many kernel rows as a typical question costs, unless they are
         too far behind.
         """
-        from ..core.lasvm.pool import FEW_ROWS, PoolRows, PoolValues
+        from ..core.lasvm.choose.pool import FEW_ROWS, PoolRows, PoolValues
 
         most, whole = self._rows_for(learner, n_asked), 2 * n_asked >= len(self._fresh.rows)
         too_many = max(FEW_ROWS, learner.n_held // 4) if whole else FEW_ROWS * most

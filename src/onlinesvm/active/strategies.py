@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.lasvm.criteria import distance
+from ..core.lasvm.choose.criteria import distance
 
 Strategy = Callable[[Any, Any], np.ndarray]
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 from sklearn.base import is_outlier_detector
 
-from ..core.interrupts import Deadline, TimeUp
+from ..core.runtime.interrupts import Deadline, TimeUp
 from ..model.atomic import is_special
 from ..stream.learning import measure_of
 from ..stream.reader import Reader

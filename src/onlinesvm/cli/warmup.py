@@ -151,7 +151,7 @@ USES: dict[str, tuple[Callable[[], None], ...]] = {
 
 def run(names: tuple[str, ...], jobs: int | None = None) -> None:
     """Use the classes, and say for each when it is done and how much time that took."""
-    from ..core.threads import available_cores
+    from ..core.runtime.threads import available_cores
 
     begin = time.perf_counter()
     parts = [(name, k) for name in names or tuple(USES) for k in range(len(USES[name]))]
@@ -182,7 +182,7 @@ def _done(parts: list[tuple[str, int]], jobs: int) -> Iterator[tuple[str, float]
 
 def _share(locks: Path) -> None:
     """In a new process: compile what no other one compiles."""
-    from ..core.compiling.sharing import share_compilation
+    from ..core.runtime.compiling.sharing import share_compilation
 
     share_compilation(locks)
 
@@ -198,7 +198,7 @@ def _use(name: str, part: int) -> tuple[str, float]:
 
 def _where() -> str:
     """The folder of the compiled loops, in one sentence."""
-    from ..core.kernel import tiles
+    from ..core.kernel.tiles import dense as tiles
 
     path = getattr(tiles.squared_norms, "stats").cache_path  # noqa: B009, a dispatcher of Numba
     if path is None:

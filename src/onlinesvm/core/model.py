@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from .examples import Examples
-from .interrupts import checkpoint
 from .kernel.kernel import Kernel
 from .kernel.rows import Rows, RowStore, pack
-from .kernel.tiles import SparseRows
+from .kernel.tiles.dense import SparseRows
+from .runtime.interrupts import checkpoint
 
 _PART_WORK, _FUNCTION_WORK = 4_000_000_000, 30
 """Multiplications between two looks at whether Ctrl-C has come: a fraction of a second. The kernel

@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from ..core.examples import Examples
 from ..core.kernel.rows import Rows
-from ..core.lasvm import cells
-from ..core.lasvm.cells import CellFit
+from ..core.lasvm.parts import cells
+from ..core.lasvm.parts.cells import CellFit
 from ..estimators.rows import stack
 from ..estimators.views import labels_of, shaped
 from .frame import Frame

@@ -1,4 +1,4 @@
-"""One LASVM per cell of space: see ``CellLASVMClassifier``. The algorithm is in ``core.lasvm.cells``."""
+"""One LASVM per cell of space: see ``CellLASVMClassifier``. The algorithm is in ``core.lasvm.parts.cells``."""
 
 from __future__ import annotations
 

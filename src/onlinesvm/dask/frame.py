@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from ..core.examples import Examples
 from ..core.kernel.kernel import Kernel, make_kernel
-from ..core.lasvm import merging
+from ..core.lasvm.parts import merging
 from ..core.lasvm.state import Support
 from ..estimators.base import install, with_cost
 from ..estimators.checks import Checked, Features, check_rows

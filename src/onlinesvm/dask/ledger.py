@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.kernel.kernel import Kernel
 from ..core.kernel.rows import Rows
-from ..core.kernel.tiles import SparseRows
+from ..core.kernel.tiles.dense import SparseRows
 from ..core.lasvm.state import Support
 
 

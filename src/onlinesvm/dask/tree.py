@@ -1,4 +1,4 @@
-"""LASVM on a tree of merges: see ``TreeLASVMClassifier``. The algorithm is in ``core.lasvm.merging``."""
+"""LASVM on a tree of merges: see ``TreeLASVMClassifier``. The algorithm is in ``core.lasvm.parts.merging``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What LASVM's classifier, regressor and novelty detector share.
 
-The stages of a fit are those of ``core.lasvm.fitting``, told to callbacks. With ``window``, ``budget``
+The stages of a fit are those of ``core.lasvm.fit``, told to callbacks. With ``window``, ``budget``
 or ``half_life`` memory is bounded, and examples are learned one by one.
 """
 
@@ -47,7 +47,7 @@ class LASVMEstimator(KernelEstimator):
 
     def _plan(self, data: Any, rng: Any) -> Any:
         """What the parameters say about epochs."""
-        from ..core.lasvm.fitting import Plan
+        from ..core.lasvm.fit import Plan
 
         converge = self.epochs == "converge"
         shuffle = self.shuffle and not self._in_order
@@ -66,7 +66,7 @@ class LASVMEstimator(KernelEstimator):
             return self._bounded_learner(*given, **self._bounded_settings(trained))
         settings = self._settings(trained)
         if "selection" in settings:
-            from ..core.lasvm.selection import SelectiveLASVM
+            from ..core.lasvm.choose.selection import SelectiveLASVM
 
             return SelectiveLASVM(*given, **settings)
         from ..core.lasvm.learner import LASVM
@@ -93,7 +93,7 @@ class LASVMEstimator(KernelEstimator):
 
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         """The stages of the fit, told to callbacks."""
-        from ..core.lasvm.fitting import Fit
+        from ..core.lasvm.fit import Fit
 
         fit = Fit(trained.learner, data, rng, self._plan(data, rng))
         trained.n_iter, trained.fit_status = 0, 1
@@ -106,7 +106,7 @@ class LASVMEstimator(KernelEstimator):
         self._tell_of_finish(fit.reached)
 
     def _wind_up(self, learner: Any, briefly: bool) -> None:
-        from ..core.lasvm.fitting import wind_up
+        from ..core.lasvm.fit import wind_up
 
         wind_up(learner, briefly)
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ..core.lasvm.criteria import distance
+from ..core.lasvm.choose.criteria import distance
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import Deadline, Interruptible, TimeUp, checkpoint, is_asked
+from ..core.runtime.interrupts import Deadline, Interruptible, TimeUp, checkpoint, is_asked
 from ._progress import FitProgress
 from .base import KernelEstimator
 from .params import SIMPLESVM_CONSTRAINTS

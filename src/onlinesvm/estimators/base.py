@@ -23,7 +23,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import (
+from ..core.kernel.kernel import make_kernel
+from ..core.runtime.interrupts import (
     Deadline,
     Interruptible,
     TimeUp,
@@ -31,8 +32,7 @@ from ..core.interrupts import (
     interrupted,
     listen_again,
 )
-from ..core.kernel.kernel import make_kernel
-from ..core.state.published import published
+from ..core.runtime.published import published
 from ._progress import CallbackSupportMixin, FitProgress, warn_of_time_limit
 from .checks import (
     DTYPES,

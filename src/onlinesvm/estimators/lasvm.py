@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import Interruptible
-from ..core.lasvm.criteria import SELECTIONS
-from ..core.state.published import published
+from ..core.lasvm.choose.criteria import SELECTIONS
+from ..core.runtime.interrupts import Interruptible
+from ..core.runtime.published import published
 from ._lasvm import LASVMEstimator
 from ._progress import RULES, EarlyStopping, hold_out
 from .base import one_row

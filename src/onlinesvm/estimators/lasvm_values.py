@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.interrupts import Interruptible
+from ..core.runtime.interrupts import Interruptible
 from ._lasvm import LASVMEstimator
 from ._progress import with_callbacks
 from .base import NoveltyDetector, one_row

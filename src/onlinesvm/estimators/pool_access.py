@@ -192,8 +192,8 @@ class PoolAccess:
 
     def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
         """Make probabilities of the chosen examples, by models that have not learned them."""
-        from ..core.lasvm.held_out import held_out
-        from ..core.lasvm.pool import renumbered
+        from ..core.lasvm.block.held_out import held_out
+        from ..core.lasvm.choose.pool import renumbered
         from ..core.prequential.importance import pool_weights
 
         learner = self.learner

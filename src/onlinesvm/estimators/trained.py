@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.linalg.blas import dnrm2
 
 from ..core.kernel.kernel import Kernel, check_size
-from ..core.state.compact import Compact
+from ..core.runtime.compact import Compact
 from .checks import Checked, Features, ObjectKernel
 from .labels import LabelBook
 from .rows import FirstRows, exact_rows

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from ..core.interrupts import Interruptible
+from ..core.runtime.interrupts import Interruptible
 from .checks import asked_rows, check_asked, check_rows
 from .rows import as_array, exact_rows, moved_back
 

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.state.published import published
+from ..core.runtime.published import published
 from .atomic import atomic_write
 from .container import Layout, TensorInfo, checksum, read_layout, read_tensors, to_bytes
 from .encoding import Decoder, Encoder, Unsupported

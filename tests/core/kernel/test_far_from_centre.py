@@ -19,8 +19,8 @@ import onlinesvm
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows, RowStore
+from onlinesvm.core.lasvm.choose.pool import PoolRows
 from onlinesvm.core.lasvm.duplicates import first_equal
-from onlinesvm.core.lasvm.pool import PoolRows
 
 SENTINEL = -999999.0
 FORMS = {

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from onlinesvm.core.kernel.tiles.dense.jobs import TileJob
+from onlinesvm.core.kernel.tiles.dense.rbf import TOLERANCE
 from scipy import sparse
 
-from onlinesvm.core.kernel.jobs import TileJob
 from onlinesvm.core.kernel.kernel import Kernel
-from onlinesvm.core.kernel.rbf import TOLERANCE
 from onlinesvm.core.kernel.rows import Rows
 
 

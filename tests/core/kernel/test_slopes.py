@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from onlinesvm.core.kernel.slopes import WIDTH, shift_slopes
-from onlinesvm.core.numerics import jit
+from onlinesvm.core.kernel.emit.slopes import WIDTH, shift_slopes
+from onlinesvm.core.runtime.numerics import jit
 
 
 @jit

@@ -6,7 +6,7 @@ from scipy import sparse
 from onlinesvm.core.examples import Examples
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.lasvm import cells
+from onlinesvm.core.lasvm.parts import cells
 
 SEED = np.array([0, 0], np.uint32)
 

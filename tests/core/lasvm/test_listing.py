@@ -10,8 +10,8 @@ from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.kernel import cache
+from onlinesvm.core.kernel.emit.slopes import plain_shift
 from onlinesvm.core.kernel.kernel import Kernel
-from onlinesvm.core.kernel.slopes import plain_shift
 from onlinesvm.core.lasvm import learner as lasvm_learner
 from onlinesvm.core.lasvm import state
 from onlinesvm.core.lasvm.online import call as lasvm_call

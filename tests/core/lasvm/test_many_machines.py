@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.lasvm import block, second_look, support, working_set
+from onlinesvm.core.lasvm import support
+from onlinesvm.core.lasvm.block.block import block, second_look, working_set
 
 
 def classes(count, rows, noise=0.3, seed=0):

@@ -11,7 +11,7 @@ from onlinesvm import LASVMClassifier
 from onlinesvm.core.examples import Examples
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.lasvm import merging
+from onlinesvm.core.lasvm.parts import merging
 
 GAMMA, C, TOL = 0.5, 5.0, 1e-3
 SEED = np.array([0, 0], np.uint32)

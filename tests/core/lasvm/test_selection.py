@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits, make_classification, make_moons
 from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.lasvm.criteria import (
+from onlinesvm.core.lasvm.choose.criteria import (
     ENOUGH,
     MOST,
     agreement,
@@ -19,7 +19,7 @@ from onlinesvm.core.lasvm.criteria import (
     sets_of_equal_size,
     sets_until_enough,
 )
-from onlinesvm.core.lasvm.selection import SelectiveLASVM, Urn
+from onlinesvm.core.lasvm.choose.selection import SelectiveLASVM, Urn
 
 SELECTIVE = ("gradient", "active", "autoactive")
 

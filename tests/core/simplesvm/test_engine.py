@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from onlinesvm.core.kernel.exact import ExactRows
 from onlinesvm.core.kernel.kernel import make_kernel
-from onlinesvm.core.numerics import jit
+from onlinesvm.core.runtime.numerics import jit
 from onlinesvm.core.simplesvm import factor, problems
 from onlinesvm.core.simplesvm.kernel_store import KernelStore
 from onlinesvm.core.simplesvm.learner import Options, SimpleSVM

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from ..examples import Examples
-from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
 from ..kernel.cache import KeptRows, KernelCache, keep_row, kept_rows, make_cache, widen
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..model import EpochLearner, product
-from ..state.compact import Compact
-from ..threads import over_rows, thread_count
+from ..runtime.compact import Compact
+from ..runtime.interrupts import checkpoint
+from ..runtime.threads import over_rows, thread_count
 from . import steps as huller
 from .hulls import distance, is_ready, make_hulls, mirrored
 from .steps import NEED, NN, NP, PHASE, POSITION, PP, STEPS, STUCK, WORST, Block, Hulls, N

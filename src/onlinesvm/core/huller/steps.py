@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernel.cache import add_slot, drop_row, move_slot, touch, trim_rows
-from ..numerics import REORDERED_SUMS, inlined, jit
+from ..runtime.numerics import REORDERED_SUMS, inlined, jit
 
 SEEDS = 5
 """Examples of each class that are averaged at the start."""

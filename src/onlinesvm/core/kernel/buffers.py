@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .vector import LANES
+from .emit.vector import LANES
 
 RESERVE = 4096 * 4096
 """Values a working set's piece has place for at least; what is not used costs no memory."""

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import inlined, inner, jit
-from .never_inline import never_inline
+from ..runtime.numerics import inlined, inner, jit
+from .emit.never_inline import never_inline
 
 PAGE = 512
 _FEWEST_ROWS = 8

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..numerics import ORDERED_MATH, REORDERED_MATH, inner, jit
-from ..threads import over_rows, thread_count
+from ..runtime.numerics import ORDERED_MATH, REORDERED_MATH, inner, jit
+from ..runtime.threads import over_rows, thread_count
+from .emit.vector64 import WIDTH, dense_panel_dot, sparse_panel_dot
 from .kernel import Kernel
-from .vector64 import WIDTH, dense_panel_dot, sparse_panel_dot
 
 _LINE = 8  # float64 values in a cache line
 _INLINE_WORK = 5_000_000  # multiplications that one thread does sooner than two

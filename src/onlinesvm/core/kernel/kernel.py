@@ -24,7 +24,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from .buffers import Buffers
     from .rows import Rows
-    from .tiles import KernelParams
+    from .tiles.dense import KernelParams
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 
@@ -74,15 +74,15 @@ class Kernel:
 
     @property
     def far(self) -> float:
-        """|x|^2 above which a row needs more digits than single precision has (``core.kernel.rbf``)."""
-        from .rbf import FAR_ROW
+        """|x|^2 above which a row needs more digits than single precision has (``core.kernel.tiles.rbf``)."""
+        from .tiles.rbf import FAR_ROW
 
         gamma = np.float64(self.params.gamma if self.name == "rbf" else 0.0)
         return FAR_ROW / gamma if gamma > 0.0 else np.float64(np.inf)
 
     def dot_error(self, X: Rows, Z: Rows) -> float:
         """Bound on the relative error of values k(x, z) that dot products alone give."""
-        from .rbf import dot_rounding
+        from .tiles.rbf import dot_rounding
 
         if self.name != "rbf" or not len(X) or not len(Z):
             return 0.0
@@ -93,7 +93,7 @@ class Kernel:
 
     def needs_differences(self, X: Rows, Z: Rows) -> bool:
         """Whether dot products may not be enough for some pair of these rows (``rbf``)."""
-        from .rbf import TOLERANCE
+        from .tiles.rbf import TOLERANCE
 
         return bool(self.dot_error(X, Z) > 0.99 * TOLERANCE)
 
@@ -138,7 +138,7 @@ class Kernel:
         self, X: Rows, Z: Rows, out: np.ndarray, column: int
     ) -> Callable[[int, int], None]:
         """What computes some rows of a block into the columns from ``column`` on; counts it."""
-        from .jobs import TileJob
+        from .tiles.jobs import TileJob
 
         self.n_evaluations += len(X) * (len(X) + 1) // 2 if X is Z else len(X) * len(Z)
         return TileJob(self, X, Z, out=out, column=column)
@@ -153,7 +153,7 @@ class Kernel:
                 part = slice(a, a + _CHUNK_ROWS)
                 out[part] = self.block(X.take(part), Z).astype(np.float64) @ coef.T
             return out
-        from .jobs import TileJob, one_row_product
+        from .tiles.jobs import TileJob, one_row_product
 
         self.n_evaluations += len(X) * len(Z)
         if self._spans_sizes(Z):
@@ -180,7 +180,7 @@ class Kernel:
         Pairs of large rows need differences (``rbf``), and stop a whole tile: large rows side by
         side stop few. Depends on Z alone: a sum must not depend on what else is asked.
         """
-        from .rbf import dot_rounding, far_limit
+        from .tiles.rbf import dot_rounding, far_limit
 
         if len(Z) < _SORTED or Z.is_sparse or not self.needs_differences(Z, Z):
             return False
@@ -221,7 +221,7 @@ class Kernel:
         triangle: bool = False,
         beside: int = 0,
     ) -> None:
-        from ..threads import over_rows, thread_count
+        from ..runtime.threads import over_rows, thread_count
 
         values = len(X) * (beside + len(X) // 2 if triangle else len(Z))
         width = min(X.width(), Z.width()) if len(Z) else X.width()
@@ -245,8 +245,8 @@ class Kernel:
 
 @lru_cache(maxsize=64)
 def _params(name: str, gamma: float, coef0: float, degree: int) -> KernelParams:
-    from .rbf import LARGEST_GAMMA
-    from .tiles import KernelCode, KernelParams
+    from .tiles.dense import KernelCode, KernelParams
+    from .tiles.rbf import LARGEST_GAMMA
 
     # An infinite one would make NaN of a dot product of zero.
     gamma, coef0 = (min(max(value, -LARGEST_GAMMA), LARGEST_GAMMA) for value in (gamma, coef0))

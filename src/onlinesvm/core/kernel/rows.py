@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..state.compact import Compact
-from . import tiles
-from .tiles import SparseRows
+from ..runtime.compact import Compact
+from .tiles import dense as tiles
+from .tiles.dense import SparseRows
 
 
 class Rows:

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..examples import Examples
 from ..kernel.rows import Rows, pack
-from ..kernel.tiles import SparseRows
-from ..numerics import REORDERED_MATH, jit
+from ..kernel.tiles.dense import SparseRows
+from ..runtime.numerics import REORDERED_MATH, jit
 
 
 def merge_duplicates(data: Examples) -> Examples:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from ..examples import Examples
-from ..interrupts import checkpoint
 from ..kernel.cache import (
     KeptRows,
     KernelCache,
@@ -30,12 +29,13 @@ from ..kernel.cache import (
 )
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
+from ..kernel.tiles.one_row import EIGHT, decide_one, second_part
 from ..model import Learner, row_diagonal
 from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK, Prequential
-from ..state.compact import Compact
-from . import block as lasvm_block
-from . import second_look, working_set
-from .dense_row import EIGHT, decide_one, second_part
+from ..runtime.compact import Compact
+from ..runtime.interrupts import checkpoint
+from .block import block as lasvm_block
+from .block import second_look, working_set
 from .online import finish as finishing
 from .online.call import NO_SLOTS, Call
 from .online.limits import SEEDS

@@ -22,8 +22,8 @@ import numpy as np
 from ..examples import Examples
 from ..kernel.buffers import Buffers
 from ..kernel.rows import Rows, RowStore
-from ..numerics import inlined
-from ..state.compact import Compact
+from ..runtime.compact import Compact
+from ..runtime.numerics import inlined
 from .tasks import ON_BOUND, Classification, Task, one_sided
 
 # Places in State.count: rows held, rows in the store; whether ``above`` and ``below`` are up to date;

@@ -40,7 +40,7 @@ from typing import Any
 
 import numpy as np
 
-from ..state.compact import Compact
+from ..runtime.compact import Compact
 
 THRESHOLD = 13.5
 """u: the likelihood ratio, as a logarithm, above which the error rate has changed."""

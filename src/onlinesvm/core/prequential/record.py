@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..state.compact import Compact
+from ..runtime.compact import Compact
 from .calibration import fit_slopes
 from .drift import BLOCK, DriftDetector
 from .thresholds import Thresholds

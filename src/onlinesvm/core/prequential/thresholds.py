@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numerics import jit
-from ..state.compact import Compact
+from ..runtime.compact import Compact
+from ..runtime.numerics import jit
 
 LEVELS = (
     0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5,

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..examples import Examples
 from ..kernel.rows import Rows, RowStore
-from ..state.compact import Compact
+from ..runtime.compact import Compact
 from .steps import Machines
 
 _PER_ROW = ("label", "bound", "key")

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from ..examples import Examples
-from ..interrupts import checkpoint
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..model import EpochLearner, product
-from ..state.compact import Compact
+from ..runtime.compact import Compact
+from ..runtime.interrupts import checkpoint
 from . import steps as sgd
 from .kernel_expansion import Expansion, join_machines, make_machines, split_machine
 

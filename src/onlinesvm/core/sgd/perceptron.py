@@ -25,13 +25,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..examples import Examples
-from ..interrupts import checkpoint
 from ..kernel.buffers import Buffers
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..model import EpochLearner
-from ..numerics import ALL_EXAMPLES, REORDERED_SUMS, jit
-from ..state.compact import Compact
+from ..runtime.compact import Compact
+from ..runtime.interrupts import checkpoint
+from ..runtime.numerics import ALL_EXAMPLES, REORDERED_SUMS, jit
 
 # Places in BudgetArrays.state
 N, POSITION, VICTIM, HOLE, CLOCK = range(5)

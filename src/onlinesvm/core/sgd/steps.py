@@ -36,7 +36,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import REORDERED_MATH, inlined, jit
+from ..runtime.numerics import REORDERED_MATH, inlined, jit
 
 NORMA, PEGAZ, HINGE, REGULARIZED_HINGE, PERCEPTRON = range(5)
 

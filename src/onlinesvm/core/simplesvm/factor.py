@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import math
 
-from ..kernel.never_inline import never_inline
-from ..numerics import REORDERED_MATH, inner, jit
+from ..kernel.emit.never_inline import never_inline
+from ..runtime.numerics import REORDERED_MATH, inner, jit
 
 
 @inner(fastmath=REORDERED_MATH)

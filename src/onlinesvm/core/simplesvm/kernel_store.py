@@ -16,8 +16,8 @@ import numpy as np
 
 from ..kernel.exact import ExactRows, weigh
 from ..kernel.memory_order import fresh
-from ..numerics import jit
-from ..threads import over_rows, thread_count
+from ..runtime.numerics import jit
+from ..runtime.threads import over_rows, thread_count
 from .state import same
 
 _CHUNK_VALUES = 1 << 21

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..interrupts import checkpoint
+from ..runtime.interrupts import checkpoint
 from . import lowrank
 from .factor import take_out
 from .machine import Machine

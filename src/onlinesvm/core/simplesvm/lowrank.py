@@ -29,8 +29,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..kernel.blas import one_blas_thread
-from ..kernel.never_inline import never_inline
-from ..numerics import inner, jit
+from ..kernel.emit.never_inline import never_inline
+from ..runtime.numerics import inner, jit
 from .factor import backward, dot, forward
 from .state import ENTRY, IMAGE, RIDGE, ROW, SIGN, SLOPE, STEP, M
 

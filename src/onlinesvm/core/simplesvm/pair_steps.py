@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import math
 
-from ..kernel.never_inline import never_inline
-from ..numerics import inner, jit
+from ..kernel.emit.never_inline import never_inline
+from ..runtime.numerics import inner, jit
 from .state import ALPHA, BASE, ENTRY, GROUP, RIDGE, ROW, SIGN, UPPER
 
 

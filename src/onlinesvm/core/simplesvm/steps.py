@@ -38,8 +38,8 @@ import math
 
 import numpy as np
 
-from ..kernel.never_inline import never_inline
-from ..numerics import REORDERED_SUMS, inner, jit
+from ..kernel.emit.never_inline import never_inline
+from ..runtime.numerics import REORDERED_SUMS, inner, jit
 from . import lowrank
 from .factor import answer, dot, forward, join, leave
 from .state import (

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics import jit
+from ..runtime.numerics import jit
 from .enclosing_ball import closest_pair, enclose, enclose_pair
 
 # Places in Balls.state

@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from ..numerics import curvature_of, jit
+from ..runtime.numerics import curvature_of, jit
 
 GAP = 1e-10
 """Squared distances that differ by less than this part of R^2 are equal."""

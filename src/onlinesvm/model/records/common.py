@@ -11,7 +11,7 @@ import numpy as np
 from ...core.kernel.cache import KeptRows
 from ...core.kernel.kernel import Kernel
 from ...core.kernel.rows import RowStore
-from ...core.kernel.tiles import squared_norms
+from ...core.kernel.tiles.dense import squared_norms
 from ...estimators.labels import LabelBook
 from ...estimators.rows import ENOUGH, FirstRows
 from ..encoding import check_sparse

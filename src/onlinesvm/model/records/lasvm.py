@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ...core.lasvm.criteria import ACTIVE, AUTOACTIVE, GRADIENT
+from ...core.lasvm.choose.criteria import ACTIVE, AUTOACTIVE, GRADIENT
+from ...core.lasvm.choose.selection import SelectiveLASVM
 from ...core.lasvm.learner import LASVM
 from ...core.lasvm.online.limits import SEEDS
-from ...core.lasvm.selection import SelectiveLASVM
 from ...core.lasvm.state import STORED, N, Support
 from ...core.lasvm.tasks import Classification, Regression
 from ..fields import Fields, narrow

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...kernel.cache import KernelCache
 from ...kernel.kernel import Kernel
-from ..dense_row import compiled_params
+from ...kernel.tiles.one_row import compiled_params
 from ..state import Support
 from .memory import Memory
 from .policies import POLICIES

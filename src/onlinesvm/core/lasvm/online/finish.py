@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...examples import Examples
-from ...interrupts import checkpoint
 from ...kernel.cache import KernelCache, add_slot, square
-from ...numerics import jit
-from .. import block, working_set
-from ..smo import PROGRESS, solve
+from ...runtime.interrupts import checkpoint
+from ...runtime.numerics import jit
+from ..block import block, working_set
+from ..block.smo import PROGRESS, solve
 from ..state import CLOCK, NEED, STORED, Support, padded
 from ..tasks import OneClass
 

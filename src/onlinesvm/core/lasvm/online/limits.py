@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernel.never_inline import keep_small
-from ...numerics import inlined, inner
+from ...kernel.emit.never_inline import keep_small
+from ...runtime.numerics import inlined, inner
 from ..state import CLOCK, REMOVALS, TURN, N
 from .policies import OUTLIER
 from .steps import bring_down, leave, move, value_of

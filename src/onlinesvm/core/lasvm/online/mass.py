@@ -16,8 +16,8 @@ that leave a window with a budget take the share that is left of their mass.
 
 from __future__ import annotations
 
-from ...kernel.never_inline import keep_small, never_inline
-from ...numerics import inlined, inner
+from ...kernel.emit.never_inline import keep_small, never_inline
+from ...runtime.numerics import inlined, inner
 from ..state import CLOCK, N
 from .steps import extremes, note_rounding, place
 

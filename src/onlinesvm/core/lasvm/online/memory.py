@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...kernel.rows import Rows
-from ...numerics import ALL_EXAMPLES
-from ...state.compact import Compact
+from ...runtime.compact import Compact
+from ...runtime.numerics import ALL_EXAMPLES
 from ..state import CLOCK, Support
 from .limits import CAPPED
 from .policies import POLICIES

@@ -48,11 +48,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernel.cache import KernelCache, add_slot, trim_rows
-from ...kernel.never_inline import keep_small, never_inline
-from ...kernel.rbf import far_row
-from ...kernel.tiles import squared_norm
-from ...numerics import inlined, inner, jit
-from ..dense_row import EIGHT, kernel_row_of
+from ...kernel.emit.never_inline import keep_small, never_inline
+from ...kernel.tiles.dense import squared_norm
+from ...kernel.tiles.one_row import EIGHT, kernel_row_of
+from ...kernel.tiles.rbf import far_row
+from ...runtime.numerics import inlined, inner, jit
 from ..state import (
     CHANGED,
     CLOCK,

@@ -11,8 +11,8 @@ import numpy as np
 
 from ...examples import Examples
 from ...kernel.rows import Rows, RowStore
-from ...kernel.tiles import squared_norms
-from ...state.compact import Compact
+from ...kernel.tiles.dense import squared_norms
+from ...runtime.compact import Compact
 
 _ARRAYS = Examples._fields[1:]
 

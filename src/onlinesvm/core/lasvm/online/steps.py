@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernel.cache import move_slot, touch
-from ...kernel.never_inline import keep_small, never_inline
-from ...kernel.slopes import shift_slopes
-from ...numerics import curvature_of, inlined, inner
+from ...kernel.emit.never_inline import keep_small, never_inline
+from ...kernel.emit.slopes import shift_slopes
+from ...runtime.numerics import curvature_of, inlined, inner
 from ..state import NEED, OPEN, SLOT, N
 
 ROUNDING = 1e-15

@@ -1,0 +1,256 @@
+"""Kernel tiles: dot products, then the kernel function, then their use, while in cache.
+
+Given rows X (n of them) and Z (m), a kernel k and coefficients c, either
+
+    out[i, column + j] = k(x_i, z_j)                    where c has no machine, or
+    sums[i, :] += sum_j k(x_i, z_j) c[:, j]             (values never stored).
+
+64 rows of Z are turned into a panel, (features, 64); rows of X, dense or sparse, then make 64 dot
+products at once, their sums in registers (``vector``). Dense rows go six at a time, as fast as a
+tuned GEMM does on one core; sparse panels hold only the features that are used.
+
+One function does both, for dense rows here and for sparse ones in ``sparse_tiles``, and it is
+flat: each function that compiled code calls is compiled by itself and again in its caller.
+``other`` is None for the RBF kernel, which saves compiling the other kernels, else their parameters.
+Pairs for which dot products are not enough (``rbf``) are computed from differences where they are few.
+Else the function stops, says where, and goes on when the caller has put the tile right
+(``differences``, ``jobs``).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ...runtime.numerics import ORDERED_MATH, REORDERED_MATH, inlined, inner, jit
+from ..emit.lanes import (
+    TURNED,
+    count_bits,
+    lanes_dot,
+    lanes_needed,
+    lanes_rbf,
+    lanes_store,
+    lanes_turn,
+    lanes_wide,
+    lowest_bit,
+)
+from ..emit.vector import GROUP, GROUP_LANES, LANES, panel_dot, panel_dots
+from .rbf import FIRST_LANE, MANY, NO_LANE, exp2, in_use, panel_square, rbf, rbf_scale
+
+TILE_ROWS = 96
+"""Rows of X in a tile; the tile and a panel of a hundred features fit the first cache."""
+
+PANEL, ROW, MENDED = range(3)
+"""Places in ``place``: first row of Z in the panel at hand, first row of X in the tile at hand, and
+whether that tile has become kernel values already."""
+
+LINEAR, POLY, RBF, SIGMOID = 0, 1, 2, 3
+KernelCode = {"linear": LINEAR, "poly": POLY, "rbf": RBF, "sigmoid": SIGMOID}
+
+
+class KernelParams(NamedTuple):
+    """A kernel as the compiled loops see it."""
+
+    code: int
+    gamma: np.float32
+    coef0: np.float32
+    degree: int
+
+
+class SparseRows(NamedTuple):
+    """Rows i: data[begin[i]:end[i]] at columns indices[begin[i]:end[i]].
+
+    ``low`` has the second parts of the data (``rbf``), or none.
+    """
+
+    begin: np.ndarray
+    end: np.ndarray
+    indices: np.ndarray
+    data: np.ndarray
+    low: np.ndarray
+
+
+_ONE, _ZERO = np.float32(1.0), np.float32(0.0)
+
+
+@inner(fastmath=ORDERED_MATH)
+def kernel_row(dots, x_sq, z_sq, params):
+    """Dot products of one row become kernel values, in place. RBF: of rows that are not far."""
+    if params.code == RBF:
+        scale = rbf_scale(params.gamma)
+        for j in range(dots.shape[0]):
+            dots[j] = rbf(dots[j], x_sq, z_sq[j], scale)
+    elif params.code == POLY:
+        for j in range(dots.shape[0]):
+            base = params.gamma * dots[j] + params.coef0
+            value = base
+            for _ in range(params.degree - 1):
+                value *= base
+            dots[j] = value if params.degree > 0 else _ONE
+    elif params.code == SIGMOID:
+        for j in range(dots.shape[0]):
+            dots[j] = np.float32(math.tanh(params.gamma * dots[j] + params.coef0))
+
+
+@inner(fastmath=REORDERED_MATH)
+def squared_norm(x):
+    """|x|^2 of a dense row, summed in float64: the same for the row kept sparse."""
+    total = 0.0
+    for j in range(x.shape[0]):
+        value = np.float64(x[j])
+        total += value * value
+    return np.float32(total)
+
+
+@jit(fastmath=REORDERED_MATH)
+def squared_norms(rows, out):
+    """out[i] = |x_i|^2 of each dense row, as ``squared_norm``."""
+    for i in range(rows.shape[0]):
+        total = 0.0
+        for j in range(rows.shape[1]):
+            value = np.float64(rows[i, j])
+            total += value * value
+        out[i] = total
+
+
+@jit
+def compress(rows):
+    """Dense rows as sparse ones: where each begins, columns, values, squared norms."""
+    n, width = rows.shape
+    begin = np.zeros(n + 1, np.int64)
+    for i in range(n):
+        count = 0
+        for j in range(width):
+            count += rows[i, j] != 0
+        begin[i + 1] = begin[i] + count
+    indices = np.empty(begin[n], np.int32)
+    data = np.empty(begin[n], np.float32)
+    squares = np.empty(n, np.float32)
+    for i in range(n):
+        p, total = begin[i], 0.0
+        for j in range(width):
+            value = rows[i, j]
+            if value != 0:
+                indices[p], data[p] = j, value
+                kept = np.float64(data[p])
+                total += kept * kept
+                p += 1
+        squares[i] = total
+    return begin, indices, data, squares
+
+
+@inner(fastmath=ORDERED_MATH)
+def other_kernel(tile, n, params):
+    """Dot products in the first n rows of a tile become values of a kernel that is not the RBF."""
+    for r in range(n):
+        kernel_row(tile[r], _ZERO, tile[r], params)
+
+
+@inlined
+def store_tile(tile, n, lanes, out, i0, j0, column, mirrored):
+    """The n rows of a tile into ``out``; and as columns, where its halves mirror each other."""
+    for r in range(n):
+        if lanes == LANES:
+            lanes_store(tile, r, out, i0 + r, column + j0, out.shape[1])
+        else:
+            for lane in range(lanes):
+                out[i0 + r, column + j0 + lane] = tile[r, lane]
+    if mirrored:  # next to the diagonal, to where the same values are
+        whole = n // TURNED * TURNED if lanes == LANES else 0
+        for r in range(0, whole, TURNED):
+            for lane in range(0, LANES, TURNED):
+                lanes_turn(tile, r, lane, out, j0 + lane, column + i0 + r, out.shape[1])
+        for lane in range(lanes):
+            for r in range(whole, min(n, j0 + lane - i0)):
+                out[j0 + lane, column + i0 + r] = tile[r, lane]
+
+
+@jit
+def dense_tiles(
+    X, x_sq, Z, z_sq, scale, error, limit, second_parts, other, coef, mirrored, column, first, last,
+    place, panel, tile, weights, out, sums,
+):  # fmt: skip
+    """Kernel values of X's rows first .. last with Z; whether all is done.
+
+    ``mirrored``: Z is X; values on and above the diagonal are computed, and copied below it.
+    ``panel``, and ``tile`` with the squared norms of the panel's rows behind it, are memory to work
+    in: apart, for a tile behind its panel is up to a seventh slower (the processor takes a load for
+    one of what was just stored). ``weights``: the coefficients of the panel's rows, and a row for
+    values in float64. ``limit``: |x|^2 + |z|^2 above which pairs are looked at (``rbf``); ``error``:
+    the error of an exponent is that times it. ``second_parts``: whether some rows have them.
+    """
+    width, machines = X.shape[1], coef.shape[0]
+    squares = TILE_ROWS
+    for j0 in range(place[PANEL], Z.shape[0], LANES):
+        lanes = min(LANES, Z.shape[0] - j0)
+        if not place[MENDED]:
+            for lane in range(LANES):
+                used = lane < lanes
+                tile[squares, lane] = z_sq[j0 + lane] if used else _ZERO
+                for m in range(machines):
+                    weights[m, lane] = coef[m, j0 + lane] if used else 0.0
+                for f in range(width):
+                    panel[f, lane] = Z[j0 + lane, f] if used else _ZERO
+        most, used_lanes = _ZERO, in_use(lanes)
+        for lane in range(lanes):
+            most = max(most, tile[squares, lane])
+        stop = min(last, j0 + lanes) if mirrored else last
+        for i0 in range(place[ROW], stop, TILE_ROWS):
+            n = min(TILE_ROWS, stop - i0)
+            if place[MENDED]:
+                place[MENDED] = 0
+            else:
+                r = 0
+                while r + GROUP <= n:
+                    for lane in range(0, lanes, GROUP_LANES):
+                        panel_dots(X, i0 + r, panel, lane, tile, r, width)
+                    r += GROUP
+                while r < n:
+                    panel_dot(X, i0 + r, panel, 0, tile, r, width)
+                    r += 1
+                for r in range(n):
+                    for lane in range(
+                        (lanes + GROUP_LANES - 1) // GROUP_LANES * GROUP_LANES, LANES
+                    ):
+                        tile[r, lane] = _ZERO
+                if other is not None:
+                    other_kernel(tile, n, other)
+                else:
+                    few = many = False
+                    for i in range(i0, i0 + n):
+                        if x_sq[i] + most > limit:
+                            count = count_bits(
+                                used_lanes
+                                & lanes_needed(tile, i - i0, x_sq[i], squares, scale, error, limit)
+                            )
+                            few |= count > 0
+                            many |= count >= MANY
+                    if many or (few and second_parts):
+                        place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
+                        return False
+                    for i in range(i0, i0 + n):
+                        bits, r = NO_LANE, i - i0
+                        if few and x_sq[i] + most > limit:
+                            bits = used_lanes & lanes_needed(
+                                tile, r, x_sq[i], squares, scale, error, limit
+                            )
+                        lanes_rbf(tile, r, x_sq[i], squares, scale)
+                        while bits != NO_LANE:
+                            lane = lowest_bit(bits)
+                            distance = panel_square(X, i, panel, lane)
+                            tile[r, lane] = exp2(-(scale * distance))
+                            bits &= bits - FIRST_LANE
+            if machines == 0:
+                store_tile(tile, n, lanes, out, i0, j0, column, mirrored)
+            elif machines == 1:
+                for r in range(n):
+                    sums[i0 + r, 0] += lanes_dot(tile, r, weights, 0)
+            else:
+                for r in range(n):
+                    lanes_wide(tile, r, weights, machines)
+                    for m in range(machines):
+                        sums[i0 + r, m] += lanes_dot(weights, machines, weights, m)
+        place[ROW] = first
+    return True

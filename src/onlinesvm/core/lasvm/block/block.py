@@ -1,0 +1,264 @@
+"""LASVM in blocks: PROCESS and REPROCESS for many examples at a time.
+
+For a block B of fresh examples against the support set S, for each machine:
+
+    g_B  = p_B - K(B, S) alpha                 one fused product for all machines
+    V    = { i in B : slack_i > 0 }            the examples that violate join
+    W    = V and the members that violate most
+    solve on W until delta <= depth            second-order SMO in cache
+    g   <- g - K(., W) (change of alpha_W)     one fused product over the members
+    members at zero that lie beyond the margin by more than ``slack`` leave
+
+Symbols: p, *slack* and *depths* (``tasks``); in classification p is y and the slack
+y (g - b) = 1 - y f(x), positive inside the margin. Of every example and machine that did not join
+or has left, the slack is remembered (``slacks``); those that were near are looked at again before
+the end, by the machines to which they were near.
+
+Notes
+-----
+The listing's one REPROCESS for each PROCESS becomes a bounded optimisation of W; leaving with
+slack keeps what section 3.5 calls potential support vectors. See ``docs/architecture.md``.
+
+The coefficients of a one-class machine sum to nu times the weights seen: a block brings its share
+(``mass``), which goes to its examples that violate most before W is optimised.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ...examples import Examples
+from ...kernel.buffers import Buffers
+from ...kernel.kernel import Kernel
+from ...kernel.rows import Rows
+from ...runtime.threads import thread_count
+from ..state import Support
+from .working_set import gather, most_violating, over_machines, problem_of, solve_set, subtract
+
+STEPS = 20
+"""Maximum number of pair steps per row of a working set."""
+
+OLD_MEMBERS = 1024
+"""Members that violate most and join a block's working set; shared out to several machines."""
+
+FEWEST_OLD_MEMBERS = 256
+
+FEW_OLD_MEMBERS = 64
+"""The same where examples come one by one, or few at a time."""
+
+MANY, FEW_USED = 64, 0.05
+"""Machines from which on coefficients that are zero are left out of products, where no more than this
+share of them is not."""
+
+ALONE = 2048
+"""Rows kept while all examples seen are of one class."""
+
+LOOKS = 10
+"""Maximum number of looks, where the first examples misled."""
+
+SAMPLE, MISLED = 256, 0.05
+"""They did if the model is wrong about more than this share: of a sample of those turned away far
+from the margin, or, as a share of S, of those that the second look admits."""
+
+
+def judge(
+    support: Support, kernel: Kernel, examples: Examples, machines: slice = slice(None)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gradients and slacks (machines, n) of examples, for all machines or for some of them.
+
+    They share one product over the union of their support vectors.
+    """
+    linear = support.task.linear(examples.label, support.a.positive[machines])
+    grad = linear - product(kernel, examples.rows, *support.expansion(machines)).T
+    return grad, support.task.slack(linear, grad - support.a.bias[machines, None])
+
+
+def product(kernel: Kernel, rows: Rows, vectors: Rows, coef: np.ndarray) -> np.ndarray:
+    """``kernel.product``; of very many machines, each with few of the vectors, by these few alone."""
+    if len(coef) < MANY or np.count_nonzero(coef) > FEW_USED * coef.size or not kernel.is_compiled:
+        return kernel.product(rows, vectors, coef)
+    return np.asarray((sparse.csr_array(coef) @ kernel.block(rows, vectors).T).T)
+
+
+def learn_block(
+    support: Support,
+    kernel: Kernel,
+    fresh: Examples,
+    slot: np.ndarray,
+    mass: float = 0.0,
+    company: int = OLD_MEMBERS,
+    scores: np.ndarray | None = None,
+) -> np.ndarray:
+    """One block step; ``slot`` is -1 for examples not in S.
+
+    ``company`` is the number of old members in the working set. ``scores`` (n, machines) becomes the
+    decision values before the step. Returns the slacks (machines, n), -inf where an example joined.
+    """
+    support.changed()
+    started = support.started()
+    known = np.flatnonzero(slot >= 0)
+    member = support.a.member[:, slot[known]]
+    if started.any():
+        grad, slack = judge(support, kernel, fresh)
+        slack[:, known] = np.where(member, -np.inf, slack[:, known])
+        joins = slack > 0
+    else:
+        grad, slack = support.linear(fresh.label), np.zeros((support.machines, len(fresh.rows)))
+        joins = np.zeros(slack.shape, bool)
+    if scores is not None:
+        scores[:] = (support.linear(fresh.label) - grad + support.a.bias[:, None]).T
+    ready = _start(support, fresh, started)
+    joins[ready] = True
+    if not (started | ready).any():  # one class so far: some rows to start from later
+        joins[:, : max(0, ALONE - support.n)] = True
+    share = _shared_out(mass, slack[0], np.where(slot < 0, fresh.bound, 0.0))
+    joins[0] |= share > 0.0
+    joins[:, known] &= ~support.a.member[:, slot[known]]
+    join(support, fresh, slot, joins, grad)
+    if joins.any() and (started | ready).any():
+        if not support.task.both_signs:
+            _load(support, kernel, share[(slot < 0) & joins.any(axis=0)])
+            support.measure()  # the centre of the gradients
+        _absorb(support, kernel, company)
+        support.measure()
+    return np.where(joins, -np.inf, slack)
+
+
+def _shared_out(mass: float, slack: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    """Coefficients that sum to ``mass``: those of largest slack are at their bound."""
+    share = np.zeros(len(slack))
+    if mass > 0.0:
+        order = np.argsort(-slack, kind="stable")
+        before = np.cumsum(bound[order]) - bound[order]
+        share[order] = np.clip(mass - before, 0.0, bound[order])
+    return share
+
+
+def _load(support: Support, kernel: Kernel, share: np.ndarray) -> None:
+    """The rows added last, of the first machine, start with these coefficients."""
+    n = support.n
+    used = np.flatnonzero(share) + n - len(share)
+    if len(used):
+        rows, coef = support.rows(), share[share > 0.0]
+        support.a.alpha[0, used] = coef
+        support.a.grad[0, :n] -= kernel.product(rows, rows.take(used), coef[None])[:, 0]
+
+
+def _start(support: Support, fresh: Examples, started: np.ndarray) -> np.ndarray:
+    """Which machines start with these examples: both signs are there for the first time.
+
+    They take all rows of S as members. The bias of one that has seen one sign only is that sign;
+    it keeps no rows of its own where other machines do.
+    """
+    if not support.task.both_signs:
+        return ~started
+    own, new = support.linear(), support.linear(fresh.label)
+    signs = np.concatenate([own, new], axis=1)
+    both = (signs > 0).any(axis=1) & (signs < 0).any(axis=1)
+    ready, waiting = both & ~started, ~both & ~started
+    support.a.member[ready, : support.n] = True
+    support.a.grad[ready, : support.n] = own[ready]
+    support.a.bias[waiting] = signs[waiting, 0]
+    if (started | ready).any():
+        support.a.member[waiting, : support.n] = False
+    return ready
+
+
+def join(
+    support: Support, fresh: Examples, slot: np.ndarray, joins: np.ndarray, grad: np.ndarray
+) -> None:
+    """Examples become members, with coefficient zero, of the machines that ``joins`` says."""
+    support.changed()
+    support.a.fresh[:, : support.n] = False
+    known = np.flatnonzero((slot >= 0) & joins.any(axis=0))
+    if len(known):
+        s = slot[known]
+        support.a.grad[:, s] = np.where(joins[:, known], grad[:, known], support.a.grad[:, s])
+        support.a.member[:, s] |= joins[:, known]
+        support.a.fresh[:, s] = joins[:, known]
+    new = np.flatnonzero((slot < 0) & joins.any(axis=0))
+    if len(new):
+        part = fresh.take(new)
+        support.append(part, grad[:, new], joins[:, new])
+
+
+def _working_set(support: Support, m: int, company: int) -> np.ndarray:
+    """Machine m's newest members, and those of the others that violate most."""
+    members = np.flatnonzero(support.a.member[m, : support.n])
+    newest = support.a.fresh[m, members]
+    if not newest.any():
+        return np.empty(0, np.int64)
+    old = members[~newest]
+    up, down = problem_of(support, m, old).sides()
+    company = max(min(company, FEWEST_OLD_MEMBERS), company // support.machines)
+    return np.sort(np.concatenate([old[most_violating(up, down, company)], members[newest]]))
+
+
+def _absorb(support: Support, kernel: Kernel, company: int) -> None:
+    """Optimise every machine on its working set, several machines at a time.
+
+    Where the sets overlap so much that it pays, kernel values are computed once for all.
+    """
+    sets = [_working_set(support, m, company) for m in range(support.machines)]
+    union = np.unique(np.concatenate(sets))
+    rows = support.rows()
+    shared = None
+    if support.machines > 1 and len(union) ** 2 <= sum(len(W) ** 2 for W in sets):
+        chosen = rows.take(union)
+        shared = kernel.block(chosen, chosen, support.buffers.square(len(union)))
+
+    def absorb(m: int, own: Kernel, buffers: Buffers) -> None:
+        W = sets[m]
+        if not len(W):
+            return
+        if shared is None:
+            chosen = rows.take(W)
+            K = own.block(chosen, chosen, buffers.square(len(W)))
+        elif len(W) == len(union):
+            K = shared
+        else:
+            where = np.searchsorted(union, W)
+            K = buffers.square(len(W))
+            gather(shared, where, where, K)
+        _optimise_set(support, own, m, W, K)
+
+    over_machines(support, kernel, list(range(support.machines)), absorb)
+
+
+def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np.ndarray) -> None:
+    """Machine m on the slots W with K = K(W, W); then the gradients of all its members."""
+    part = problem_of(support, m, W)
+    change = solve_set(K, part, support.task.depths.depth * part.unit, STEPS * len(W))
+    support.a.alpha[m, W] = np.clip(part.alpha + change, part.lo, part.hi)
+    moved = np.flatnonzero(change)
+    if not len(moved):
+        return
+    subtract(part.grad, K, moved, change[moved], thread_count(kernel.n_jobs))
+    support.a.grad[m, W] = part.grad
+    rest = support.a.member[m, : support.n].copy()
+    rest[W] = False
+    rest = np.flatnonzero(rest)
+    if len(rest):
+        rows = support.rows()
+        product = kernel.product(rows.take(rest), rows.take(W[moved]), change[None, moved])
+        support.a.grad[m, rest] -= product[:, 0]
+
+
+def evict(support: Support, beyond: float) -> tuple[np.ndarray, np.ndarray]:
+    """Members at zero that lie farther than ``beyond``, in units of the machine, leave.
+
+    Returns the keys of those that left a machine, and the slacks (machines, keys) there.
+    """
+    n = support.n
+    alpha, member = support.alpha(), support.a.member[:, :n]
+    residual = support.a.grad[:, :n] - support.a.bias[:, None]
+    slack = support.task.slack(support.linear(), residual)
+    leaves = member & (alpha == 0.0) & (slack < -beyond * support.unit[:, None])
+    gone = np.flatnonzero(leaves.any(axis=0))
+    keys = support.a.key[gone]
+    slacks = np.where(leaves[:, gone], slack[:, gone], -np.inf)
+    member[leaves] = False
+    support.changed()
+    support.keep(np.asarray(member.any(axis=0)))
+    return keys, slacks

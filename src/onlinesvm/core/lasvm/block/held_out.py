@@ -1,0 +1,177 @@
+"""Scores of examples by models that have not learned them: cross-fitting from a finished model.
+
+    for each fold B of the examples, until there are enough scores
+        S' = S without B                       in a copy
+        sum(alpha) = 0 again                   the rows that violate most take over
+        optimise S'                            from where it stands: few steps
+        second look                            examples near the margin that B had made unnecessary
+        f'(x_i) for every i in B
+
+A finished model has fitted its support vectors: their scores are on the margin or beyond, unlike
+those of new examples. Scores noted before an example was learned are those of models that had seen
+little. The models here have seen all but a fold of the examples.
+
+Given: a learner, the examples it has learned and what is known of their slacks. Returned: decision
+values (n, machines) of some of them, and how many examples each stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy, deepcopy
+from typing import NamedTuple
+
+import numpy as np
+
+from ...examples import Examples
+from ...runtime.interrupts import checkpoint
+from ..learner import LASVM
+from ..state import Support
+from . import working_set
+from .second_look import admit
+
+DEPTH = 0.05
+"""Gap to which the models of the folds are optimised, or that of the learner if it is larger:
+scores of many need not be more precise than this. Of up to ``FEW`` examples: to tau."""
+
+FOLDS, FEW, MORE_FOLDS = 5, 2000, 10
+"""Folds of the examples, and those of up to ``FEW`` examples, where each of them matters."""
+
+ENOUGH = 4096
+"""Scores, of all labels together, after which the other folds are left alone: half as many suffice
+of each of two labels, but all of a rarer one are wanted."""
+
+_FEWEST = 64
+
+
+class HeldOut(NamedTuple):
+    """Scores of examples by models that have not learned them, in random order."""
+
+    which: np.ndarray  # numbers of the examples
+    scores: np.ndarray  # (n, machines)
+    stands_for: np.ndarray  # how many examples of its label each stands for
+
+
+def held_out(
+    learner: LASVM, data: Examples, slacks: np.ndarray, most: int, rng: np.random.RandomState
+) -> Iterator[HeldOut | None]:
+    """Cross-fitted scores of at most ``most`` examples: the last thing yielded, after each fold.
+
+    ``data.key`` are the numbers of the examples; the learner is not changed. ``slacks`` as in
+    ``second_look``: examples near the margin may join the models of folds they are not in.
+    """
+    fold = _folds(data.label, rng)
+    visited = _visited(data.label, fold)
+    which, stands_for = _sample(data.label, np.flatnonzero(fold < visited), most, rng)
+    scores = np.empty((len(which), learner.machines))
+    for k in range(visited):
+        checkpoint()
+        part = np.flatnonzero(fold[which] == k)
+        twin = _without(learner, fold == k, data, slacks)
+        scores[part] = twin.decide(data.rows.take(which[part]))
+        yield None
+    yield HeldOut(which, scores, stands_for)
+
+
+def _folds(label: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """The fold of each example: a model must lack the same share of every label."""
+    order = rng.permutation(len(label))
+    order = order[np.argsort(label[order], kind="stable")]
+    fold = np.empty(len(label), np.int64)
+    fold[order] = np.arange(len(label)) % (MORE_FOLDS if len(label) <= FEW else FOLDS)
+    return fold
+
+
+def _visited(label: np.ndarray, fold: np.ndarray) -> int:
+    """How many folds hold enough examples of each label."""
+    counts = np.bincount(label)
+    wanted = np.minimum(counts, max(_FEWEST, ENOUGH // len(counts)))
+    folds = int(fold.max()) + 1
+    found = np.zeros(len(counts), np.int64)
+    for k in range(folds):
+        found += np.bincount(label[fold == k], minlength=len(counts))
+        if (found >= wanted).all():
+            return k + 1
+    return folds
+
+
+def _sample(
+    label: np.ndarray, among: np.ndarray, most: int, rng: np.random.RandomState
+) -> tuple[np.ndarray, np.ndarray]:
+    """Up to ``most`` of the examples in random order, rare labels first, and what each stands for."""
+    among = rng.permutation(among)
+    counts = np.bincount(label[among], minlength=int(label.max()) + 1)
+    quota, left = np.zeros(len(counts), np.int64), most
+    for place, k in enumerate(np.argsort(counts, kind="stable")):
+        quota[k] = min(counts[k], left // (len(counts) - place))
+        left -= quota[k]
+    rank = np.empty(len(among), np.int64)
+    for k in range(len(counts)):
+        rank[label[among] == k] = np.arange(counts[k])
+    which = among[rank < quota[label[among]]]
+    return which, (np.bincount(label) / np.maximum(quota, 1))[label[which]]
+
+
+def _without(learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarray) -> LASVM:
+    """The learner as it would be without some of its examples, about."""
+    slot = learner.support.slots(data.key[gone])
+    slot = slot[slot >= 0]
+    if not len(slot):
+        return learner
+    twin = copy(learner)
+    twin.support, twin.watch = deepcopy(learner.support), None
+    _remove(twin, slot)
+    precise = learner.tau if len(data.rows) <= FEW else max(learner.tau, DEPTH)
+    depth = max(precise, float(np.where(np.isfinite(learner.delta), learner.delta, 0.0).max()))
+    _optimise(twin, depth)
+    if not twin.singly:
+        depths, others = twin.depths, np.where(gone, -np.inf, slacks)
+        if len(admit(twin, data, others, depths.near, depths.reenter * twin.support.unit)):
+            _optimise(twin, depth)
+    return twin
+
+
+def _optimise(learner: LASVM, depth: float) -> None:
+    """The support set until delta <= depth. The bias of a machine left with one sign is that sign."""
+    support = learner.support
+    working_set.optimise_all(support, learner.kernel, depth, learner.cache_size)
+    support.measure()
+    alone = ~support.started()
+    if alone.any() and support.n:
+        support.a.bias[alone] = support.linear()[alone, 0]
+
+
+def _remove(learner: LASVM, slot: np.ndarray) -> None:
+    """The rows of these slots leave with their coefficients; the others sum to zero again."""
+    support, n = learner.support, learner.support.n
+    rows, coef = support.rows().take(slot), support.alpha()[:, slot]
+    support.a.grad[:, :n] += learner.kernel.product(support.rows(), rows, coef).T
+    stays = np.ones(n, bool)
+    stays[slot] = False
+    support.keep(stays)
+    change = _balance(support)
+    moved = np.flatnonzero(change.any(axis=0))
+    if len(moved):
+        product = learner.kernel.product(
+            support.rows(), support.rows().take(moved), change[:, moved]
+        )
+        support.a.grad[:, : support.n] -= product.T
+
+
+def _balance(support: Support) -> np.ndarray:
+    """Change coefficients so that they sum to zero: those first that gain most, or lose least.
+
+    Returns the changes (machines, n). There is always room: all may become zero.
+    """
+    alpha, (lo, hi) = support.alpha(), support.bounds()
+    before = alpha.copy()
+    for m, excess in enumerate(alpha.sum(axis=1)):
+        down = excess > 0.0
+        order = np.argsort(support.a.grad[m, : support.n] * (1.0 if down else -1.0), kind="stable")
+        room = (alpha[m] - lo[m] if down else hi[m] - alpha[m]) * support.a.member[m, : support.n]
+        taken = np.cumsum(room[order]) - room[order]
+        step = np.clip(abs(excess) - taken, 0.0, room[order])
+        alpha[m, order] = np.clip(
+            alpha[m, order] - np.copysign(step, excess), lo[m, order], hi[m, order]
+        )
+    return alpha - before

@@ -1,0 +1,145 @@
+"""Examples of a data set that were turned away, judged again; and until none violates.
+
+A pass over the data judges each example by the model of that moment. ``second_look`` judges those
+near the margin again by the model of the end; ``converge`` goes on until no example violates the
+optimality conditions by more than tau: the exact SVM.
+
+Symbols: ``slacks[m, i]`` is the last known slack of example i for machine m.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...examples import Examples
+from ...runtime.interrupts import checkpoint
+from . import block
+
+if TYPE_CHECKING:
+    from ..learner import LASVM
+
+TOGETHER = 256
+"""Machines that judge examples in one go, where there are many."""
+
+MOST_FAILURES = 20
+"""Convergence is given up after this many optimisations that did not reach the tolerance."""
+
+
+def second_look(learner: LASVM, data: Examples, slacks: np.ndarray) -> None:
+    """Examples turned away near the margin are judged by the model as it is now.
+
+    One look is enough where examples came in random order. Where the first ones misled (sorted
+    rows, a class that came late), some of those turned away are misclassified by now: then
+    all are judged, until the model has stopped changing.
+    """
+    depths = learner.support.task.depths
+    learner.finish(max(learner.tau, depths.rough))
+    gone, gone_slack = block.evict(learner.support, depths.slack)
+    slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
+    for _ in range(block.LOOKS):
+        misled = _is_misled(learner, data, slacks)
+        reach = np.inf if misled else depths.near
+        entered = admit(learner, data, slacks, reach, depths.reenter * learner.support.unit)
+        if not misled and (entered > depths.wrong).sum() <= block.MISLED * learner.support.n:
+            return
+        learner.finish(max(learner.tau, depths.rough))
+
+
+def _is_misled(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
+    """Whether the model is wrong by now about examples turned away far from the margin."""
+    depths = learner.support.task.depths
+    held = learner.support.a.key[: learner.support.n]
+    for machines in _judged_together(learner.support.machines):
+        unit = learner.support.unit[machines, None]
+        far = np.isfinite(slacks[machines]) & (slacks[machines] <= -depths.near * unit)
+        far[:, held] = False
+        which = np.flatnonzero(far.any(axis=0))
+        sample = which[:: max(1, len(which) // block.SAMPLE)]
+        if not len(sample):
+            continue
+        _, slack = block.judge(learner.support, learner.kernel, data.take(sample), machines)
+        wrong = far[:, sample] & (slack > depths.wrong * unit)
+        if (wrong.sum(axis=1) / np.maximum(1, far[:, sample].sum(axis=1)) > block.MISLED).any():
+            return True
+    return False
+
+
+def admit(
+    learner: LASVM, data: Examples, slacks: np.ndarray, reach: float, threshold: np.ndarray
+) -> np.ndarray:
+    """Each machine scores the examples that are not its members, and admits those whose
+    slack exceeds ``threshold``. Returns the slacks with which they were admitted, in units of
+    the machines.
+
+    Examples that were farther out than ``reach``, in the same units, are not scored.
+    """
+    learner.drop_cache()
+    support, size = learner.support, max(learner.block_size, 2048)
+    n, joins, grad = slacks.shape[1], np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
+    admitted = [np.empty(0)]
+    for machines in _judged_together(support.machines):
+        unit = support.unit[machines, None]
+        near = slacks[machines] > -reach * unit if reach < np.inf else np.ones((len(unit), n), bool)
+        near[:, support.a.key[: support.n]] &= ~support.a.member[machines, : support.n]
+        which = np.flatnonzero(near.any(axis=0))
+        for first in range(0, len(which), size):
+            checkpoint()
+            part = which[first : first + size]
+            found, slack = block.judge(support, learner.kernel, data.take(part), machines)
+            asked = near[:, part]
+            enters = asked & (slack > threshold[machines, None])
+            grad[machines, part], joins[machines, part] = found, enters
+            slacks[machines, part] = np.where(
+                asked, np.where(enters, -np.inf, slack), slacks[machines, part]
+            )
+            admitted.append((slack / unit)[enters])
+    which = np.flatnonzero(joins.any(axis=0))
+    if len(which):
+        slot = support.slots(data.key[which])
+        block.join(support, data.take(which), slot, joins[:, which], grad[:, which])
+    return np.concatenate(admitted)
+
+
+def _judged_together(machines: int) -> list[slice]:
+    """One by one, each has few examples to judge; where there are many, the same ones over and over."""
+    size = TOGETHER if machines >= block.MANY else 1
+    return [slice(first, min(first + size, machines)) for first in range(0, machines, size)]
+
+
+def converge(
+    learner: LASVM, data: Examples, slacks: np.ndarray, done: bool = True
+) -> Iterator[int]:
+    """Admit violators and finish, until none is left; yields how many came in each time.
+
+    ``done``: whether the finishing step before has reached its tolerance.
+    """
+    near = learner.support.task.depths.near
+    learner.converged, reach, failures = False, near, 0
+    while failures < MOST_FAILURES:
+        entered = len(_admit_violators(learner, data, slacks, reach))
+        if entered == 0 and reach == np.inf:
+            learner.converged = done
+            return
+        reach = np.inf if entered == 0 else near
+        if entered:
+            done = learner.finish()
+            failures += not done
+            yield entered
+
+
+def _admit_violators(
+    learner: LASVM, data: Examples, slacks: np.ndarray, reach: float
+) -> np.ndarray:
+    """Bring in examples that may violate by more than tau, with S or with each other.
+
+    One that may go up violates with g_min = b - delta / 2, one that may go down with g_max:
+    slack + delta / 2 > tau.
+    Two examples outside S violate with each other only if the slack of one exceeds tau / 2.
+    """
+    learner.support.measure()
+    tau = learner.tau * learner.support.unit
+    threshold = np.minimum(tau - learner.support.a.delta / 2, tau / 2)
+    return admit(learner, data, slacks, reach, threshold)

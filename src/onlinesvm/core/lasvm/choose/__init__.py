@@ -1,0 +1,1 @@
+"""LASVM that chooses its examples: criteria, selection from a data set, pools."""

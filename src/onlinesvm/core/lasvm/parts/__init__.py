@@ -1,0 +1,1 @@
+"""LASVM on parts of a data set: support sets merged, one SVM per cell."""

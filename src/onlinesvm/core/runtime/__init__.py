@@ -1,0 +1,1 @@
+"""What everything compiled stands on: compilation, numerics, threads, interrupts, pickles."""

@@ -1,1 +1,0 @@
-"""Models as they are published to other threads and written to pickles."""
