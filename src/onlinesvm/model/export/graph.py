@@ -3,7 +3,7 @@
     x' = (x - shift) / scale
     K  = exp(-gamma (|x'|^2 + |z|^2 - 2 x' z))        or another kernel function of dot products
     scores = K coef' + bias                          one Gemm for all machines
-    probabilities = softmax(h(scores))               h: a line with bends at -1, 0 and 1
+    probabilities = softmax(h(scores))               h: a line with bends at 0 and at ``BENDS``
 
 Rows are moved to the model's centre before they are multiplied, which keeps digits. Where single
 precision would not do all the same (large norms or coefficients), the graph computes in double
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.prequential.calibration import BENDS
 from .predictor import CLASSIFIER, ONE_CLASS, REGRESSOR, Predictor
 
 ENOUGH = 1e-5
@@ -106,10 +107,15 @@ def both_columns(g: Graph, scores: str) -> str:
 
 def _probabilities(g: Graph, slopes: np.ndarray, scores: str) -> str:
     """P of each class, (n, classes), from scores (n, machines): ``calibration.probabilities``."""
-    zero, one = g.constant("none", 0.0), g.constant("unit", 1.0)
-    inner = g.add("Min", g.add("Max", scores, g.constant("minus_unit", -1.0)), one)
-    outer = g.add("Sub", scores, inner)
-    parts = [g.add(half, part, zero) for part in (inner, outer) for half in ("Min", "Max")]
+    zero, within, parts = g.constant("none", 0.0), None, []
+    for k, bend in enumerate((*BENDS, None)):  # what of a score lies between two bends
+        clipped = scores
+        if bend is not None:
+            low, high = g.constant(f"minus_bend_{k}", -bend), g.constant(f"bend_{k}", bend)
+            clipped = g.add("Min", g.add("Max", scores, low), high)
+        part = clipped if within is None else g.add("Sub", clipped, within)
+        parts += [g.add(half, part, zero) for half in ("Min", "Max")]
+        within = clipped
     terms = [
         g.add("Mul", part, g.constant(f"slope_{k}", slope))
         for k, (part, slope) in enumerate(zip(parts, slopes))

@@ -136,7 +136,7 @@ def _slopes(view: Any) -> np.ndarray | None:
     slopes = np.asarray(record.calibration.slopes, np.float64)
     # Two labels that came in another order: -h(-f), whose halves have changed places.
     swapped = len(view.order) == 2 and view.order[1] == 0
-    return slopes[[1, 0, 3, 2]] if swapped else slopes
+    return slopes.reshape(-1, 2)[:, ::-1].ravel() if swapped else slopes
 
 
 def _of_simplesvm(estimator: Any, kind: str) -> Predictor:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.prequential.calibration import BENDS
 from ..atomic import atomic_write
 from ..errors import ModelFileError, not_written
 from .predictor import CLASSIFIER, ONE_CLASS, Predictor, predictor_of
@@ -52,15 +53,13 @@ _PROBABILITY = '''
 def predict_proba(X):
     """Probability of each class, (n, classes), in the order of CLASSES."""
     values = decision_function(X).reshape(len(X), -1)
-    inner = np.clip(values, -1.0, 1.0)
-    outer = values - inner
-    logits = sum(
-        slope * part
-        for slope, part in zip(
-            SLOPES,
-            [half(v, 0.0) for v in (inner, outer) for half in (np.minimum, np.maximum)],
-        )
-    )
+    edges = [np.clip(values, -bend, bend) for bend in (0.0, *BENDS, np.inf)]
+    parts = [
+        half(outer - inner, 0.0)
+        for inner, outer in zip(edges, edges[1:])
+        for half in (np.minimum, np.maximum)
+    ]
+    logits = sum(slope * part for slope, part in zip(SLOPES, parts))
     logits = np.clip(logits, -1e3, 1e3)
     if logits.shape[1] == 1:
         logits = np.concatenate([np.zeros_like(logits), logits], axis=1)
@@ -131,7 +130,7 @@ def _constants(p: Predictor) -> str:
     if p.classes is not None:
         lines.append(f"CLASSES = np.array({p.classes.tolist()!r})")
     if p.slopes is not None:
-        lines.append(f"SLOPES = {p.slopes.tolist()!r}")
+        lines += [f"SLOPES = {p.slopes.tolist()!r}", f"BENDS = {BENDS!r}"]
     return "\n".join(lines) + "\n"
 
 
