@@ -27,6 +27,21 @@ def register_onnx() -> None:
     ``skl2onnx.to_onnx`` then converts pipelines in which they are. Outputs are ``label`` and
     ``scores`` (those of ``predict`` and ``decision_function``), with ``probability=True`` also
     ``probabilities``; or ``value`` for a regressor. To call it twice does no harm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skl2onnx import to_onnx
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from onlinesvm import LASVMClassifier, register_onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pipeline = make_pipeline(StandardScaler(), LASVMClassifier(random_state=0)).fit(X, y)
+    >>> register_onnx()
+    >>> graph = to_onnx(pipeline, X[:1].astype(np.float32), target_opset=17)
+    >>> [output.name for output in graph.graph.output]
+    ['label', 'scores']
     """
     try:
         from skl2onnx import update_registered_converter
