@@ -269,7 +269,7 @@ def _one_more(array: np.ndarray) -> np.ndarray:
     """
     n, whole = len(array), array.base
     has_spare = (
-        whole is not None
+        isinstance(whole, np.ndarray)
         and whole.shape[1:] == array.shape[1:]
         and len(whole) > n
         and whole.ctypes.data == array.ctypes.data
