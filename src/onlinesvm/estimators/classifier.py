@@ -151,12 +151,17 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         return example_weights(sample_weight, class_weight, y, labels)
 
     def _due(self, trained: Trained, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        due, label = super()._due(trained, y, weight), trained.encoder.encode(y)
-        numbers = range(len(trained.encoder) - len(due), len(trained.encoder))
-        # Where ``classes`` names labels that are still to come, all are known from the start.
-        if not (self._in_turn and len(due) and np.isin(numbers, label).all()):
+        due = super()._due(trained, y, weight)
+        if not (self._in_turn and len(due)):
             return due
-        return first_examples(label, weight > 0, numbers)
+        label, new = trained.encoder.encode(y), len(trained.encoder) - len(due)
+        present, first = np.unique(label, return_index=True)
+        first = first[present >= new]
+        # Where ``classes`` names labels that are still to come, or labels have their numbers from
+        # before (an older file), all are known from the start.
+        if len(first) < len(due) or (np.diff(first) < 0).any():
+            return due
+        return first_examples(label, weight > 0, range(new, len(trained.encoder)))
 
     def _checked(self, X: Any, y: Any, before: Trained | None) -> Checked:
         return super()._checked(X, unrounded(y), before)

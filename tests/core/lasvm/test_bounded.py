@@ -130,7 +130,7 @@ def test_scores_are_the_decisions_of_the_model_before_the_example(settings):
     learner, data = make(X, label, **settings)
     for k in range(250):
         one = data.take(slice(k, k + 1))
-        before = learner.decide_one(one.rows.values[0]) if k else np.zeros(1)
+        before = learner.decide_row(one.rows.values[0], one.rows.values[0]) if k else np.zeros(1)
         learner.learn(one)
         np.testing.assert_allclose(learner.scores[0], before, atol=1e-9)
 

@@ -115,7 +115,7 @@ def test_step_by_step_it_is_the_listing(selection, delta_max):
             visit(lock.twin, k, delta_max)
         lock.compare_machine(0)
     assert step == 120 - 10  # after ten seeds, one by one
-    assert lock.learner.n_learned == 120
+    assert lock.learner.choices()[1] == 120
 
 
 def visit(twin, k, delta_max):
