@@ -35,7 +35,7 @@ def dual(model: Any) -> float:
     support, kernel = model._trained.learner.support, model._trained.kernel
     rows, alpha = support.expansion()
     product = kernel.product(rows, rows, alpha).T
-    linear = support.linear(support.a.label[: support.n])
+    linear = support.linear()
     used = support.alpha()
     return float((used * linear).sum() - 0.5 * (alpha * product).sum())
 
