@@ -620,6 +620,7 @@ class LASVM(Compact, Learner):
             one = fresh.take(slice(q, q + 1))
             row = self.kernel.block(one.rows, self.support.rows())
             values = np.append(row, one.diagonal.astype(np.float32)[None], axis=1)
+            self.kernel.n_evaluations += 1  # k(x, x)
             scores[q] = self.learn_known(one, values, NO_SLOTS)[0]
         return scores
 
