@@ -39,7 +39,7 @@ def smo_evaluations(K: np.ndarray, y: np.ndarray, C: float) -> int:
     Its gradients are single precision, so it stops at 1e-3: fewer steps than 1e-5 would take.
     """
     from onlinesvm.core.kernel.buffers import padded as padded_width
-    from onlinesvm.core.lasvm.block.block import smo
+    from onlinesvm.core.lasvm.block import smo
 
     n = len(y)
     padded = np.zeros((n, padded_width(n)), np.float32)

@@ -9,7 +9,7 @@ from benchmarks.calibration import SETS, _mixed, compare, main
 @pytest.mark.parametrize("way", ["fit", "stream"])
 def test_probabilities_are_as_good_as_those_of_cross_validation(way):
     make, _ = SETS["noise, 500"]
-    found = [compare(_mixed(make(seed), seed, None), way) for seed in range(5)]
+    found = [compare(_mixed(make(seed), seed, None), way) for seed in range(10)]
     own, theirs, ratio = np.mean(found, axis=0)
     assert abs(own) < abs(theirs) + 0.01
     assert ratio < 1.02

@@ -128,7 +128,7 @@ def test_an_edit_in_one_file_compiles_its_callers_in_others(place):
     """Constants of one file, which another one puts into the code of the loop of a third."""
     package = copied(place)
     used, _, values, _ = compute(place)
-    edited = package / "core" / "kernel" / "rbf.py"
+    edited = package / "core" / "kernel" / "tiles" / "rbf.py"
     text, times = edited.read_text(encoding="utf-8"), edited.stat().st_mtime_ns
     terms = "EXP2_TERMS = _P5, _P4, _P3, _P2, _P1, _ONE\n"
     assert text.count(terms) == 1

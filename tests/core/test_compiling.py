@@ -20,7 +20,7 @@ from onlinesvm.core.runtime.compiling.private import is_private
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="permission bits")
 
 WHERE = """
-from onlinesvm.core.kernel import tiles
+from onlinesvm.core.kernel.tiles import dense as tiles
 print(tiles.squared_norms.stats.cache_path)
 """
 

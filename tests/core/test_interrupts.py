@@ -15,7 +15,7 @@ from interrupting import KINDS, check, check_held, make_stream, trial, trials
 from plain_kernels import plain_rbf
 
 from onlinesvm import ActiveLearner, LASVMClassifier
-from onlinesvm.core.lasvm.block.block import working_set
+from onlinesvm.core.lasvm.block import working_set
 from onlinesvm.core.lasvm.learner import LASVM
 from onlinesvm.core.runtime.interrupts import Interruptible, checkpoint
 from onlinesvm.core.runtime.numerics import JIT_DISABLED

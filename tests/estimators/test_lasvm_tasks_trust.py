@@ -16,7 +16,7 @@ from sklearn.svm import SVR
 
 from onlinesvm import LASVMOneClass, LASVMRegressor
 from onlinesvm.core.lasvm import learner
-from onlinesvm.core.lasvm.block.block import working_set
+from onlinesvm.core.lasvm.block import working_set
 
 GAMMA = 0.3
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import onlinesvm
-from onlinesvm.core.lasvm.block.block import working_set
+from onlinesvm.core.lasvm.block import working_set
 from onlinesvm.core.runtime import interrupts
 from onlinesvm.core.runtime.interrupts import Deadline, TimeUp, checkpoint
 from onlinesvm.core.runtime.threads import over_tasks

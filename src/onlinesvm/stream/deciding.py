@@ -32,6 +32,8 @@ class TableOptions:
     missing_indicator: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("ignore", "categorical", "numeric"):  # a model file has lists
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         both = set(self.categorical) & set(self.numeric)
         if both:
             raise StreamError(

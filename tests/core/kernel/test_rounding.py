@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from onlinesvm.core.kernel.tiles.dense.jobs import TileJob
-from onlinesvm.core.kernel.tiles.dense.rbf import TOLERANCE
 from scipy import sparse
 
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
+from onlinesvm.core.kernel.tiles.jobs import TileJob
+from onlinesvm.core.kernel.tiles.rbf import TOLERANCE
 
 
 def exact(A, B, gamma):

@@ -10,7 +10,7 @@ from onlinesvm import LASVMClassifier
 from onlinesvm.core.examples import Examples
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.lasvm.block.block import block as lasvm_block
+from onlinesvm.core.lasvm.block import block as lasvm_block
 from onlinesvm.core.lasvm.learner import LASVM
 from onlinesvm.core.lasvm.tasks import Classification
 

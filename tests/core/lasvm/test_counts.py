@@ -11,8 +11,8 @@ import pytest
 from sklearn.datasets import make_friedman1
 
 from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
-from onlinesvm.core.lasvm.block.block import block as lasvm_block
-from onlinesvm.core.lasvm.block.block import working_set
+from onlinesvm.core.lasvm.block import block as lasvm_block
+from onlinesvm.core.lasvm.block import working_set
 
 
 def waveform(n, seed=0):

@@ -10,7 +10,7 @@ from onlinesvm.core.examples import Examples
 from onlinesvm.core.kernel.buffers import padded as padded_width
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.lasvm.block.block import smo, working_set
+from onlinesvm.core.lasvm.block import smo, working_set
 from onlinesvm.core.lasvm.state import Support
 
 

@@ -11,7 +11,7 @@ from onlinesvm.core.examples import Examples
 from onlinesvm.core.kernel.buffers import padded as padded_width
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.lasvm.block.block import block, smo, working_set
+from onlinesvm.core.lasvm.block import block, smo, working_set
 from onlinesvm.core.lasvm.fit import Fit, Plan
 from onlinesvm.core.lasvm.learner import LASVM
 from onlinesvm.core.lasvm.tasks import OneClass, Regression, power_of_two, spread_of

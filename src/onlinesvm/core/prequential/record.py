@@ -61,6 +61,7 @@ class Prequential(Compact):
         self.n = 0  # examples noted
         self.looked = 0  # those of them that thresholds and detector have seen
         self.begun = 0  # those noted before the call at hand
+        self.replaced = 0  # how many there were when better scores took their place
         self.thresholds = Thresholds() if probability else None
         self.detector = DriftDetector() if drift or window else None
         self.follows = window  # whether a window follows the drifts found
@@ -180,7 +181,7 @@ class Prequential(Compact):
         self.weight[:] = 0.0
         self.scores[which], self.label[which] = scores, label
         self.weight[which] = weight * stands_for / stands_for.mean()
-        self._calibration = None
+        self._calibration, self.replaced = None, self.n
         self.thresholds.settle(excess(scores, label), stands_for)
 
     # -- what follows ---------------------------------------------------------------------
@@ -213,6 +214,10 @@ class Prequential(Compact):
         """The examples up to number ``last`` from which probabilities are made."""
         size, machines = self.scores.shape
         count = min(max(MOST_SCORES // machines, FEWEST), size - SELDOM, last)
+        if (
+            count == last and not self.replaced
+        ):  # models of the first third are unlike the present one
+            count -= last // 3
         which = np.arange(last - count, last) % size
         label = self.label[which]
         return Calibration(

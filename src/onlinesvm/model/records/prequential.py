@@ -22,6 +22,7 @@ def watch_fields(watch: Prequential | None) -> dict[str, Any]:
             "n": watch.n,
             "looked": watch.looked,
             "begun": watch.begun,
+            "replaced": watch.replaced,
             "follows": watch.follows,
             "scores": watch.scores[:n],
             "label": narrow(watch.label[:n]),
@@ -46,6 +47,7 @@ def watch_of(fields: Fields, machines: int, n_labels: int) -> Prequential | None
     watch.n = fields.whole("n")
     watch.looked = fields.whole("looked", watch.n - watch.n % BLOCK, watch.n)
     watch.begun = fields.whole("begun", 0, watch.n)
+    watch.replaced = fields.whole("replaced", 0, watch.n) if fields.has("replaced") else 0
     n = min(watch.n, RECENT if probability else BLOCK)
     watch.scores[:n] = fields.array("scores", np.float64, (n, machines))
     watch.label[:n] = fields.array("label", np.int64, (n,), 0, max(n_labels, 1) - 1)

@@ -8,7 +8,7 @@ again; a new label costs one new row.
 
 Sparse rows are made through an inverted index, feature -> (examples, values): the cost is that of
 the examples that share a feature. Dense or sparse, each sum runs over the features in order, as
-in ``core/kernel/tiles.py``: the values are the same to the last bit.
+in ``core/kernel/tiles/dense.py``: the values are the same to the last bit.
 
 Symbols: i an example's number in the pool, which is its key in the support set; s a support
 vector; m machine.

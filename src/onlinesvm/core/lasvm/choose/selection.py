@@ -1,7 +1,7 @@
 """LASVM that chooses its examples (lasvm-2005, section 4.3, "Randomized Search").
 
     repeat   pick M random examples among those not yet processed
-             k <- the best of them by the criterion             (``core/lasvm/criteria.py``)
+             k <- the best of them by the criterion             (``criteria.py``)
              PROCESS(k), REPROCESS
 
 With ``block_size == 1`` it is this, step by step. Else the candidates of T steps ahead are scored
