@@ -132,7 +132,7 @@ def test_resume_with_another_source(csv, tmp_path):
         ("begun with rows of format csv, not libsvm", "r.svm"),
         ("does not begin with the rows that the run was begun with", "o.csv"),
         ("does not begin with the rows", "s.csv"),
-        ("begun with --label t, not a", "t.csv", "--label", "a"),
+        ("begun with --label t, not --label a", "t.csv", "--label", "a"),
     ):
         refused(says, "train", tmp_path / source, *base, "--resume", *more)
         assert model.read_bytes() == before

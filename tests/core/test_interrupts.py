@@ -310,8 +310,8 @@ def test_ctrl_c_while_a_loop_is_compiled(verb, monkeypatch):
     one = verb == "learn_one"
     arguments = (X[0], y[0]) if one else (X[:90], y[:90]) if "fit" in verb else (X[:90],)
     if one:
-        model._trained.learner._one = None  # it prepares anew
-        monkeypatch.setattr(type(model._trained.learner), "_prepare_one", compiling(model, double))
+        model._trained.learner._call = None  # it prepares anew
+        monkeypatch.setattr(type(model._trained.learner), "_call_for", compiling(model, double))
     else:
         monkeypatch.setattr(rows.Rows, "__len__", compiled)
     event.register("numba:compile", listener)
@@ -326,11 +326,11 @@ def test_ctrl_c_while_a_loop_is_compiled(verb, monkeypatch):
 
 
 def compiling(model, loop):
-    prepare = type(model._trained.learner)._prepare_one
+    prepare = type(model._trained.learner)._call_for
 
-    def prepared(self):
+    def prepared(self, *given):
         assert loop(3) == 6
-        return prepare(self)
+        return prepare(self, *given)
 
     return prepared
 

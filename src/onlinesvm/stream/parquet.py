@@ -105,11 +105,16 @@ class ParquetReader(TableReader):
 
 
 def first_rows(batches: Iterable[Any]) -> Any:
-    """The first ``BATCH_ROWS`` rows as one record batch; None if there are no rows."""
+    """The first ``BATCH_ROWS`` rows as one record batch; None if there are no rows.
+
+    Rows with other columns than the first are left for the reader, who names their file.
+    """
     import pyarrow as pa
 
     held: list[Any] = []
     for batch in batches:
+        if held and batch.schema != held[0].schema:
+            break
         if batch.num_rows:
             held.append(batch)
         if sum(b.num_rows for b in held) >= BATCH_ROWS:
