@@ -25,7 +25,8 @@ OF_A_FILE = ("format", "label", "ignore", "delimiter", "n_features", "zero_based
 
 def kept_options(options: dict[str, Any]) -> dict[str, Any]:
     """The options as a model file holds them; repeatable ones as sorted lists."""
-    return {name: _plain(options[name]) for name in NAMES if name in options}
+    kept = [name for name in NAMES if name in options and name not in BY_CONTENT]
+    return {name: _plain(options[name]) for name in kept}
 
 
 def _plain(value: Any) -> Any:
