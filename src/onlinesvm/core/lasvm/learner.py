@@ -435,6 +435,7 @@ class LASVM(Compact, Learner):
                 self.support, self.cache, self.kernel, rules, self.seeds, self.memory,
                 self.n_labels, dense,
             )  # fmt: skip
+            self._set_thresholds()
         return call
 
     def begin_reprocess(self) -> Call:
@@ -444,7 +445,8 @@ class LASVM(Compact, Learner):
 
     def _begin(self) -> None:
         """A pass over some examples begins."""
-        self._set_thresholds()
+        if not self.task.both_signs:  # the unit varies
+            self._set_thresholds()
         count = self.support.a.count
         count[POSITION], count[PHASE], count[MACHINE] = 0, INSERT, 0
 
@@ -539,14 +541,17 @@ class LASVM(Compact, Learner):
     def _learn_one(
         self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
     ) -> bool:
-        call, given = self._call_for(self.rules, True), self._given_of(label, bound)
         if self.memory is not None:
             self.memory.reserve_masses(self.support, 1)
+        call, given = self._call_for(self.rules, True), self._given_of(label, bound)
         call.about[0] = bound, diagonal
         call.tags[0, 0] = 0 if isinstance(label, float) else label
         scores = np.empty((1, self.machines))
-        if not self._run_dense(x[None, :], low, call.tags, given, call.about, scores):
+        self._begin()
+        evaluations = int(self.support.a.count[EVALUATIONS])
+        if not self._run_call(call, x[None, :], low, call.tags, given, call.about, scores):
             return False
+        self.kernel.n_evaluations += int(self.support.a.count[EVALUATIONS]) - evaluations
         self.scores = scores
         if self.memory is not None:
             self._end_limited(x, low, label, bound, diagonal)
