@@ -23,9 +23,10 @@ def sample():
 def test_fits_without_a_seed_are_the_same(model):
     X, y = sample()
     first = model().fit(X, y)
+    name = "decision_function" if hasattr(first, "decision_function") else "predict"
+    values = getattr(first, name)(X)
     for other in (model().fit(X, y), clone(first).fit(X, y), first.fit(X, y)):
-        values = "decision_function" if hasattr(first, "decision_function") else "predict"
-        np.testing.assert_array_equal(getattr(other, values)(X), getattr(first, values)(X))
+        np.testing.assert_array_equal(getattr(other, name)(X), values)
 
 
 def test_none_asks_for_another_order():

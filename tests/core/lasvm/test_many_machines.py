@@ -110,8 +110,15 @@ def test_labels_that_come_one_by_one_are_not_copied_each_time(monkeypatch):
         return pad(array, width, *given, **more)
 
     monkeypatch.setattr(state.np, "pad", counted)
-    for k in range(30, 120):
-        model.partial_fit(X[k : k + 1], y[k : k + 1])
-    assert 0 < sum(copies) <= 2 * 12  # reals and flags, each time a quarter more
-    assert support.machines == 120
-    assert (model.predict(X) == y).mean() > 0.9
+    for _ in range(60):
+        model._trained.learner.add_label()
+    assert support.machines == 90
+    assert 0 < sum(copies) <= 2 * 6  # reals and flags
+    monkeypatch.undo()
+    assert not support.a.alpha[30:].any()
+    assert not support.a.member[30:].any()
+    assert support.n <= 30
+    model = LASVMClassifier(C=10, gamma=0.01).partial_fit(X[:30], y[:30])
+    for x, label in zip(X[30:], y[30:].tolist()):
+        model.learn_one(x, label)
+    assert model.finish().score(X, y) == 1.0
