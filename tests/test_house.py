@@ -62,6 +62,7 @@ ALLOWED_IN_CORE = {
     "examples": BELOW,
     "model": {*BELOW, "examples"},
     "prequential": {"runtime", "prequential"},
+    "explain": {*BELOW, "explain"},
     **{
         algorithm: {*BELOW, "examples", "model", algorithm}
         for algorithm in ("huller", "streamsvm", "sgd", "simplesvm")

@@ -14,6 +14,8 @@ import click
 import numpy as np
 from sklearn.base import is_classifier
 
+from ..estimators.base import view_of
+from ..estimators.explaining import refuse_unexplained
 from .lines import line_of
 from .mistakes import Mistake, check_writable
 from .resuming import check_same_columns
@@ -23,11 +25,16 @@ EPILOG = """\b
 Examples:
   onlinesvm predict model.safetensors new.csv > labels.txt
   zcat new.svm.gz | onlinesvm predict model.safetensors - --scores | head
+  onlinesvm predict model.safetensors new.csv --explain 3
 
 \b
 Each line is the id, if --id was given, the label, then the scores, then the probabilities that were asked for, with tabs
 between; both in the order of the classes that info shows. Two classes have one score, which is
 positive for the second class. A tab or line break in a label is written \\t or \\n.
+
+\b
+--explain N adds the N features with the largest share in the score of the predicted label, each as
+name:share. The shares of all features add up to the score, less what it is without any feature.
 """
 
 
@@ -44,6 +51,12 @@ positive for the second class. A tab or line break in a label is written \\t or 
 @click.option("--scores", is_flag=True, help="Decision values after the label, tab-separated.")
 @click.option(
     "--probabilities", is_flag=True, help="Probability of each class; train with --probability."
+)
+@click.option(
+    "--explain",
+    type=click.IntRange(1),
+    metavar="N",
+    help="The N features that count most for each label, with their shares.",
 )
 @click.option("--id", "id_column", metavar="COLUMN", help="Begin each line with this column.")
 @click.option("--header", is_flag=True, help="A first line with the names of the columns.")
@@ -71,7 +84,8 @@ def command(model: Path, source: str, output: Path | None, **options: Any) -> No
             file.write(_header(found.estimator, options))
         for X, y in loaded.blocks(reader, options["batch_rows"]):
             ids = y.tolist() if with_ids and y is not None else None
-            file.write(_lines(found.estimator, X, options, ids))
+            names = _feature_names(found.estimator, reader) if options["explain"] else []
+            file.write(_lines(found.estimator, X, options, ids, names))
             file.flush()
 
 
@@ -101,12 +115,16 @@ def _header(estimator: Any, options: dict[str, Any]) -> str:
         names += [f"score {each}" for each in classes] if len(classes) > 2 else ["score"]
     if options["probabilities"]:
         names += [f"probability {each}" for each in classes]
+    if options["explain"]:
+        names += [f"because {place + 1}" for place in range(options["explain"])]
     return "\t".join(map(line_of, names)) + "\n"
 
 
 def _check_columns(estimator: Any, model: Path, options: dict[str, Any]) -> None:
     """Whether the model has the scores and probabilities that were asked for."""
     name = type(estimator).__name__
+    if options["explain"]:
+        refuse_unexplained(view_of(estimator).kernel)
     if options["scores"] and not hasattr(estimator, "decision_function"):
         raise Mistake(f"A {name} predicts the value itself; leave out --scores.")
     if not options["probabilities"] or hasattr(estimator, "predict_proba"):
@@ -138,23 +156,47 @@ def _written(output: Path | None) -> Iterator[IO[str]]:
         raise not_written(output, error) from error
 
 
-def _lines(estimator: Any, X: Any, options: dict[str, Any], ids: list[Any] | None) -> str:
+def _feature_names(estimator: Any, reader: Any) -> list[str]:
+    """Names of the features, as the source has them, or their numbers."""
+    names = reader.feature_names() or getattr(estimator, "feature_names_in_", None)
+    count = estimator.n_features_in_
+    return [str(j + 1) for j in range(count)] if names is None else [str(each) for each in names]
+
+
+def _reasons(estimator: Any, X: Any, most: int, names: list[str]) -> list[dict[str, float]]:
+    """For each row the features with the largest shares in the score of its label."""
+    why = estimator.explain(X, n_examples=0)
+    values = why.values
+    if values.ndim == 3:
+        label = (why.base_values + values.sum(axis=1)).argmax(axis=1)
+        values = values[np.arange(len(values)), :, label]
+    order = np.argsort(-np.abs(values), axis=1, kind="stable")[:, :most]
+    return [{names[j]: float(row[j]) for j in top} for row, top in zip(values, order, strict=True)]
+
+
+def _lines(
+    estimator: Any, X: Any, options: dict[str, Any], ids: list[Any] | None, names: list[str]
+) -> str:
     columns: dict[str, np.ndarray] = {}
     if options["scores"]:
         columns["scores"] = _table(estimator.decision_function(X))
     if options["probabilities"]:
         columns["probabilities"] = estimator.predict_proba(X)
     labels = estimator.predict(X).tolist()
+    reasons = _reasons(estimator, X, options["explain"], names) if names else None
     lines = []
     for row, label in enumerate(labels):
         if options["as_json"]:
             numbers = {name: values[row].tolist() for name, values in columns.items()}
             own = {} if ids is None else {"id": ids[row]}
-            lines.append(json.dumps({**own, "label": label, **numbers}))
+            because = {} if reasons is None else {"because": reasons[row]}
+            lines.append(json.dumps({**own, "label": label, **numbers, **because}))
         else:
             numbers_ = [f"{v:.9g}" for values in columns.values() for v in values[row]]
             own_ = [] if ids is None else [line_of(ids[row])]
-            lines.append("\t".join([*own_, line_of(label), *numbers_]))
+            because_ = [] if reasons is None else reasons[row].items()
+            shares = [line_of(f"{name}:{share:+.4g}") for name, share in because_]
+            lines.append("\t".join([*own_, line_of(label), *numbers_, *shares]))
     return "\n".join([*lines, ""])
 
 

@@ -14,8 +14,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from numbers import Integral
 from operator import is_
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, OutlierMixin, _fit_context
@@ -48,6 +49,9 @@ from .labels import NoTargets, check_sample_weight, finite_cost
 from .rows import is_estimated, joined
 from .trained import Trained
 from .views import FittedView
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
 
 BRIEFLY = 2.0
 """Seconds of the finishing step, at most, after Ctrl-C has ended a fit."""
@@ -451,6 +455,65 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
         return view
 
+    def explain(self, X: Any, *, n_examples: int = 3) -> Explanation:
+        """Why the model answers as it does: the exact share of every feature, in milliseconds.
+
+        The shares are Shapley values, and add up to the decision value. They are exact, nothing is
+        sampled: the kernels ``rbf`` and ``laplacian`` are products over features, ``linear`` is a
+        sum. A feature that is not known has the factor 1 in the product, as if it were equal to that
+        of every support vector (``linear``: it is 0); no background data are averaged over.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+        n_examples : int, default=3
+            Support vectors to name with each answer: those with the largest share.
+
+        Returns
+        -------
+        explanation : Explanation
+            ``values``, ``base_values``, ``examples``, ``importance()`` and ``plot()``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onlinesvm import LASVMClassifier
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> model = LASVMClassifier().fit(X, X[:, 1] > 0)
+        >>> why = model.explain(X[:2])
+        >>> why.values.shape
+        (2, 3)
+        >>> bool(np.allclose(why.base_values + why.values.sum(axis=1),
+        ...                  model.decision_function(X[:2]), atol=1e-5))
+        True
+        >>> int(why.importance().argmax())
+        1
+        """
+        from .explaining import explain
+
+        check_is_fitted(self)
+        check_count(n_examples)
+        with Interruptible():
+            return explain(self._view(), X, n_examples)
+
+    def explain_one(self, x: Any, *, n_examples: int = 3) -> Explanation:
+        """Why the model answers as it does for one row: as ``explain``.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+        n_examples : int, default=3
+            Support vectors to name.
+
+        Returns
+        -------
+        explanation : Explanation
+            ``values`` of shape (n_features,), or (n_features, n_classes).
+        """
+        return self.explain(one_row(x, "explain_one", "explain")[None, :], n_examples=n_examples)[0]
+
     def save(self, path: str | os.PathLike[str], *, extra: dict[str, Any] | None = None) -> None:
         """Write the model to a file, from which ``onlinesvm.load_model`` makes it again.
 
@@ -717,6 +780,14 @@ def with_cost(data: Any) -> Any:
     if (data.bound > 0).all():
         return data
     return data.take(np.flatnonzero(data.bound > 0))
+
+
+def check_count(n_examples: Any) -> None:
+    """A number of support vectors to name, zero included."""
+    if isinstance(n_examples, bool) or not isinstance(n_examples, Integral) or n_examples < 0:
+        raise ValueError(
+            f"n_examples is the number of support vectors to name, 0 or more; got {n_examples!r}."
+        )
 
 
 def one_row(x: Any, name: str, instead: str) -> np.ndarray:

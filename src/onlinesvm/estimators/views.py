@@ -13,6 +13,7 @@ from scipy import sparse
 
 from ..core.runtime.interrupts import Interruptible
 from .checks import asked_rows, check_asked, check_rows
+from .explaining import Expansion, alike
 from .rows import as_array, exact_rows, moved_back
 
 if TYPE_CHECKING:
@@ -68,6 +69,10 @@ class FittedView(ABC):
     @abstractmethod
     def decide(self, X: Any) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
+
+    @abstractmethod
+    def expansion(self, X: Any) -> Expansion:
+        """The model and these examples as the kernel sees them, in double precision."""
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example."""
@@ -156,6 +161,23 @@ class View(FittedView):
         """The number of each support vector's label."""
         return self.model.label
 
+    def expansion(self, X: Any) -> Expansion:
+        """The model and these examples as the kernel sees them, in double precision."""
+        kernel, rows = self._asked(X)
+        asked, vectors = alike(rows.to_array(), self.model.rows.to_array())
+        length = None
+        if self.model.unit_length:
+            length = np.sqrt(np.maximum(kernel.diagonal(rows), 0.0))
+            length = np.where(length > 0, length, 1.0)
+        return Expansion(
+            asked,
+            vectors[self._ascending],
+            copy(kernel),
+            self.coefficients(),
+            self.biases(),
+            length,
+        )
+
 
 class ExactView(FittedView):
     """The model of a SimpleSVM, which never changes once an estimator has it."""
@@ -204,6 +226,19 @@ class ExactView(FittedView):
     def label_numbers(self) -> np.ndarray:
         """The number of each support vector's label."""
         return self.learner.target[self._expansion[0]]
+
+    def expansion(self, X: Any) -> Expansion:
+        """The model and these examples as the kernel sees them, in double precision."""
+        if self.learner.features is not None:
+            raise ValueError(
+                "explain has no exact answer with a kernel matrix of low rank: fit with low_rank=None."
+            )
+        X = check_rows(self.trained.features, X, dtype=np.float64)
+        rows = exact_rows(X, copy(self.kernel), self.trained.centre, self.trained.sparse)
+        asked, vectors = alike(rows.values, self.learner.rows.take(self._expansion[0]).values)
+        return Expansion(
+            asked, vectors, copy(self.kernel), self.coefficients(), self.biases(), None
+        )
 
 
 def to_classes(values: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Why a kernel machine answers as it does: exact shares of features."""
