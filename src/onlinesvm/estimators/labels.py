@@ -250,6 +250,26 @@ class Targets:
         return np.arange(self.columns)
 
 
+class QuantileTargets(Targets):
+    """One machine per quantile of one target."""
+
+    def __init__(self, quantiles: int):
+        super().__init__(quantiles, True)
+
+    def number(self, target: Any) -> float | None:
+        """A single target as the learner takes it; None: use ``encode``, after all checks."""
+        good = isinstance(target, int | float | np.number) and np.isfinite(target)
+        return float(target) if good else None
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """The same target for every machine, (n, machines)."""
+        return np.repeat(np.asarray(y, np.float64).reshape(-1, 1), self.columns, axis=1)
+
+    def decode(self, values: np.ndarray) -> np.ndarray:
+        """Quantiles in ascending order: each machine is learned by itself, and they may cross."""
+        return np.sort(values.reshape(len(values), self.columns), axis=1)
+
+
 class NoTargets(Targets):
     """One machine, and labels that say nothing."""
 
@@ -265,13 +285,24 @@ class NoTargets(Targets):
         return np.zeros(len(y), np.int64)
 
 
-def check_targets(y: Any, known: Targets | None) -> tuple[np.ndarray, Targets]:
-    """Numbers, as many columns as before, and what they mean; or one clear error."""
+def check_targets(
+    y: Any, known: Targets | None, quantiles: int | None = None
+) -> tuple[np.ndarray, Targets]:
+    """Numbers, as many columns as before, and what they mean; or one clear error.
+
+    ``quantiles``: how many of them are to be learned of one target, where it is more than one.
+    """
     try:
         y = np.asarray(y, np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"y must be numbers to predict, one per example: {error}.") from error
     found = Targets(y.shape[1] if y.ndim == 2 else 1, y.ndim == 2)
+    if quantiles is not None:
+        if y.ndim != 1:
+            raise ValueError(
+                "Several quantiles are learned of one target: give y one dimension, or one quantile."
+            )
+        found = QuantileTargets(quantiles)
     if known is not None and _shape(known) != _shape(found):
         raise ValueError(
             f"y has {_shape(found)}, but the examples learned so far had {_shape(known)}."
@@ -279,7 +310,30 @@ def check_targets(y: Any, known: Targets | None) -> tuple[np.ndarray, Targets]:
     return y, found
 
 
+def check_share(value: Any, name: str) -> None:
+    """A number between 0 and 1, or one clear error."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < 1.0:
+        raise ValueError(f"{name} must be a number between 0 and 1; got {value!r}.")
+
+
+def check_quantiles(quantile: Any) -> np.ndarray:
+    """One quantile (an array without dimensions), or several; or one clear error."""
+    try:
+        levels = np.asarray(quantile, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"quantile must be numbers between 0 and 1; got {quantile!r}.") from error
+    if levels.ndim > 1 or not levels.size or not ((levels > 0.0) & (levels < 1.0)).all():
+        raise ValueError(
+            f"quantile must be a number between 0 and 1, or a list of such; got {quantile!r}."
+        )
+    if levels.ndim and (np.diff(levels) <= 0.0).any():
+        raise ValueError(f"quantile must be in ascending order, each once; got {quantile!r}.")
+    return levels
+
+
 def _shape(targets: Targets) -> str:
+    if isinstance(targets, QuantileTargets):
+        return f"one dimension, of which {targets.columns} quantiles are learned"
     if not targets.two_dimensional:
         return "one dimension"
     return f"two dimensions with {targets.columns} column(s)"

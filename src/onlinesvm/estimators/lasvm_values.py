@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
+from sklearn.metrics import d2_pinball_score
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,7 +15,7 @@ from ..core.runtime.interrupts import Interruptible
 from ._lasvm import LASVMEstimator
 from ._progress import with_callbacks
 from .base import NoveltyDetector, one_row
-from .labels import Targets, check_targets
+from .labels import Targets, check_quantiles, check_share, check_targets
 from .params import LASVM_CONSTRAINTS, shared_docs
 from .trained import Trained
 
@@ -40,7 +41,12 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         Cost of an error beyond ``epsilon``, as in ``SVR``. ``inf`` allows no such error, where
         the kernel can avoid them.
     epsilon : float, default=0.1
-        Errors up to this cost nothing, as in ``SVR``.
+        Errors up to this cost nothing, as in ``SVR``. It has no meaning with ``quantile``.
+    quantile : float, array-like of float or None, default=None
+        Predict this quantile of the target, between 0 and 1, instead of its middle: errors above
+        it cost ``quantile * C``, errors below ``(1 - quantile) * C`` (the pinball loss). Several, in
+        ascending order, are learned at once on shared kernel values; predictions then have a
+        column for each.
     kernel (LASVM), gamma, degree, coef0 : shared
     tol : float, default=1e-3
         Violations up to it are left alone, in units of about the standard deviation of y (the
@@ -123,6 +129,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         **LASVM_CONSTRAINTS,
         "C": [Interval(Real, 0.0, None, closed="right")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
+        "quantile": [Real, "array-like", None],
     }
 
     _y_checks: ClassVar[dict[str, Any] | None] = {"multi_output": True, "y_numeric": True}
@@ -132,6 +139,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         *,
         C: float = 1.0,
         epsilon: float = 0.1,
+        quantile: Any = None,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
@@ -151,6 +159,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
     ):
         self.C = C
         self.epsilon = epsilon
+        self.quantile = quantile
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -175,18 +184,41 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
     def _bounded_settings(self, trained: Trained) -> dict[str, Any]:
         from ..core.lasvm.tasks import Regression
 
-        return {"task": Regression(float(self.epsilon), len(trained.encoder))}
+        machines = len(trained.encoder)
+        if self.quantile is None:
+            return {"task": Regression(float(self.epsilon), machines)}
+        levels = np.broadcast_to(check_quantiles(self.quantile), machines).copy()
+        return {"task": Regression(0.0, machines, levels)}
+
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
+        from ..core.prequential.residuals import Residuals
+
+        learner = super()._make_learner(trained, data, n_labels)
+        learner.watch = Residuals(learner.machines, self._n_quantiles is not None)
+        return learner
+
+    def _view_extras(self, trained: Trained) -> dict[str, Any]:
+        watch = trained.learner.watch
+        return {"thresholds": None if watch is None else watch.snapshot()}
+
+    @property
+    def _n_quantiles(self) -> int | None:
+        """How many quantiles are asked for; None: there is one value for each target."""
+        if self.quantile is None:
+            return None
+        levels = check_quantiles(self.quantile)
+        return len(levels) if levels.ndim else None
 
     def _checked(self, X: Any, y: Any, before: Trained | None) -> Any:
         given = super()._checked(X, y, before)
         known = None if before is None else before.encoder
-        return given._replace(y=check_targets(given.y, known)[0])
+        return given._replace(y=check_targets(given.y, known, self._n_quantiles)[0])
 
     def _encoder(self, y: np.ndarray) -> Targets:
-        return check_targets(y, None)[1]
+        return check_targets(y, None, self._n_quantiles)[1]
 
     def _stream_encoder(self, y: np.ndarray, known: Targets | None, classes: Any) -> Targets:
-        return check_targets(y, known)[1]
+        return check_targets(y, known, self._n_quantiles)[1]
 
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
@@ -264,7 +296,8 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Values, in the shape of the y that was learned.
+            Values, in the shape of the y that was learned; (n_samples, n_quantiles) if there are
+            several quantiles, in ascending order also where those of two machines cross.
         """
         check_is_fitted(self)
         with Interruptible():
@@ -286,7 +319,100 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
             Value, or one for each target if the y that was learned had two dimensions.
         """
         values, _ = self._decide_one(one_row(x, "predict_one", "predict"))
-        return values if self._fitted("").encoder.two_dimensional else float(values[0])
+        encoder = self._fitted("").encoder
+        return encoder.decode(values[None, :])[0] if encoder.two_dimensional else float(values[0])
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """An interval for each example that holds its target in a share ``coverage`` of cases.
+
+        The intervals adapt while the model learns: of the examples of any long stretch of a stream,
+        each asked for before it is learned, about the share ``coverage`` lies inside, also while
+        the world changes (adaptive conformal prediction). They come from the errors of examples
+        that were predicted before they were learned, and need no assumption about the errors.
+        After ``fit`` of a data set they are quantiles of the errors in its second half.
+
+        With several quantiles, an interval goes from the lowest to the highest of them, wider or
+        narrower by what the errors say, and has another width for every example. Else all
+        intervals have the same width.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+        coverage : float, default=0.9
+            Share of the targets that should lie inside, between 0 and 1. Above 0.999 the intervals
+            have no ends.
+
+        Returns
+        -------
+        interval : ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
+            Lower and upper ends.
+        """
+        check_share(coverage, "coverage")
+        check_is_fitted(self)
+        with Interruptible():
+            view = self._view()
+            values = view.encoder.decode(view.decide(X))
+            return self._around(values, view.more["thresholds"], coverage)
+
+    def predict_interval_one(self, x: Any, coverage: float = 0.9) -> np.ndarray:
+        """The interval of one row: as ``predict_interval``, in microseconds.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,)
+            Features.
+        coverage : float, default=0.9
+            Share of the targets that should lie inside, between 0 and 1.
+
+        Returns
+        -------
+        interval : ndarray of shape (2,) or (n_targets, 2)
+            Lower and upper end.
+        """
+        check_share(coverage, "coverage")
+        values, _ = self._decide_one(one_row(x, "predict_interval_one", "predict_interval"))
+        trained = self._fitted("")
+        values = trained.encoder.decode(values[None, :] if len(values) > 1 else values)
+        return self._around(values, self._view_extras(trained)["thresholds"], coverage)[0]
+
+    def _around(self, values: np.ndarray, q: np.ndarray | None, coverage: float) -> np.ndarray:
+        """Intervals around predictions, or an error where too little is known of their errors."""
+        from ..core.prequential.thresholds import interpolated
+
+        if q is None:
+            raise ValueError(
+                "predict_interval needs the errors of at least 20 examples that were predicted before "
+                "they were learned: learn more examples, with fit, partial_fit or learn_one."
+            )
+        width = np.array([interpolated(each, 1.0 - coverage) for each in q])
+        return intervals(values, width, self._n_quantiles is not None)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R2 of the predictions; of several quantiles, the mean share of pinball loss explained.
+
+        Parameters
+        ----------
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights.
+
+        Returns
+        -------
+        score : float
+            1 for perfect predictions; 0 for those of a model that does not look at X.
+        """
+        if self._n_quantiles is None:
+            return float(super().score(X, y, sample_weight))
+        values, levels = self.predict(X), check_quantiles(self.quantile)
+        each = [
+            d2_pinball_score(y, column, alpha=level, sample_weight=sample_weight)
+            for column, level in zip(values.T, levels, strict=True)
+        ]
+        return float(np.mean(each))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -517,3 +643,13 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
             1 inside, -1 outside.
         """
         return 1 if self.decision_one(one_row(x, "predict_one", "predict")) >= 0 else -1
+
+
+def intervals(values: np.ndarray, width: np.ndarray, quantiles: bool) -> np.ndarray:
+    """Lower and upper ends around values, or around the lowest and the highest quantile."""
+    if quantiles:
+        low, high = values[:, 0] - width[0], values[:, -1] + width[0]
+        middle = (low + high) / 2  # a negative width may be more than there is between them
+        return np.stack([np.minimum(low, middle), np.maximum(high, middle)], axis=-1)
+    half = width if values.ndim > 1 else width[0]
+    return np.stack([values - half, values + half], axis=-1)

@@ -6,10 +6,11 @@ See ``core/prequential``: nothing here computes a kernel value that ``decision_f
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
 from typing import Any
 
 import numpy as np
+
+from .labels import check_share
 
 
 class WithProbability:
@@ -49,8 +50,7 @@ def chances(values: np.ndarray, order: np.ndarray, slopes: np.ndarray) -> np.nda
 
 def check_alpha(alpha: Any) -> None:
     """Refuse what is no share of labels."""
-    if not isinstance(alpha, Real) or not 0.0 < float(alpha) < 1.0:
-        raise ValueError(f"alpha must be a number between 0 and 1; got {alpha!r}.")
+    check_share(alpha, "alpha")
 
 
 def sets_of(values: np.ndarray, n_classes: int, q: np.ndarray, alpha: float) -> np.ndarray:

@@ -31,7 +31,7 @@ from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..kernel.tiles.one_row import EIGHT, decide_one, second_part
 from ..model import Learner, row_diagonal
-from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK, Prequential
+from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK
 from ..runtime.compact import Compact
 from ..runtime.interrupts import checkpoint
 from .block import block as lasvm_block
@@ -85,7 +85,7 @@ _KEPT = 256
 class LASVM(Compact, Learner):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
-    watch: Prequential | None = None  # takes note of decision values before examples are learned
+    watch: Any = None  # takes note of decision values before examples are learned
     scores: Any  # with limits: decision values of the last examples before they were learned
     _kept: KeptRows | None = None  # of a cache that a copy or a file has left out
     _call: Call | None
@@ -337,12 +337,9 @@ class LASVM(Compact, Learner):
             first += size
 
     def _sizes(self, n: int, at_hand: bool = False) -> Iterator[int]:
-        """Sizes of the blocks of n examples. Where scores are noted, blocks are small.
-
-        Not in a fit of data at hand, unless drifts are to be found: scores are made at its end.
-        """
+        """Sizes of the blocks of n examples, small where scores of many models are to be noted."""
         watch = self.watch
-        small = watch is not None and (not at_hand or watch.detector is not None)
+        small = watch is not None and watch.wants_small_blocks(n, at_hand, self.block_size)
         size, noted = self.block_size, 0 if watch is None else watch.n
         while n > 0:
             if small:
@@ -368,7 +365,8 @@ class LASVM(Compact, Learner):
         mass = task.nu * fresh.bound[new].sum() if task.nu else 0.0
         few = size < FEW and not task.both_signs
         company = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
-        scores = np.empty((size, self.machines)) if self.watch is not None and noted else None
+        watched = self.watch is not None and noted
+        scores = np.empty((size, self.machines)) if watched else None
         before = self.support.started()
         slacks = lasvm_block.learn_block(
             self.support, self.kernel, fresh, slot, mass, company, scores
@@ -511,8 +509,8 @@ class LASVM(Compact, Learner):
 
     def _given_of(self, label: Any, bound: float) -> np.ndarray:
         """The same for one example; those of classes are kept, for they come again."""
-        if isinstance(label, float):  # one target
-            return np.array([[[label], [-bound], [bound]]])
+        if isinstance(self.task, Regression):
+            return self.task.terms(label, bound)
         found = self._terms.get((label, bound))
         if found is None:
             if len(self._terms) >= _KEPT:
@@ -556,7 +554,7 @@ class LASVM(Compact, Learner):
         if self.memory is not None:
             self._end_limited(x, low, label, bound, diagonal)
         elif isinstance(label, float):
-            self._note_targets(np.full((1, 1), label))
+            self._note_targets(np.full((1, self.machines), label))
         if self.watch is not None:
             self.watch.note_one(scores[0], label, bound)
             self._follow(self.watch)
@@ -570,7 +568,7 @@ class LASVM(Compact, Learner):
         assert self.memory is not None
         self.memory.note_one(x, low, label, bound, diagonal)
         if not self.task.both_signs:
-            self._note_labels(np.full((1, 1), label))
+            self._note_labels(np.full((1, self.machines), label))
 
     def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
         """One dense row, float32 and shifted; false: it has to be given to ``learn``."""
@@ -643,7 +641,7 @@ class LASVM(Compact, Learner):
         self.task.follow(self.support)
         return bool((self.unit < before).any())
 
-    def _follow(self, watch: Prequential) -> None:
+    def _follow(self, watch: Any) -> None:
         """The window becomes what the drift detector finds, if it is to follow it."""
         if watch.follows_now and self.memory is not None:
             self.memory.follow(watch.window)

@@ -9,6 +9,7 @@ and differ in the linear term p, the bounds, epsilon and s alone:
 
     classification    p = y = +-1    0 <= y a <= C     epsilon = 0    s = 0
     regression        p = target     -C <= a <= C      epsilon        s = 0    (epsilon-SVR)
+    quantile tau      p = target     -C (1 - tau) <= a <= C tau    epsilon = 0    s = 0
     one class         p = 0          0 <= a <= w       epsilon = 0    s = nu sum(w), w the weights
 
 With gradient g = p - K a and bias b, the decision function is f(x) = p - g + b. An example that is
@@ -166,15 +167,18 @@ class Classification:
 
 
 class Regression:
-    """One machine per target; labels are the targets, (n, machines)."""
+    """One machine per target; labels are the targets, (n, machines).
+
+    With ``quantiles``, one for each machine, errors above and below cost tau and 1 - tau.
+    """
 
     nu = 0.0
     both_signs = False
     is_smooth = False
     depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
-    def __init__(self, epsilon: float, machines: int):
-        self.epsilon = epsilon
+    def __init__(self, epsilon: float, machines: int, quantiles: np.ndarray | None = None):
+        self.epsilon, self.quantiles = epsilon, quantiles
         self.recent = np.empty((0, machines))  # targets seen last
 
     def no_labels(self, capacity: int) -> np.ndarray:
@@ -206,7 +210,17 @@ class Regression:
     def bounds(self, linear: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """lo and hi of examples with this p, shaped as p."""
         high = np.broadcast_to(bound, linear.shape)
-        return -high, high
+        if self.quantiles is None:
+            return -high, high
+        tau = self.quantiles[:, None]
+        return (tau - 1.0) * high, tau * high
+
+    def terms(self, target: float, bound: float) -> np.ndarray:
+        """p, lo and hi of one example with the same target for every machine, (1, 3, machines)."""
+        if self.quantiles is None and self.recent.shape[1] == 1:
+            return np.array([[[target], [-bound], [bound]]])
+        linear = np.full((self.recent.shape[1], 1), target)
+        return np.stack([linear, *self.bounds(linear, np.array([bound]))]).transpose(2, 0, 1).copy()
 
     def slack(self, linear: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Slack from the residual g - b: how far the target lies outside the tube."""

@@ -157,6 +157,13 @@ class Prequential(Compact):
         which = np.arange(self.n - n, self.n) % len(self.label)
         self.thresholds.settle(excess(self.scores[which], self.label[which]), np.ones(n))
 
+    def wants_small_blocks(self, n: int, at_hand: bool, block_size: int) -> bool:
+        """Whether n examples are to be learned in small blocks, so that many models score them.
+
+        Not in a fit of data at hand, unless drifts are to be found: scores are made at its end.
+        """
+        return not at_hand or self.detector is not None
+
     @property
     def keeps_scores(self) -> bool:
         """Whether scores are kept to make probabilities."""

@@ -6,16 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from ...core.lasvm.tasks import Regression, Task
 from ...core.prequential.drift import BLOCK, BLOCKS, DriftDetector
 from ...core.prequential.record import RECENT, Prequential
+from ...core.prequential.residuals import Residuals
 from ...core.prequential.thresholds import LEVELS
 from ..fields import Fields, narrow
 
 
-def watch_fields(watch: Prequential | None) -> dict[str, Any]:
+def watch_fields(watch: Prequential | Residuals | None) -> dict[str, Any]:
     """The record as the field ``watch`` of its learner; no field where there is no record."""
     if watch is None:
         return {}
+    if isinstance(watch, Residuals):
+        return {"watch": _residuals_fields(watch)}
     n, thresholds = min(watch.n, len(watch.label)), watch.thresholds
     return {
         "watch": {
@@ -34,11 +38,16 @@ def watch_fields(watch: Prequential | None) -> dict[str, Any]:
     }
 
 
-def watch_of(fields: Fields, machines: int, n_labels: int) -> Prequential | None:
-    """The record again, from the fields of its learner."""
+def watch_of(
+    fields: Fields, machines: int, n_labels: int, task: Task
+) -> Prequential | Residuals | None:
+    """The record again, from the fields of its learner; files of earlier versions have none of values."""
+    values = isinstance(task, Regression)
     if not fields.has("watch"):
-        return None
+        return Residuals(machines, False) if values else None
     fields = fields.record("watch")
+    if values:
+        return _residuals_of(fields, machines)
     probability, drift = not fields.absent("q"), not fields.absent("detector")
     follows = fields.flag("follows")
     if follows and not drift:
@@ -60,6 +69,31 @@ def watch_of(fields: Fields, machines: int, n_labels: int) -> Prequential | None
     if drift:
         watch.detector = _detector_of(fields.record("detector"), watch.looked)
     fields.close()
+    return watch
+
+
+def _residuals_fields(watch: Residuals) -> dict[str, Any]:
+    return {
+        "n": watch.n,
+        "looked": watch.looked,
+        "settled": watch.settled,
+        "quantiles": watch.quantiles,
+        "excess": watch.excess[: min(watch.n, len(watch.excess))],
+        "shares": np.array([tracked.shares for tracked in watch.tracked]),
+    }
+
+
+def _residuals_of(fields: Fields, machines: int) -> Residuals:
+    watch = Residuals(machines, fields.flag("quantiles"))
+    targets = len(watch.tracked)
+    watch.n = fields.whole("n")
+    watch.looked = fields.whole("looked", watch.n - watch.n % BLOCK, watch.n)
+    watch.settled = fields.whole("settled", 0, watch.n)
+    n = min(watch.n, len(watch.excess))
+    watch.excess[:n] = fields.array("excess", np.float64, (n, targets))
+    shares = fields.array("shares", np.float64, (targets, len(LEVELS)), 0.0, 1.0)
+    fields.close()
+    watch.restore(shares)
     return watch
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.lasvm.tasks import Classification, OneClass, Regression, Task
-from ...estimators.labels import NoTargets, Targets
+from ...estimators.labels import NoTargets, QuantileTargets, Targets
 from ..fields import Fields
 from .common import Context
 
@@ -15,8 +15,9 @@ from .common import Context
 def task_fields(task: Task) -> dict[str, Any]:
     """The task by name, and its numbers."""
     if isinstance(task, Regression):
+        own = {} if task.quantiles is None else {"quantiles": task.quantiles}
         return {
-            "name": "regression", "epsilon": float(task.epsilon), "recent": task.recent,
+            "name": "regression", "epsilon": float(task.epsilon), "recent": task.recent, **own
         }  # fmt: skip
     if isinstance(task, OneClass):
         return {
@@ -32,7 +33,12 @@ def task_of(fields: Fields, context: Context) -> Task:
     task: Task = Classification()
     if name == "regression":
         machines = context.n_labels
-        task = Regression(fields.number("epsilon", 0.0), machines)
+        levels = None
+        if fields.has("quantiles"):
+            levels = fields.array("quantiles", np.float64, (machines,), 0.0)
+            if not ((levels > 0.0) & (levels < 1.0)).all():
+                raise fields.wrong("quantiles", "has a value that is not between 0 and 1")
+        task = Regression(fields.number("epsilon", 0.0), machines, levels)
         task.recent = fields.array("recent", np.float64, (None, machines))
     elif name == "one class":
         task = OneClass(fields.number("nu", 0.0, 1.0))
@@ -49,6 +55,7 @@ def targets_fields(targets: Targets) -> dict[str, Any]:
         "columns": int(targets.columns),
         "two_dimensional": bool(targets.two_dimensional),
         "none": isinstance(targets, NoTargets),
+        **({"quantiles": True} if isinstance(targets, QuantileTargets) else {}),
     }
 
 
@@ -56,7 +63,10 @@ def targets_of(fields: Fields) -> Targets:
     """The same again."""
     columns, two = fields.whole("columns", 1, 2**20), fields.flag("two_dimensional")
     none = fields.flag("none")
+    quantiles = fields.has("quantiles") and fields.flag("quantiles")
     fields.close()
     if none and (columns, two) != (1, False):
         raise fields.wrong("columns", "must be one where there are no targets")
+    if quantiles:
+        return QuantileTargets(columns)
     return NoTargets() if none else Targets(columns, two)

@@ -1,0 +1,205 @@
+"""Errors of values before they were learned, and the intervals that follow.
+
+Given: predictions of each example by the model before it learned it. Noted: the *excess* e, by how much
+the target lies outside what was predicted,
+
+    one value                    e = |y - f(x)|                      interval f(x) -+ q
+    quantiles of one target      e = max(f_lo(x) - y, y - f_hi(x))   interval f_lo(x) - q .. f_hi(x) + q
+
+with f_lo and f_hi the lowest and the highest of the quantiles. Each target has its own.
+
+The threshold q of a level alpha is the quantile 1 - a of the last ``WINDOW`` excesses, where the share a
+follows the misses (adaptive conformal inference, Gibbs and Candes 2021):
+
+    a <- a + RATE (alpha - (e > q))
+
+Summed over T examples, the share of misses differs from alpha by at most 1 / (RATE T), for every sequence
+of examples, as long as a does not leave [0, 1], where it is held: beyond the largest excess of late
+nothing is known. Quantiles of a window forget an upheaval with the window.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..runtime.compact import Compact
+from ..runtime.numerics import jit
+from .drift import BLOCK
+from .thresholds import LEVELS
+
+WINDOW = 1000
+"""Excesses of which quantiles are taken on a stream."""
+
+RECENT = 4096
+"""Excesses kept: after a fit of data in random order, quantiles are taken of more of them."""
+
+RATE = 0.01
+"""How far a share moves at a miss."""
+
+FEWEST = 20
+"""Excesses without which there is no interval."""
+
+FEW_BLOCKS = 2
+"""Blocks of a fit without which too few of its examples would be predicted before they are learned."""
+
+
+@jit
+def quantile_of(ordered, n, share):
+    """The quantile 1 - share of n ordered excesses, the one to come counting as the largest."""
+    place = int(np.ceil((1.0 - share) * (n + 1) * (1.0 - 1e-12))) - 1
+    return ordered[min(max(place, 0), n - 1)]
+
+
+@jit
+def _take_out(ordered, n, value):
+    """Remove one value of n."""
+    i = np.searchsorted(ordered[:n], value)
+    for j in range(i, n - 1):
+        ordered[j] = ordered[j + 1]
+
+
+@jit
+def _put_in(ordered, n, value):
+    """Add a value to n."""
+    j = n
+    while j > 0 and ordered[j - 1] > value:
+        ordered[j] = ordered[j - 1]
+        j -= 1
+    ordered[j] = value
+
+
+@jit
+def track(excess, leaving, levels, shares, ordered, n):
+    """Shares after these examples; ``leaving`` are the excesses whose place they take, if it is full.
+
+    Returns how many excesses there are now.
+    """
+    for t in range(excess.shape[0]):
+        if n > 0:
+            for a in range(levels.shape[0]):
+                miss = 1.0 if excess[t] > quantile_of(ordered, n, shares[a]) else 0.0
+                shares[a] = min(max(shares[a] + RATE * (levels[a] - miss), 0.0), 1.0)
+        if n == ordered.shape[0]:
+            _take_out(ordered, n, leaving[t])
+            n -= 1
+        _put_in(ordered, n, excess[t])
+        n += 1
+    return n
+
+
+class Tracked(Compact):
+    """The shares of all levels, and the last excesses in order, of one target."""
+
+    def __init__(self) -> None:
+        self.shares = np.array(LEVELS)
+        self.ordered, self.n = np.zeros(WINDOW), 0
+
+    def update(self, excess: np.ndarray, leaving: np.ndarray) -> None:
+        """More examples, and the excesses of those that came ``WINDOW`` examples before them."""
+        self.n = int(track(excess, leaving, np.array(LEVELS), self.shares, self.ordered, self.n))
+
+    def thresholds(self, excess: np.ndarray | None) -> np.ndarray:
+        """q of every level; ``excess``: of these examples, where their order meant nothing."""
+        ordered, n = (self.ordered, self.n) if excess is None else (np.sort(excess), len(excess))
+        shares = self.shares if excess is None else np.array(LEVELS)
+        return np.array([quantile_of(ordered, n, share) for share in shares])
+
+
+def excess_of(values: np.ndarray, targets: np.ndarray, quantiles: bool) -> np.ndarray:
+    """By how much targets (n, machines) lie outside the predictions, (n, targets)."""
+    if not quantiles:
+        return np.abs(targets - values)
+    y = targets[:, 0]
+    return np.maximum(values.min(axis=1) - y, y - values.max(axis=1))[:, None]
+
+
+class Residuals(Compact):
+    """The last errors, and the thresholds of intervals: what a learner of values takes note of."""
+
+    detector: Any = None
+    follows = follows_now = keeps_scores = drifted = False
+    thresholds: Any = None  # of prediction sets: there are none
+
+    def __init__(self, machines: int, quantiles: bool):
+        self.quantiles = quantiles
+        self.n = 0  # examples noted
+        self.looked = 0  # those of them that the shares have seen
+        self.settled = 0  # how many there were when their order meant nothing
+        targets = 1 if quantiles else machines
+        self.excess = np.zeros((RECENT, targets))
+        self.tracked = [Tracked() for _ in range(targets)]
+
+    def _in_use(self) -> dict[str, Any]:
+        return self.__dict__ | {"excess": self.excess[: min(self.n, RECENT)]}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.excess = np.pad(self.excess, ((0, RECENT - len(self.excess)), (0, 0)))
+
+    def wants_small_blocks(self, n: int, at_hand: bool, block_size: int) -> bool:
+        """Whether n examples are to be learned in small blocks: in a fit that has few of them."""
+        return at_hand and n <= FEW_BLOCKS * block_size
+
+    def begin(self, n: int | None = None) -> None:
+        """A call begins: nothing depends on where."""
+
+    def add_label(self, labels: int) -> None:
+        """Values have no labels."""
+
+    def left(self) -> int:
+        """Examples until the next look."""
+        return BLOCK - self.n % BLOCK
+
+    def note_one(self, scores: np.ndarray, target: float, weight: float) -> None:
+        """One example."""
+        self.note(scores[None, :], np.full((1, len(scores)), target), np.array([weight]))
+
+    def note(self, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray) -> None:
+        """Examples in order. Those that came before anything was learned have no prediction."""
+        if not self.n and not scores.any():
+            return
+        excess, first = excess_of(scores, targets, self.quantiles), 0
+        while first < len(excess):
+            i = self.n % RECENT
+            part = excess[first : first + self.left()]
+            self.excess[i : i + len(part)] = part
+            first, self.n = first + len(part), self.n + len(part)
+            if self.n % BLOCK == 0:
+                self.look()
+
+    def look(self) -> None:
+        """The shares follow what was noted since the last look."""
+        if self.looked == self.n:
+            return
+        which = np.arange(self.looked, self.n)
+        excess, leaving = self.excess[which % RECENT], self.excess[(which - WINDOW) % RECENT]
+        self.looked = self.n
+        for m, tracked in enumerate(self.tracked):
+            tracked.update(excess[:, m].copy(), leaving[:, m].copy())
+
+    def settle(self) -> None:
+        """The order of the examples meant nothing: thresholds become quantiles of what is kept."""
+        self.settled = self.n
+
+    def restore(self, shares: np.ndarray) -> None:
+        """The state that goes with the excesses kept and these shares (targets, levels)."""
+        seen = min(self.looked, WINDOW)
+        last = self.excess[np.arange(self.looked - seen, self.looked) % RECENT]
+        for column, own, tracked in zip(last.T, shares, self.tracked, strict=True):
+            tracked.shares, tracked.n = own.copy(), seen
+            tracked.ordered[:seen] = np.sort(column)
+
+    def snapshot(self) -> np.ndarray | None:
+        """Thresholds of every target, (targets, levels), which further learning does not change."""
+        if self.n < FEWEST:
+            return None
+        self.look()
+        known: list[Any] = [None] * len(self.tracked)
+        if self.settled == self.n:
+            count = min(
+                (self.n + 1) // 2, RECENT
+            )  # models of the second half are more like the last
+            known = list(self.excess[np.arange(self.n - count, self.n) % RECENT].T)
+        return np.array([t.thresholds(each) for t, each in zip(self.tracked, known, strict=True)])
