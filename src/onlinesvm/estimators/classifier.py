@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
@@ -23,6 +24,9 @@ from .labels import (
     unrounded,
 )
 from .trained import Trained
+
+if TYPE_CHECKING:
+    from .suspects import Suspects
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,unused-ignore]
@@ -242,6 +246,41 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         if len(classes) == 1:
             return classes[0]
         return classes[int(values[0] > 0) if len(values) == 1 else int(values.argmax())]
+
+    def suspects(self, n: int | None = None) -> Suspects:
+        """Examples whose labels are probably wrong, the most doubtful first.
+
+        Every support vector is judged by all others: its own term is taken out of the decision
+        function. Examples that are no support vectors agree with the model.
+
+        Parameters
+        ----------
+        n : int or None, default=None
+            Maximum number of examples; None: all whose label the others contradict.
+
+        Returns
+        -------
+        suspects : Suspects
+            ``index``, the rows in the X given to ``fit`` (-1: learned from a stream), ``position`` in
+            ``support_vectors_``, ``label``, ``suggestion`` and ``score``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onlinesvm import LASVMClassifier
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> y = X[:, 0] > 0
+        >>> y[np.argmax(X[:, 0])] = False  # a label that is wrong
+        >>> found = LASVMClassifier().fit(X, y).suspects(1)
+        >>> bool(found.index[0] == np.argmax(X[:, 0])), bool(found.suggestion[0])
+        (True, True)
+        """
+        from .suspects import suspects
+
+        check_is_fitted(self)
+        if n is not None and (isinstance(n, bool) or not isinstance(n, Integral) or n < 1):
+            raise ValueError(f"n is a number of examples, 1 or more, or None; got {n!r}.")
+        return suspects(self._view(), n)
 
     # -- fitted attributes ----------------------------------------------------------------
 

@@ -64,7 +64,15 @@ class FittedView(ABC):
 
     @abstractmethod
     def label_numbers(self) -> np.ndarray:
-        """The number of the label of each support vector, in any order."""
+        """The number of the label of each support vector."""
+
+    @abstractmethod
+    def diagonal(self) -> np.ndarray:
+        """k(x, x) of each support vector."""
+
+    @abstractmethod
+    def similarities(self, which: np.ndarray) -> np.ndarray:
+        """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""
 
     @abstractmethod
     def decide(self, X: Any) -> np.ndarray:
@@ -159,7 +167,16 @@ class View(FittedView):
 
     def label_numbers(self) -> np.ndarray:
         """The number of each support vector's label."""
-        return self.model.label
+        return self.model.label[self._ascending]
+
+    def diagonal(self) -> np.ndarray:
+        """k(x, x) of each support vector."""
+        return self.kernel.diagonal(self.model.rows)[self._ascending].astype(np.float64)
+
+    def similarities(self, which: np.ndarray) -> np.ndarray:
+        """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""
+        rows = self.model.rows.take(self._ascending)
+        return copy(self.kernel).block(rows, rows.take(which)).astype(np.float64)
 
     def expansion(self, X: Any) -> Expansion:
         """The model and these examples as the kernel sees them, in double precision."""
@@ -226,6 +243,15 @@ class ExactView(FittedView):
     def label_numbers(self) -> np.ndarray:
         """The number of each support vector's label."""
         return self.learner.target[self._expansion[0]]
+
+    def diagonal(self) -> np.ndarray:
+        """k(x, x) of each support vector."""
+        return self.learner.rows.take(self._expansion[0]).diagonal()
+
+    def similarities(self, which: np.ndarray) -> np.ndarray:
+        """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""
+        rows = self.learner.rows.take(self._expansion[0])
+        return rows.block(rows.take(which))
 
     def expansion(self, X: Any) -> Expansion:
         """The model and these examples as the kernel sees them, in double precision."""

@@ -26,8 +26,8 @@ import numpy as np
 from ...examples import Examples
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
-from ..state import Support
 from . import working_set
+from .removal import remove
 from .second_look import admit
 
 DEPTH = 0.05
@@ -120,7 +120,7 @@ def _without(learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarra
         return learner
     twin = copy(learner)
     twin.support, twin.watch = deepcopy(learner.support), None
-    _remove(twin, slot)
+    remove(twin, slot)
     precise = learner.tau if len(data.rows) <= FEW else max(learner.tau, DEPTH)
     depth = max(precise, float(np.where(np.isfinite(learner.delta), learner.delta, 0.0).max()))
     _optimise(twin, depth)
@@ -139,39 +139,3 @@ def _optimise(learner: LASVM, depth: float) -> None:
     alone = ~support.started()
     if alone.any() and support.n:
         support.a.bias[alone] = support.linear()[alone, 0]
-
-
-def _remove(learner: LASVM, slot: np.ndarray) -> None:
-    """The rows of these slots leave with their coefficients; the others sum to zero again."""
-    support, n = learner.support, learner.support.n
-    rows, coef = support.rows().take(slot), support.alpha()[:, slot]
-    support.a.grad[:, :n] += learner.kernel.product(support.rows(), rows, coef).T
-    stays = np.ones(n, bool)
-    stays[slot] = False
-    support.keep(stays)
-    change = _balance(support)
-    moved = np.flatnonzero(change.any(axis=0))
-    if len(moved):
-        product = learner.kernel.product(
-            support.rows(), support.rows().take(moved), change[:, moved]
-        )
-        support.a.grad[:, : support.n] -= product.T
-
-
-def _balance(support: Support) -> np.ndarray:
-    """Change coefficients so that they sum to zero: those first that gain most, or lose least.
-
-    Returns the changes (machines, n). There is always room: all may become zero.
-    """
-    alpha, (lo, hi) = support.alpha(), support.bounds()
-    before = alpha.copy()
-    for m, excess in enumerate(alpha.sum(axis=1)):
-        down = excess > 0.0
-        order = np.argsort(support.a.grad[m, : support.n] * (1.0 if down else -1.0), kind="stable")
-        room = (alpha[m] - lo[m] if down else hi[m] - alpha[m]) * support.a.member[m, : support.n]
-        taken = np.cumsum(room[order]) - room[order]
-        step = np.clip(abs(excess) - taken, 0.0, room[order])
-        alpha[m, order] = np.clip(
-            alpha[m, order] - np.copysign(step, excess), lo[m, order], hi[m, order]
-        )
-    return alpha - before

@@ -1,0 +1,93 @@
+"""Labels that are wrong are found: next to cross-validated scores, and where nothing is wrong."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits, make_moons
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_predict
+
+import onlinesvm
+from onlinesvm import LASVMClassifier
+
+
+def flipped(y, share, seed=0):
+    """Labels of which a share is another, and the numbers of these."""
+    rng = np.random.default_rng(seed)
+    classes, wrong = np.unique(y), rng.choice(len(y), int(share * len(y)), replace=False)
+    given = y.copy()
+    for i in wrong:
+        given[i] = rng.choice(classes[classes != y[i]])
+    return given, wrong
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+def test_flipped_digits_are_found_as_by_cross_validation(make):
+    X, y = load_digits(return_X_y=True)
+    given, wrong = flipped(y, 0.1)
+    model = LASVMClassifier(gamma=0.001, C=1).fit(make(X), given)
+    found = model.suspects(len(wrong))
+    ours = np.isin(found.index, wrong).mean()
+    values = cross_val_predict(
+        LASVMClassifier(gamma=0.001, C=1), X, given, cv=5, method="decision_function"
+    )
+    rows = np.arange(len(y))
+    own, others = values[rows, given], values.copy()
+    others[rows, given] = -np.inf
+    theirs = np.isin(np.argsort(own - others.max(axis=1))[: len(wrong)], wrong).mean()
+    assert ours >= theirs - 0.02
+    np.testing.assert_array_equal(found.label, given[found.index])
+    right = np.isin(found.index, wrong)
+    assert (found.suggestion[right] == y[found.index[right]]).mean() > 0.95
+    assert (np.diff(found.score) >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["LASVMClassifier", "SimpleSVMClassifier", "HullerClassifier"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_two_classes_with_words_for_labels(name):
+    X, y = make_moons(400, noise=0.15, random_state=0)
+    words = np.array(["no", "yes"])[y]
+    given, wrong = flipped(words, 0.05)
+    settings = {"C": 1.0} if name != "HullerClassifier" else {"C": 0.1}
+    model = getattr(onlinesvm, name)(gamma=2.0, **settings).fit(X, given)
+    found = model.suspects(len(wrong))
+    assert np.isin(found.index, wrong).mean() > 0.75
+    assert set(found.suggestion) <= {"no", "yes"}
+
+
+def test_few_are_suspected_where_all_is_right():
+    X, y = load_digits(return_X_y=True)
+    found = LASVMClassifier(gamma=0.001).fit(X, y).suspects()
+    assert len(found.index) < 0.03 * len(y)
+    assert (found.score < 0).all()
+
+
+def test_streams_tell_positions():
+    X, y = make_moons(300, noise=0.1, random_state=0)
+    given, wrong = flipped(y, 0.05)
+    model = LASVMClassifier(gamma=2.0).partial_fit(X, given)
+    found = model.suspects(len(wrong))
+    assert (found.index == -1).all()
+    rows = np.asarray(model.support_vectors_)[found.position]
+    distance = np.abs(rows[:, None] - X[wrong][None]).sum(axis=2).min(axis=1)
+    assert (distance < 1e-5).mean() > 0.7
+
+
+def test_contradicting_copies_and_tiny_models_have_an_answer():
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    found = LASVMClassifier(gamma=1.0).fit(X, [0, 1, 1, 1]).suspects(4)
+    assert np.isfinite(found.score).all()
+    two = LASVMClassifier().fit([[0.0], [1.0]], [0, 1]).suspects(5)
+    assert len(two.index) == 2
+
+
+def test_bad_input_is_refused():
+    X, y = make_moons(60, random_state=0)
+    with pytest.raises(NotFittedError):
+        LASVMClassifier().suspects()
+    model = LASVMClassifier().fit(X, y)
+    for n in (0, -3, 1.5, "all", True):
+        with pytest.raises(ValueError, match="n is a number of examples"):
+            model.suspects(n)
+    with pytest.raises(ValueError, match="does not keep"):
+        LASVMClassifier(kernel="precomputed").fit(X @ X.T, y).suspects()
