@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators.lasvm import LASVMClassifier
-from ..estimators.params import shared_docs
+from ...estimators.lasvm import LASVMClassifier
+from ...estimators.params import shared_docs
 from .base import CONSTRAINTS, DaskClassifier
 from .growing import Growth
 from .ledger import Entry, Node

@@ -17,9 +17,9 @@ from typing import Any
 
 from dask.delayed import Delayed
 
-from ..core.lasvm.block import block
-from ..core.lasvm.block.second_look import MOST_FAILURES
-from ..core.lasvm.parts.merging import DEPTH
+from ...core.lasvm.block import block
+from ...core.lasvm.block.second_look import MOST_FAILURES
+from ...core.lasvm.parts.merging import DEPTH
 from . import tasks
 from .frame import Frame
 from .ledger import Node

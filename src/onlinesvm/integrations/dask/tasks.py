@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.lasvm.parts import merging
-from ..core.lasvm.parts.merging import Judge, Violators
+from ...core.lasvm.parts import merging
+from ...core.lasvm.parts.merging import Judge, Violators
 from .frame import Frame
 from .ledger import Entry, Node, content_of, metered
 from .running import threads_here
