@@ -208,6 +208,24 @@ def test_a_door_holds_names_and_nothing_else(name):
         assert getattr(door, public).__module__.startswith(f"onlinesvm.integrations.{name}.")
 
 
+def test_tests_mirror_the_package_and_helpers_lie_in_one_folder():
+    tests = REPOSITORY / "tests"
+    folders = {p.parent.name for p in tests.glob("*/*.py")}
+    assert folders - {"benchmarks", "helpers", "naive"} <= rooms_in(PACKAGE)
+    loose = [p.name for p in tests.rglob("*.py") if not p.name.startswith("test_")]
+    inside = [p.name for f in ("helpers", "naive") for p in (tests / f).glob("*.py")]
+    assert sorted(loose) == sorted([*inside, "conftest.py", "write.py"])
+
+
+def test_scripts_named_in_the_documentation_are_there():
+    pages = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")]
+    named = [
+        n for p in pages for n in re.findall(r"tests/[\w/]+\.py", p.read_text(encoding="utf-8"))
+    ]
+    assert "tests/helpers/awkward.py" in named
+    assert not [name for name in named if not (REPOSITORY / name).is_file()]
+
+
 def test_import_direction_check_sees_every_form_of_import():
     source = (
         "import onlinesvm.cli\ndef f():\n    from ..estimators import x\n    from .. import active"
