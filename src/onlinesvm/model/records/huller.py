@@ -25,6 +25,7 @@ from ..fields import Fields, narrow
 from .common import (
     LARGEST_CACHE,
     Context,
+    blank,
     kept_fields,
     kept_of,
     keys_of,
@@ -70,7 +71,7 @@ def _hull_fields(h: Hulls, kept: Any) -> dict[str, Any]:
 
 def huller_of(fields: Fields, context: Context) -> Huller:
     """The learner again."""
-    learner: Huller = object.__new__(Huller)
+    learner = blank(Huller)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.slack, learner.tol = fields.flag("slack"), fields.number("tol", 0.0)
     learner.sweeps = fields.whole("sweeps")

@@ -15,7 +15,7 @@ from ...core.streamsvm.learner import (
     Vectors,
 )
 from ..fields import Fields, narrow
-from .common import Context, keys_of, labels_of, positives, store_fields, store_of
+from .common import Context, blank, keys_of, labels_of, positives, store_fields, store_of
 
 _LARGEST = 1e300
 """Squares of distances of single-precision rows are far below this, and their sums are finite."""
@@ -52,7 +52,7 @@ def _centre_fields(centres: Vectors | Expansions) -> dict[str, Any]:
 
 def streamsvm_of(fields: Fields, context: Context) -> StreamSVM:
     """The learner again."""
-    learner: StreamSVM = object.__new__(StreamSVM)
+    learner = blank(StreamSVM)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.n_balls = fields.whole("n_balls", 1)
     learner.together, learner.normalize = fields.flag("together"), fields.flag("normalize")
@@ -88,10 +88,10 @@ def _balls_of(fields: Fields, n_balls: int) -> Balls:
 def _centres_of(fields: Fields, context: Context, size: int) -> Vectors | Expansions:
     made: Any
     if context.kernel.name == "linear":
-        made = object.__new__(Vectors)
+        made = blank(Vectors)
         made.table = fields.array("table", np.float64, (size, context.n_features))
     else:
-        made = object.__new__(Expansions)
+        made = blank(Expansions)
         made.store = store_of(fields.record("store"), context)
         n = made.store.n
         made.coef = fields.array("coef", np.float64, (size, n))
