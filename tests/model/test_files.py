@@ -61,7 +61,7 @@ def test_the_same_model_is_the_same_file(name):
     assert first == second
     if name != "LASVM":
         return
-    folder = str(Path(__file__).parent.parent)
+    folder = str(Path(__file__).parent.parent / "helpers")
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "PYTHONHASHSEED": "77"}
     done = subprocess.run(
         [sys.executable, "-c", code, folder], env=environment, capture_output=True, text=True,

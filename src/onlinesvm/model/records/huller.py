@@ -42,7 +42,7 @@ def huller_fields(learner: Huller) -> dict[str, Any]:
     """Everything that the Huller needs to go on as if it had never stopped."""
     kept = learner.kept_rows()
     return {
-        "slack": bool(learner.slack),
+        "slack": bool(learner.quadratic),
         "tol": float(learner.tol),
         "sweeps": int(learner.sweeps),
         "cache_size": float(learner.cache_size),
@@ -73,7 +73,7 @@ def huller_of(fields: Fields, context: Context) -> Huller:
     """The learner again."""
     learner = blank(Huller)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
-    learner.slack, learner.tol = fields.flag("slack"), fields.number("tol", 0.0)
+    learner.quadratic, learner.tol = fields.flag("slack"), fields.number("tol", 0.0)
     learner.sweeps = fields.whole("sweeps")
     learner.cache_size = fields.number("cache_size", 0.0, LARGEST_CACHE)
     learner.rng = fields.take("rng")

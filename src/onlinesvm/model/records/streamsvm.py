@@ -35,7 +35,7 @@ def streamsvm_fields(learner: StreamSVM) -> dict[str, Any]:
 
 
 def _ball_fields(b: Balls) -> dict[str, Any]:
-    arrays = {"gram": b.gram, "slack": b.slack, "radius": b.radius}
+    arrays = {"gram": b.gram, "slack": b.own_axes, "radius": b.radius}
     return arrays | {"n": int(b.state[N]), "merges": int(b.state[MERGES])}
 
 
@@ -74,13 +74,13 @@ def _balls_of(fields: Fields, n_balls: int) -> Balls:
     state[N], state[MERGES] = fields.whole("n", 0, n_balls), fields.whole("merges")
     made = Balls(
         gram=fields.array("gram", np.float64, (size, size), -_LARGEST, _LARGEST),
-        slack=fields.array("slack", np.float64, (size,), 0.0, _LARGEST),
+        own_axes=fields.array("slack", np.float64, (size,), 0.0, _LARGEST),
         radius=fields.array("radius", np.float64, (size,), 0.0, _LARGEST**0.5),
         state=state,
     )
     fields.close()
     n = state[N]
-    if n and not ((np.diag(made.gram)[:n] + made.slack[:n]) > 0.0).all():
+    if n and not ((np.diag(made.gram)[:n] + made.own_axes[:n]) > 0.0).all():
         raise fields.wrong("gram", "has centres of no length")
     return made
 

@@ -53,7 +53,7 @@ def targets_fields(targets: Targets) -> dict[str, Any]:
 
 
 def targets_of(fields: Fields) -> Targets:
-    """The same again."""
+    """Read targets from their record."""
     columns, two = fields.whole("columns", 1, 2**20), fields.flag("two_dimensional")
     none = fields.flag("none")
     fields.close()
