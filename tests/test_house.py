@@ -477,6 +477,16 @@ def check_documentation(public):
     assert not wrong, "\n".join(wrong)
 
 
+@public_names
+def test_shared_entries_are_filled_in(name):
+    """In classes and in their methods: none is left as the line that stands for it."""
+    public = getattr(onlinesvm, name)
+    methods = (
+        [inspect.getattr_static(public, n) for n in dir(public)] if inspect.isclass(public) else []
+    )
+    assert not [m for m in (public, *methods) if " : shared" in (inspect.getdoc(m) or "")]
+
+
 def test_documentation_check_sees_a_wrong_default():
     head = "One.\n\nParameters\n----------\n"
     doc = head + "a : int, default=2\n    Text.\nb : str\n    Text.\n\nNotes\n-----\nx : y"

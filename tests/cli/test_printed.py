@@ -148,7 +148,7 @@ def test_a_row_without_an_id_is_told(folder, model, tmp_path):
     if model == "by itself":
         data = np.load(folder / "d.npz")
         LASVMClassifier().fit(data["X"], data["two"]).save(folder / model)
-    found = ask("predict", folder / model, tmp_path / "rows.csv", "--id", "id", code=1)
+    found = ask("predict", folder / model, tmp_path / "rows.csv", "--id", "id", code=2)
     assert "line 4 of" in found.stderr
     assert "has no id in column 'id'" in found.stderr
     assert "label" not in found.stderr

@@ -45,6 +45,7 @@ from .checks import (
     check_square,
 )
 from .labels import NoTargets, check_sample_weight, finite_cost
+from .params import shared_docs
 from .rows import is_estimated, joined
 from .trained import Trained
 from .views import FittedView
@@ -579,6 +580,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         return tags
 
 
+@shared_docs
 class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unused-ignore]
     """Base of the one-class estimators: no y, and values positive inside."""
 
@@ -611,8 +613,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unuse
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
+        X : shared
 
         Returns
         -------
@@ -628,8 +629,7 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unuse
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
+        X : shared
 
         Returns
         -------

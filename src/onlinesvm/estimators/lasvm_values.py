@@ -195,13 +195,10 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
-            callable kernel it may be a list of objects of any type, such as strings.
+        X (or objects) : shared
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        sample_weight : shared
 
         Returns
         -------
@@ -218,12 +215,10 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
+        X (stream) : shared
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        sample_weight : shared
 
         Returns
         -------
@@ -239,8 +234,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
         y : float or array-like of shape (n_targets,)
             Target.
         sample_weight : float, default=1.0
@@ -258,8 +252,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
+        X : shared
 
         Returns
         -------
@@ -277,8 +270,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
 
         Returns
         -------
@@ -431,13 +423,10 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
-            callable kernel it may be a list of objects of any type, such as strings.
+        X (or objects) : shared
         y : Ignored
             There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's bound.
+        sample_weight (bound) : shared
 
         Returns
         -------
@@ -454,12 +443,10 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
+        X (stream) : shared
         y : Ignored
             There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's bound.
+        sample_weight (bound) : shared
 
         Returns
         -------
@@ -475,8 +462,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
         sample_weight : float, default=1.0
             Weight.
 
@@ -492,8 +478,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
 
         Returns
         -------
@@ -508,8 +493,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
 
         Returns
         -------
