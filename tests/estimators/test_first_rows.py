@@ -24,7 +24,7 @@ from onlinesvm import (
     SimpleSVMOneClass,
     SimpleSVMRegressor,
 )
-from onlinesvm.estimators.rows import GAMMA_ROWS
+from onlinesvm.estimators.rows import ENOUGH
 
 CLASSIFIERS = [
     LASVMClassifier(),
@@ -41,7 +41,7 @@ CLASSIFIERS = [
 OTHERS = [SimpleSVMRegressor(), SimpleSVMOneClass()]
 
 
-def stream(n=GAMMA_ROWS + 40, seed=0):
+def stream(n=ENOUGH + 40, seed=0):
     rng = np.random.default_rng(seed)
     X = 3.0 * rng.normal(size=(n, 4)) + 2.0
     return X, (X[:, 0] * X[:, 1] > 4).astype(int)
@@ -69,7 +69,7 @@ def learn(model, X, y, cuts):
 @pytest.mark.parametrize("model", CLASSIFIERS + OTHERS, ids=lambda m: type(m).__name__)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_the_cut_of_the_first_rows_does_not_matter(model, form):
-    X, y = stream(GAMMA_ROWS)
+    X, y = stream(ENOUGH)
     X, model = form(X), fixed(model)
     whole = values(learn(clone(model), X, y, []), X)
     for cuts in ([1], [1, 2, 3, 50], [99], list(range(1, 12))):
@@ -80,11 +80,11 @@ def test_the_cut_of_the_first_rows_does_not_matter(model, form):
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: type(m).__name__)
 def test_gamma_is_that_of_the_first_rows_and_stays(model):
     X, y = stream()
-    model = learn(clone(model), X[:GAMMA_ROWS], y[:GAMMA_ROWS], [1, 7])
-    gamma = 1.0 / (4 * X[:GAMMA_ROWS].var())
+    model = learn(clone(model), X[:ENOUGH], y[:ENOUGH], [1, 7])
+    gamma = 1.0 / (4 * X[:ENOUGH].var())
     kernel = lambda: model._trained.kernel  # noqa: E731
     assert kernel().gamma == pytest.approx(gamma)
-    model.partial_fit(100.0 * X[GAMMA_ROWS:], y[GAMMA_ROWS:])
+    model.partial_fit(100.0 * X[ENOUGH:], y[ENOUGH:])
     assert kernel().gamma == pytest.approx(gamma)
 
 

@@ -45,7 +45,6 @@ from .checks import (
     check_square,
 )
 from .labels import NoTargets, check_sample_weight, finite_cost
-from .params import shared_docs
 from .rows import is_estimated, joined
 from .trained import Trained
 from .views import FittedView
@@ -580,7 +579,6 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         return tags
 
 
-@shared_docs
 class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unused-ignore]
     """Base of the one-class estimators: no y, and values positive inside."""
 
@@ -613,7 +611,8 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unuse
 
         Parameters
         ----------
-        X : shared
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
 
         Returns
         -------
@@ -629,7 +628,8 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unuse
 
         Parameters
         ----------
-        X : shared
+        X : {array-like, CSR matrix} of shape (n_samples, n_features)
+            Examples.
 
         Returns
         -------

@@ -1,9 +1,9 @@
 """Rows on their way into a model: the first ones of a stream, and rows in double precision.
 
 ``gamma="scale"`` is 1 / (features * variance), and the variance of one row, or of five, says little
-about the stream. Until ``GAMMA_ROWS`` rows have come, each call estimates gamma (and the centre of the
+about the stream. Until ``ENOUGH`` rows have come, each call estimates gamma (and the centre of the
 rows) from all rows so far and learns them anew; from then on both stay as they are. The model after
-the first ``GAMMA_ROWS`` rows is therefore the same however they were cut into calls.
+the first ``ENOUGH`` rows is therefore the same however they were cut into calls.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy import sparse
 from ..core.kernel.csr import canonical_csr
 from .labels import joined_labels
 
-GAMMA_ROWS = 100
+ENOUGH = 100
 """Rows from which gamma is estimated for good."""
 
 
@@ -31,7 +31,7 @@ class FirstRows(NamedTuple):
     @property
     def is_enough(self) -> bool:
         """Whether gamma can be estimated for good."""
-        return len(self.y) >= GAMMA_ROWS
+        return len(self.y) >= ENOUGH
 
     def kept(self) -> FirstRows | None:
         """What must be kept for the next call: a copy of these rows, or nothing."""

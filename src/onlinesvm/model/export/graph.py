@@ -20,7 +20,7 @@ import numpy as np
 from ...core.prequential.calibration import BENDS
 from .predictor import CLASSIFIER, ONE_CLASS, REGRESSOR, Predictor
 
-ERROR_ALLOWED = 1e-5
+ENOUGH = 1e-5
 """Error of a score, by single-precision arithmetic, up to which the graph uses it."""
 
 
@@ -79,7 +79,7 @@ def graph_of(p: Predictor, x: str, input_dtype: Any) -> tuple[Graph, dict[str, s
     if not len(p.vectors):  # one of weight zero: older runtimes refuse products of no columns
         d = p.vectors.shape[1]
         p = p._replace(vectors=np.zeros((1, d)), coef=np.zeros((len(p.bias), 1)))
-    wide = input_dtype == np.float64 or single_precision_error(p) > ERROR_ALLOWED
+    wide = input_dtype == np.float64 or single_precision_error(p) > ENOUGH
     g = Graph(np.float64 if wide else np.float32)
     if g.dtype != input_dtype:
         x = g.add("Cast", x, to=g.dtype)

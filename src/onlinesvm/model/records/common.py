@@ -13,7 +13,7 @@ from ...core.kernel.kernel import Kernel
 from ...core.kernel.rows import RowStore
 from ...core.kernel.tiles.dense import squared_norms
 from ...estimators.labels import LabelBook
-from ...estimators.rows import GAMMA_ROWS, FirstRows
+from ...estimators.rows import ENOUGH, FirstRows
 from ..encoding import check_sparse
 from ..errors import InvalidState, ModelFileError
 from ..fields import Fields, narrow
@@ -237,8 +237,8 @@ def first_rows_of(fields: Fields, n_features: int) -> FirstRows:
     y = fields.take("y")
     weight = fields.array("weight", np.float64, (n,), low=0.0)
     fields.close()
-    if not isinstance(y, np.ndarray) or len(y) != n or y.ndim > 2 or not 0 < n < GAMMA_ROWS:
-        raise fields.wrong("y", f"is not an array of {n} labels, fewer than {GAMMA_ROWS}")
+    if not isinstance(y, np.ndarray) or len(y) != n or y.ndim > 2 or not 0 < n < ENOUGH:
+        raise fields.wrong("y", f"is not an array of {n} labels, fewer than {ENOUGH}")
     return FirstRows(X, y, weight)
 
 
