@@ -45,11 +45,17 @@ ALLOWED = {
     "model": {None, "core", "estimators", "model"},
     "stream": {"core", "estimators", "model", "stream"},
     "cli": {None, "core", "estimators", "active", "stream", "model", "cli"},
-    "dask": {"core", "estimators", "stream", "dask"},
+    "integrations": {"core", "estimators", "stream", "integrations"},
 }
 
-# Modules beside the rooms, for users of another library, and the rooms they may import from.
-DOORS = {"river": {"estimators", "river_values"}, "river_values": {"estimators"}}
+# Modules beside the rooms, by which users import what a room holds, and the rooms they import from.
+DOORS = {"river": {"integrations"}, "dask": {"integrations"}}
+
+# The same within the integrations: those of one library do not know of another.
+ALLOWED_IN_INTEGRATIONS = {
+    "river": {"core", "estimators"},
+    "dask": {"core", "estimators", "stream"},
+}
 
 # Imports that lead upwards, made when a method is called: each module with what it may import.
 LATE = {"onlinesvm.estimators.base": {"onlinesvm.model.files.write_model"}}
@@ -164,6 +170,9 @@ def wrong_imports(path):
     if parts[1] == "core" and len(parts) > 2:
         within = [name for name in own if name.startswith("onlinesvm.core.")]
         wrong += [n for n in within if n.split(".")[2] not in ALLOWED_IN_CORE[parts[2]]]
+    if parts[1] == "integrations" and len(parts) > 3:
+        own = [name for name in own if not name.startswith(".".join(parts[:3]))]
+        wrong += [name for name in own if room(name) not in ALLOWED_IN_INTEGRATIONS[parts[2]]]
     return [f"{'.'.join(parts)} imports {name}" for name in wrong]
 
 
@@ -173,15 +182,49 @@ def test_imports_go_downwards():
     assert not wrong, "\n".join(wrong)
 
 
+def rooms_in(folder):
+    """Names of the packages in a folder. A folder that has been emptied may keep compiled files."""
+    return {p.parent.name for p in folder.glob("*/__init__.py")}
+
+
 def test_every_room_is_there():
     """The list above names no room that does not exist, and the core has few files of its own."""
-    assert {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"} == set(
-        ALLOWED
-    )
+    assert rooms_in(PACKAGE) == set(ALLOWED)
     core = {p.stem for p in (PACKAGE / "core").iterdir() if p.stem != "__pycache__"}
     assert core - {"__init__"} == set(ALLOWED_IN_CORE)
     files = {p for p in (PACKAGE / "core").glob("*.py") if p.stem != "__init__"}
     assert len(files) <= 6
+    assert rooms_in(PACKAGE / "integrations") == set(ALLOWED_IN_INTEGRATIONS)
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_a_door_holds_names_and_nothing_else(name):
+    """Users import ``onlinesvm.dask``; what it offers is defined in the integrations."""
+    door, inside = (
+        importlib.import_module(f"onlinesvm.{n}") for n in (name, f"integrations.{name}")
+    )
+    assert door.__all__ == inside.__all__
+    for public in door.__all__:
+        assert getattr(door, public) is getattr(inside, public)
+        assert getattr(door, public).__module__.startswith(f"onlinesvm.integrations.{name}.")
+
+
+def test_tests_mirror_the_package_and_helpers_lie_in_one_folder():
+    tests = REPOSITORY / "tests"
+    folders = {p.parent.name for p in tests.glob("*/*.py")}
+    assert folders - {"benchmarks", "helpers", "naive"} <= rooms_in(PACKAGE)
+    loose = [p.name for p in tests.rglob("*.py") if not p.name.startswith("test_")]
+    inside = [p.name for f in ("helpers", "naive") for p in (tests / f).glob("*.py")]
+    assert sorted(loose) == sorted([*inside, "conftest.py", "write.py"])
+
+
+def test_scripts_named_in_the_documentation_are_there():
+    pages = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")]
+    named = [
+        n for p in pages for n in re.findall(r"tests/[a-z_/]+\.py", p.read_text(encoding="utf-8"))
+    ]
+    assert "tests/helpers/awkward.py" in named
+    assert not [name for name in named if not (REPOSITORY / name).is_file()]
 
 
 def test_import_direction_check_sees_every_form_of_import():
@@ -313,7 +356,7 @@ def test_private_modules_are_imported_in_their_own_room_only():
 
 
 def test_no_estimator_is_made_past_its_constructor():
-    files = [*(PACKAGE / "estimators").glob("*.py"), *(PACKAGE / "dask").glob("*.py")]
+    files = [*(PACKAGE / "estimators").glob("*.py"), *(PACKAGE / "integrations").rglob("*.py")]
     assert not [p.name for p in files if "object.__new__" in p.read_text(encoding="utf-8")]
 
 
@@ -357,7 +400,7 @@ _NAMED = re.compile(r"``([a-z_][\w./]*)``")
 def named_modules(doc, package):
     """Modules of the package that a docstring names, in its own room or by their path."""
     for name in _NAMED.findall(doc or ""):
-        if re.fullmatch(r"(core|estimators|model|stream|active|cli)[./][\w./]+", name):
+        if re.fullmatch(r"(core|estimators|model|stream|active|cli|integrations)[./][\w./]+", name):
             yield name.removesuffix(".py").replace("/", ".")
         elif name.endswith(".py"):
             yield f"{package}.{name.removesuffix('.py').replace('/', '.')}"
@@ -416,7 +459,7 @@ def test_documented_parameters_equal_the_signature(name):
     check_documentation(getattr(onlinesvm, name))
 
 
-@pytest.mark.parametrize("name", [*DOORS, "dask"])
+@pytest.mark.parametrize("name", DOORS)
 def test_documented_parameters_of_doors_equal_the_signature(name):
     door = importlib.import_module(f"onlinesvm.{name}")
     for public in door.__all__:
@@ -433,6 +476,16 @@ def check_documentation(public):
         if not same_default(documented[key], signature[key])
     ]
     assert not wrong, "\n".join(wrong)
+
+
+@public_names
+def test_shared_entries_are_filled_in(name):
+    """In classes and in their methods: none is left as the line that stands for it."""
+    public = getattr(onlinesvm, name)
+    methods = (
+        [inspect.getattr_static(public, n) for n in dir(public)] if inspect.isclass(public) else []
+    )
+    assert not [m for m in (public, *methods) if " : shared" in (inspect.getdoc(m) or "")]
 
 
 def test_documentation_check_sees_a_wrong_default():

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from sklearn.metrics import log_loss, roc_auc_score
 
 import onlinesvm
+from onlinesvm import LASVMClassifier
 from onlinesvm.cli import main, measures
 from onlinesvm.cli.algorithms import first_sentence, parameter_options
 
@@ -137,6 +138,20 @@ def test_ids_and_a_header(folder):
 )
 def test_ids_that_cannot_be(folder, more, says):
     assert says in ask("predict", folder / "two", folder / "d.csv", *more, code=2).stderr
+
+
+@pytest.mark.parametrize("model", ["two", "by itself"])
+def test_a_row_without_an_id_is_told(folder, model, tmp_path):
+    """Also where the model does not know columns by name: one that was saved in Python."""
+    rows = "id,u,v\n0,0.5,1.0\n1,0.2,0.1\n,0.3,0.4\n"
+    (tmp_path / "rows.csv").write_text(rows)
+    if model == "by itself":
+        data = np.load(folder / "d.npz")
+        LASVMClassifier().fit(data["X"], data["two"]).save(folder / model)
+    found = ask("predict", folder / model, tmp_path / "rows.csv", "--id", "id", code=2)
+    assert "line 4 of" in found.stderr
+    assert "has no id in column 'id'" in found.stderr
+    assert "label" not in found.stderr
 
 
 def test_libsvm_text_has_no_ids(folder):

@@ -1,7 +1,7 @@
 """Every estimator, awkward data, awkward histories: what holds of any model, at any time.
 
 The cases are drawn in ``awkward.py``, the checks are in ``awkward_checks.py``. More draws:
-``ONLINESVM_DRAWS=2000 pytest tests/estimators/test_awkward_histories.py``, or ``python tests/awkward.py``.
+``ONLINESVM_DRAWS=2000 pytest tests/estimators/test_awkward_histories.py``, or ``python tests/helpers/awkward.py``.
 """
 
 import os

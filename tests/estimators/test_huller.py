@@ -67,7 +67,7 @@ def test_every_step_equals_the_twin(kernel, C, cache_size):
     data = as_fresh(X, y, kernel, C)
     K = kernel.block(data.rows, data.rows)
     twin = NaiveHuller(K, y, np.full(60, 1 / C if C else 0.0), tol=1e-3)
-    options = {"slack": C is not None, "cache_size": cache_size, "seed": 7}
+    options = {"quadratic": C is not None, "cache_size": cache_size, "seed": 7}
     learner = Huller(kernel, data.rows, 2, sweeps=1, **options)
     rng = np.random.default_rng(7)
     inserted = removed = 0

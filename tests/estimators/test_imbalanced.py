@@ -1,4 +1,4 @@
-"""Rare classes: never worse than SVC. ``python tests/imbalanced.py`` does the same at full size."""
+"""Rare classes: never worse than SVC. ``python tests/helpers/imbalanced.py`` does the same at full size."""
 
 import pytest
 from imbalanced import compare

@@ -59,7 +59,7 @@ def test_every_step_equals_the_twin(kernel, n_balls, merge):
         centres, radii = (np.array(part) for part in zip(*twin.balls))
         np.testing.assert_allclose(b.radius[:n], radii, atol=2e-5)
         w, axes = centres[:, : phi.shape[1]], centres[:, phi.shape[1] :]
-        np.testing.assert_allclose(b.slack[:n], (axes**2).sum(axis=1), atol=2e-5)
+        np.testing.assert_allclose(b.own_axes[:n], (axes**2).sum(axis=1), atol=2e-5)
         np.testing.assert_allclose(b.gram[:n, :n], w @ w.T, atol=2e-5)
         centre, radius = smallest_ball(centres, radii)
         assert model.radius_[0] == pytest.approx(radius, abs=2e-5)

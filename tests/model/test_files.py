@@ -61,7 +61,7 @@ def test_the_same_model_is_the_same_file(name):
     assert first == second
     if name != "LASVM":
         return
-    folder = str(Path(__file__).parent.parent)
+    folder = str(Path(__file__).parent.parent / "helpers")
     environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent), "PYTHONHASHSEED": "77"}
     done = subprocess.run(
         [sys.executable, "-c", code, folder], env=environment, capture_output=True, text=True,
@@ -355,7 +355,7 @@ def test_the_fuzzer_has_a_file_of_every_case(files):
 
 @pytest.mark.parametrize("first", range(0, 150, 30))
 def test_mutated_files_are_refused_or_work(first, files, tmp_path):
-    """Some of the files of ``tests/fuzzing_models.py``."""
+    """Some of the files of ``tests/helpers/fuzzing_models.py``."""
     found = [outcome(seed, files, tmp_path / "model") for seed in range(first, first + 30)]
     assert {result for result in found if result.startswith("FAILED")} == set()
     assert "error" in found

@@ -1,6 +1,7 @@
 """Pipelines in model files: data only, the same predictions, and a sentence for what is not held."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,7 @@ from onlinesvm import (
     save_model,
 )
 from onlinesvm.cli import main
-from onlinesvm.model import pipelines
+from onlinesvm.model import pipelines, transformers
 from onlinesvm.model.errors import InvalidState, ModelFileError
 
 RNG = np.random.default_rng(3)
@@ -206,6 +207,96 @@ def renamed(name):
 )
 def test_a_changed_file_is_refused(change, problem):
     found, model = facts(change)
+    with pytest.raises(InvalidState, match=problem):
+        pipelines.joined(found, model)
+
+
+def learned_arrays(pipeline):
+    """All arrays of numbers that transformers have learned: who holds them, and their names."""
+    found = []
+
+    def look(part):
+        if type(part).__name__ in pipelines.TRANSFORMERS:
+            arrays = transformers.LEARNED.get(type(part).__name__, ())
+            found.extend((part, name) for name in arrays if vars(part).get(name) is not None)
+            look(list(vars(part).values()))
+        elif isinstance(part, list | tuple):
+            for each in part:
+                look(each)
+
+    look(pipeline)
+    return found
+
+
+def with_one(value):
+    def change(array):
+        array = array.copy()
+        array.flat[0] = value
+        return array
+
+    return change
+
+
+BROKEN = {
+    "longer": lambda array: np.concatenate([array, array[:1]]),
+    "one value": lambda array: array.flat[:1].reshape((1,) * array.ndim),
+    "another axis": lambda array: array[None],
+    "no array": lambda array: float(array.flat[0]),
+    "text": lambda array: array.astype(str),
+    "NaN": with_one(np.nan),
+    "infinite": with_one(np.inf),
+}
+"""Changes that would be broadcast, or make every prediction NaN."""
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("nothing", "hashed")])
+def test_every_array_of_a_pipeline_is_checked(name):
+    steps, rows = CASES[name]
+    pipeline = make_pipeline(*steps, LASVMClassifier(gamma=0.3, random_state=0)).fit(rows, Y)
+    arrays = learned_arrays(pipeline)
+    assert arrays
+    for holder, attribute in arrays:
+        for how, change in BROKEN.items():
+            right = getattr(holder, attribute)
+            if right.shape == (1,) and how in ("one value", "NaN"):
+                continue  # as it was; or a column of gaps alone, where it is the only array
+            if attribute in ("statistics_", "variances_", "lambdas_") and how == "NaN":
+                continue  # a column of gaps alone
+            setattr(holder, attribute, change(right))
+            model, found = pipelines.split(pipeline)
+            setattr(holder, attribute, right)
+            with pytest.raises(InvalidState, match=rf"{type(holder).__name__}\.\w+_ "):
+                pipelines.joined(found, model)
+    model, found = pipelines.split(pipeline)
+    pipelines.joined(found, model)
+
+
+def test_columns_of_gaps_alone_are_no_damage(tmp_path):
+    """scikit-learn scales such a column by NaN, and the imputer behind it leaves it out."""
+    gaps = np.column_stack([X, np.full(N, np.nan)])
+    for scale in (StandardScaler(), MinMaxScaler(), RobustScaler(), MaxAbsScaler()):
+        pipeline = make_pipeline(scale, SimpleImputer(), LASVMClassifier(gamma=0.3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pipeline.fit(gaps, Y)
+            save_model(pipeline, tmp_path / "model")
+            again = load_model(tmp_path / "model")
+            np.testing.assert_array_equal(again.predict(gaps), pipeline.predict(gaps))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "problem"),
+    [
+        ("n_features_in_", ("value", -1), "not a number of features"),
+        ("n_features_in_", ("value", 4), "has the shape"),
+        ("feature_names_in_", ("value", np.array(["a"], object)), "not an array of 3 names"),
+        ("categories_", ("list", [("value", np.arange(2))]), "not a list of 3 arrays"),
+        ("vocabulary_", ("dict", [["a", ("value", 1)]]), "leaves some out"),
+        ("vocabulary_", ("dict", [["a", ("value", "b")]]), "does not give a column"),
+    ],
+)
+def test_names_categories_and_words_are_checked(attribute, value, problem):
+    found, model = facts(lambda f: scaler(f)[2].update({attribute: value}))
     with pytest.raises(InvalidState, match=problem):
         pipelines.joined(found, model)
 

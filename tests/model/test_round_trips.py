@@ -2,13 +2,16 @@
 
 import pickle
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pytest
 from model_cases import CASES, FIRST, X, Y, fitted, learn, make, outputs
+from scipy import sparse
 
 import onlinesvm
 from onlinesvm import LASVMClassifier, load_model
+from onlinesvm.estimators.trained import ExactTrained
 from onlinesvm.model.files import read_model, write_model
 from onlinesvm.model.state import ALGORITHMS
 
@@ -245,6 +248,51 @@ def test_every_attribute_of_an_estimator_is_in_the_file(tmp_path):
         assert type(here) is type(there)
         later = {"_kept", "slots", "_vectors"}  # set when they are needed
         assert vars(there).keys() - later == vars(here).keys() - later, name
+
+
+def differences(here, there, where):
+    """Places at which two values differ; objects are compared by their attributes."""
+    numbers = (float, np.floating)
+    if type(here) is not type(there) and not isinstance(here, numbers) & isinstance(there, numbers):
+        return [f"{where}: {type(here).__name__}, {type(there).__name__}"]
+    if isinstance(here, np.ndarray) or sparse.issparse(here):
+        same = here.dtype == there.dtype and here.shape == there.shape
+        equal = same and (here != there).sum() == 0
+        return [] if equal else [f"{where}: {here}, {there}"]
+    if isinstance(here, tuple | list):
+        here, there = (dict(enumerate(part)) for part in (here, there))
+    elif hasattr(here, "__dict__"):
+        here, there = vars(here), vars(there)
+    if not isinstance(here, dict):
+        return [] if here == there else [f"{where}: {here}, {there}"]
+    if here.keys() != there.keys():
+        return [f"{where}: {here.keys() ^ there.keys()}"]
+    return [line for k in here for line in differences(here[k], there[k], f"{where}.{k}")]
+
+
+# Of SimpleSVM: its ``shape_fit_`` is that of its rows, and it shows no ``class_weight_``.
+UNUSED = {"shape_fit", "class_weights"}
+
+
+@pytest.mark.parametrize("how", ["fit", "stream"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_trained_model_is_the_same_in_all_its_fields(name, how, tmp_path):
+    """All but the learner, which the tests above compare by what it does next."""
+    model = fitted(name) if how == "fit" else learn(make(name), name, 0, 40)
+    here, there = model._trained, through_a_file(model, tmp_path)._trained
+    assert type(here) is type(there)
+    left_out = {"learner"} | (UNUSED if isinstance(here, ExactTrained) else set())
+    values = [{f.name: getattr(t, f.name) for f in fields(t)} for t in (here, there)]
+    assert {"kernel", "encoder", "centre", "first_rows", "n_iter", "fit_status"} < values[0].keys()
+    kept = [{k: v for k, v in each.items() if k not in left_out} for each in values]
+    assert not differences(*kept, "trained")
+
+
+@pytest.mark.parametrize("kind", ["LASVMClassifier", "LASVMRegressor", "LASVMOneClass"])
+def test_whether_a_fit_came_to_its_end_is_in_the_file(kind, tmp_path):
+    for limit, status in ((None, 0), (1e-9, 1)):
+        model = getattr(onlinesvm, kind)(time_limit=limit).fit(X, Y > 0)
+        assert model.fit_status_ == through_a_file(model, tmp_path).fit_status_ == status
 
 
 @pytest.mark.parametrize("name", ["LASVM", "LASVM gradient"])

@@ -1,4 +1,4 @@
-"""A few mutated files in each format; ``tests/fuzzing_data.py`` has many more."""
+"""A few mutated files in each format; ``tests/helpers/fuzzing_data.py`` has many more."""
 
 import pytest
 from fuzzing_data import outcome, samples

@@ -91,6 +91,8 @@ def command(model: Path, source: str, output: Path | None, **options: Any) -> No
 
 def _reader_with_ids(source: str, options: dict[str, Any], model: Any) -> Any:
     """A reader that has the ids in the place of labels, which are not needed, as they are written."""
+    from ..stream.table import TableReader
+
     schema = dict((model.preprocessing or {}).get("schema") or {})
     name = options["id_column"]
     if schema.get("kind") == "libsvm":
@@ -103,7 +105,10 @@ def _reader_with_ids(source: str, options: dict[str, Any], model: Any) -> Any:
     if "columns" in schema:
         schema["label_kind"] = "text"
     given = {**options, "label": name}
-    return reader_of(source, given, schema=schema or None, needs_label=True)
+    reader = reader_of(source, given, schema=schema or None, needs_label=True)
+    if isinstance(reader, TableReader):
+        reader.label_means = "id"
+    return reader
 
 
 def _header(estimator: Any, options: dict[str, Any]) -> str:

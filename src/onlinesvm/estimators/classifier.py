@@ -23,12 +23,14 @@ from .labels import (
     unique_labels,
     unrounded,
 )
+from .params import shared_docs
 from .trained import Trained
 
 if TYPE_CHECKING:
     from .suspects import Suspects
 
 
+@shared_docs
 class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,unused-ignore]
     """Base of the classifiers. Subclasses make the learner and run its epochs."""
 
@@ -72,13 +74,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
-            callable kernel it may be a list of objects of any type, such as strings.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        X (or objects), y (labels), sample_weight : shared
 
         Returns
         -------
@@ -95,14 +91,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,), default=None
-            Labels to expect; accepted for scikit-learn's sake, never required.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        X (stream), y (labels), classes, sample_weight : shared
 
         Returns
         -------
@@ -120,8 +109,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
         y : label
             Label; a new one is welcome.
         sample_weight : float, default=1.0
@@ -202,8 +190,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
+        X : shared
 
         Returns
         -------
@@ -218,8 +205,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
 
         Returns
         -------
@@ -234,8 +220,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
 
         Returns
         -------
@@ -313,6 +298,7 @@ def check_new_labels(classifier: KernelClassifier, labels: np.ndarray) -> None:
     classifier._weights(labels, None, None)
 
 
+@shared_docs
 class UnweightedClassifier(KernelClassifier):
     """Base of the classifiers whose algorithm has no cost to scale.
 
@@ -327,10 +313,7 @@ class UnweightedClassifier(KernelClassifier):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
-        y : array-like of shape (n_samples,)
-            Labels.
+        X (square), y (labels) : shared
         **refused : dict
             There is no cost to scale: ``sample_weight`` is refused.
 
@@ -350,12 +333,7 @@ class UnweightedClassifier(KernelClassifier):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
-        y : array-like of shape (n_samples,)
-            Labels.
-        classes : array-like of shape (n_classes,), default=None
-            Labels to expect; accepted for scikit-learn's sake, never required.
+        X (stream), y (labels), classes : shared
         **refused : dict
             There is no cost to scale: ``sample_weight`` is refused.
 
@@ -373,8 +351,7 @@ class UnweightedClassifier(KernelClassifier):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
         y : label
             Label; a new one is welcome.
         **refused : dict

@@ -155,7 +155,7 @@ class HullerClassifier(KernelClassifier):
 
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Huller(
-            trained.kernel, data.rows, n_labels, slack=not self._is_hard, tol=float(self.tol),
+            trained.kernel, data.rows, n_labels, quadratic=not self._is_hard, tol=float(self.tol),
             sweeps=self.max_sweeps, cache_size=self.cache_size, seed=seed,
         )  # fmt: skip
 

@@ -74,7 +74,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         ``"outlier"`` is best where nothing changes: three times of four the one that is farthest
         on the wrong side, else the oldest; ``"join"`` moves a coefficient to the nearest neighbour.
         With ``"outlier"``, costs above 3 / k(x, x) count as that once support vectors have to make
-        way: few of them at a high cost would fit themselves, not the examples they stand for.
+        way: with few support vectors a large C overfits.
     half_life : shared
     detect_drift : bool, default=False
         Whether to watch the error rate of predictions made before their labels are learned, and to

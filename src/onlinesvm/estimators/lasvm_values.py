@@ -227,13 +227,10 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
-            callable kernel it may be a list of objects of any type, such as strings.
+        X (or objects) : shared
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        sample_weight : shared
 
         Returns
         -------
@@ -250,12 +247,10 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
+        X (stream) : shared
         y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        sample_weight : shared
 
         Returns
         -------
@@ -271,8 +266,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
         y : float or array-like of shape (n_targets,)
             Target.
         sample_weight : float, default=1.0
@@ -290,8 +284,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
+        X : shared
 
         Returns
         -------
@@ -310,8 +303,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
 
         Returns
         -------
@@ -557,13 +549,10 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
-            callable kernel it may be a list of objects of any type, such as strings.
+        X (or objects) : shared
         y : Ignored
             There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's bound.
+        sample_weight (bound) : shared
 
         Returns
         -------
@@ -580,12 +569,10 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples. ``gamma="scale"`` is estimated from the first 100 rows.
+        X (stream) : shared
         y : Ignored
             There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's bound.
+        sample_weight (bound) : shared
 
         Returns
         -------
@@ -601,8 +588,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
         sample_weight : float, default=1.0
             Weight.
 
@@ -618,8 +604,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
 
         Returns
         -------
@@ -634,8 +619,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,)
-            Features.
+        x : shared
 
         Returns
         -------

@@ -99,6 +99,8 @@ classes_ : ndarray
     Labels known so far, sorted.
 classes_ (Dask) : ndarray
     Labels of all partitions, sorted.
+classes : array-like of shape (n_classes,)
+    Labels to expect; accepted for scikit-learn's sake, never required.
 coef0 : float
     Constant of ``poly`` and ``sigmoid``.
 coef0 (Dask) : float
@@ -212,6 +214,10 @@ random_state (LASVM) : int, RandomState instance or None
     Seed of the order; None: another order, and a slightly different model, at each ``fit``.
 selection : {"block", "sweep", "random"}
     Violators to work on next, as in ``SimpleSVMClassifier``.
+sample_weight : array-like of shape (n_samples,)
+    Weights that multiply each example's cost.
+sample_weight (bound) : array-like of shape (n_samples,)
+    Weights that multiply each example's bound.
 shape_fit_ : tuple of int
     Shape of the X given to ``fit``.
 shape_fit_ (SimpleSVM) : tuple of int
@@ -244,6 +250,19 @@ window : int or None
     Number of most recent examples that count; None: no limit.
 window_ : int
     Examples that count, with ``window`` or ``half_life``.
+x : array-like of shape (n_features,)
+    Features.
+X : {array-like, CSR matrix} of shape (n_samples, n_features)
+    Examples.
+X (or objects) : {array-like, CSR matrix} of shape (n_samples, n_features)
+    Examples; with ``kernel="precomputed"`` the square matrix of kernel values. With a
+    callable kernel it may be a list of objects of any type, such as strings.
+X (square) : {array-like, CSR matrix} of shape (n_samples, n_features)
+    Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+X (stream) : {array-like, CSR matrix} of shape (n_samples, n_features)
+    Examples. ``gamma="scale"`` is estimated from the first 100 rows.
+y (labels) : array-like of shape (n_samples,)
+    Labels.
 """
 """Entries of docstrings. A word in brackets tells those of the same name apart."""
 

@@ -158,12 +158,7 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        X (square), y (labels), sample_weight : shared
 
         Returns
         -------
@@ -181,10 +176,7 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
             Examples, one or many. ``gamma="scale"`` is estimated from the first 100 rows.
         y : array-like of shape (n_samples,)
             Labels; new ones are welcome.
-        classes : array-like of shape (n_classes,), default=None
-            Labels to expect; accepted for scikit-learn's sake, never required.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        classes, sample_weight : shared
 
         Returns
         -------

@@ -106,12 +106,10 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+        X (square) : shared
         y : array-like of shape (n_samples,)
             Values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        sample_weight : shared
 
         Returns
         -------
@@ -129,8 +127,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
             Examples, one or many.
         y : array-like of shape (n_samples,)
             Values.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's cost.
+        sample_weight : shared
 
         Returns
         -------
@@ -163,8 +160,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
+        X : shared
 
         Returns
         -------
@@ -275,12 +271,10 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
 
         Parameters
         ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` the square matrix of kernel values.
+        X (square) : shared
         y : Ignored
             There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's bound.
+        sample_weight (bound) : shared
 
         Returns
         -------
@@ -298,8 +292,7 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
             Examples, one or many.
         y : Ignored
             There for scikit-learn's sake.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights that multiply each example's bound.
+        sample_weight (bound) : shared
 
         Returns
         -------

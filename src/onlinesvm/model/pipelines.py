@@ -15,6 +15,7 @@ class gets those attributes: nothing is imported by name, and nothing in a file 
 
 from __future__ import annotations
 
+import inspect
 from collections import UserList
 from importlib import import_module
 from typing import Any
@@ -23,6 +24,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from .errors import InvalidState, ModelFileError
+from .transformers import check_arrays
 
 TRANSFORMERS = {
     "Pipeline": "sklearn.pipeline",
@@ -177,20 +179,28 @@ class _Reader:
         ):
             raise InvalidState(f"its pipeline has a step {str(name)[:80]!r}, which is not known")
         kind = _class(name)
-        made = object.__new__(kind)
         for attribute in attributes:
             is_own = attribute.isidentifier() and not attribute.startswith("__")
             if not is_own or hasattr(kind, attribute):  # a method, or a property
                 raise InvalidState(f"{name} has no attribute {attribute[:80]!r}")
         values = {key: self.value(part) for key, part in attributes.items()}
+        made = self._with_parameters(kind, values)
         made.__setstate__({**values, "_sklearn_version": self.version})
         self._check_parameters(made, name)
+        check_arrays(made, name)
         return made
+
+    def _with_parameters(self, kind: Any, values: dict[str, Any]) -> Any:
+        """A new transformer, made by its constructor from the parameters among its attributes."""
+        names = inspect.signature(kind).parameters
+        missing = [name for name in names if name not in values]
+        if missing:
+            raise InvalidState(f"a parameter of its {kind.__name__} is missing: {missing[0]}")
+        return kind(**{name: values[name] for name in names})
 
     def _check_parameters(self, made: Any, name: str) -> None:
         """Its own rules say which parameters are good."""
         try:
-            made.get_params(deep=False)
             if name not in ("Pipeline", "FeatureUnion", "ColumnTransformer"):
                 made._validate_params()
             if getattr(made, "memory", None) is not None:

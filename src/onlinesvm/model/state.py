@@ -119,6 +119,7 @@ def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
         "sparse": bool(trained.sparse),
         "centre": trained.centre,
         "n_iter": None if trained.n_iter is None else int(trained.n_iter),
+        "fit_status": None if trained.fit_status is None else int(trained.fit_status),
         "class_table": [[key, float(value)] for key, value in table.items()],
         "shape_fit": list(map(int, trained.shape_fit or ())) or None,
         "learner": _record(algorithm, "fields")(trained.learner),
@@ -208,11 +209,14 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
     centre = centre_of(fields, kernel, d)
     n_iter = None if fields.absent("n_iter") else fields.whole("n_iter")
     shape_fit = None if fields.absent("shape_fit") else _shape(fields)
+    fit_status = None
+    if fields.has("fit_status") and not fields.absent("fit_status"):  # not in the first files
+        fit_status = fields.whole("fit_status", 0, 1)
     table = _class_table(fields)
     context = Context(kernel, d, len(encoder), len(original))
     return Trained(
         kernel, encoder, features, centre, packs, sparse, original,
         table if has_classes else None, first_rows,
         learner=_record(algorithm, "of")(fields.record("learner"), context),
-        shape_fit=shape_fit, n_iter=n_iter,
+        shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status,
     )  # fmt: skip

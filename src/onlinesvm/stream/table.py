@@ -30,6 +30,9 @@ class TableReader(Reader):
     types_are_declared = False
     """Whether the format says what is text, so that digits in text are meant as text."""
 
+    label_means = "label"
+    """What the label column holds, in errors: ``predict`` reads ids in the place of labels."""
+
     first_rows = BLOCK_ROWS
     """Rows of the first block, which decide on the columns of a live stream."""
 
@@ -147,7 +150,7 @@ class TableReader(Reader):
         X = matrix(columns, table, batch.num_rows, place)
         y: np.ndarray | None = None
         if columns.label is not None:
-            y = labels(columns, table[columns.label], place)
+            y = labels(columns, table[columns.label], place, self.label_means)
         return Block(X, y, first)
 
     def used(self) -> list[str]:

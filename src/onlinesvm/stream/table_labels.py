@@ -39,13 +39,13 @@ def label_kind(values: Any) -> str:
     return "text"
 
 
-def labels(columns: Columns, values: Any, place: Any) -> np.ndarray:
-    """Labels of the rows as NumPy knows them."""
+def labels(columns: Columns, values: Any, place: Any, what: str = "label") -> np.ndarray:
+    """Labels of the rows as NumPy knows them; ``what`` an error calls a value of the column."""
     distinct, codes = coded(values)
     if "" in distinct:
         row = int(np.flatnonzero(codes == distinct.index(""))[0])
         raise StreamError(
-            f"{place(row)} has no label in column '{columns.label}'; leave the row out."
+            f"{place(row)} has no {what} in column '{columns.label}'; leave the row out."
         )
     if columns.label_kind == "text":
         return np.array(distinct, dtype=str)[codes] if distinct else np.empty(0, dtype="U1")

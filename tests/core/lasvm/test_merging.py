@@ -97,8 +97,8 @@ def test_a_merge_never_lowers_the_dual_and_is_sound():
 def to_the_end(sets, parts, most=50):
     root, _ = merging.merge(sets, kernel(), TOL)
     for looks in range(1, 100):
-        judge = merging.judge_of(root, TOL)
-        found = [merging.violators(judge, kernel(), part, most) for part in parts]
+        model = merging.root_model(root, TOL)
+        found = [merging.violators(model, kernel(), part, most) for part in parts]
         if not any(len(few.examples.rows) for few in found):
             return root, looks
         assert max(few.joins.sum(axis=1).max() for few in found) <= most
@@ -127,7 +127,7 @@ def test_admitting_leaves_the_root_as_it_was():
     sets, parts = leaves(X, y, np.array_split(np.arange(600), 2))
     root, _ = merging.merge(sets, kernel(), TOL)
     before = pickle.dumps(root)
-    found = [merging.violators(merging.judge_of(root, TOL), kernel(), p, 100) for p in parts]
+    found = [merging.violators(merging.root_model(root, TOL), kernel(), p, 100) for p in parts]
     first, _ = merging.admit(root, kernel(), TOL, found)
     assert pickle.dumps(root) == before
     second, _ = merging.admit(root, kernel(), TOL, found)
@@ -148,9 +148,9 @@ def test_members_are_never_sent_again_and_too_many_violators_are_a_mixture():
     X, y = noisy(n=2000)
     sets, _ = leaves(X, y, [np.arange(100), np.arange(100, 200)])
     root, _ = merging.merge(sets, kernel(), TOL)
-    judge = merging.judge_of(root, TOL)
+    model = merging.root_model(root, TOL)
     data = examples(X, y, np.arange(2000))
-    found = merging.violators(judge, kernel(), data, 40)
+    found = merging.violators(model, kernel(), data, 40)
     assert not np.isin(found.examples.key, root.a.key[: root.n]).any()
     assert len(found.examples.rows) == 40
     assert found.withheld > 40

@@ -11,8 +11,8 @@ from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.lasvm.choose.criteria import (
-    ENOUGH,
-    MOST,
+    MOST_SAMPLED,
+    NEAR_ENOUGH,
     agreement,
     best_of,
     distance,
@@ -60,9 +60,9 @@ def test_agreement_with_several_classes():
 
 def test_autoactive_sets_end_with_the_fifth_near_example_or_the_hundredth():
     far = np.full(250, 9.0)
-    assert sets_until_enough(far, 1.0, 9) == [(0, MOST), (MOST, 2 * MOST)]
+    assert sets_until_enough(far, 1.0, 9) == [(0, MOST_SAMPLED), (MOST_SAMPLED, 2 * MOST_SAMPLED)]
     near = np.zeros(23)
-    assert sets_until_enough(near, 1.0, 9) == [(i, i + ENOUGH) for i in (0, 5, 10, 15)]
+    assert sets_until_enough(near, 1.0, 9) == [(i, i + NEAR_ENOUGH) for i in (0, 5, 10, 15)]
     assert sets_until_enough(near, 1.0, 2) == [(0, 5), (5, 10)]
     assert sets_until_enough(far[:30], 1.0, 9) == [(0, 30)]
 

@@ -40,7 +40,7 @@ AHEAD = 16
 """Number of coming updates whose kernel rows are computed together with a missing one."""
 
 WELL_WITHIN = 0.25
-"""Sweeps end when none of their steps was due to more than this part of tol.
+"""Sweeps end after one in which no violation exceeded this share of tol.
 
 Less than 1: a later step of the same sweep moves what an earlier one has put right.
 """
@@ -57,13 +57,13 @@ class Huller(Compact, EpochLearner):
         like: Rows,
         n_labels: int,
         *,
-        slack: bool,
+        quadratic: bool,
         tol: float = 1e-3,
         sweeps: int = 10,
         cache_size: float = 200.0,
         seed: int = 0,
     ):
-        self.kernel, self.slack, self.tol = kernel, slack, tol
+        self.kernel, self.quadratic, self.tol = kernel, quadratic, tol
         self.sweeps, self.cache_size = sweeps, cache_size
         self.rng = np.random.default_rng(seed)
         self.n_labels = n_labels
@@ -155,7 +155,7 @@ class Huller(Compact, EpochLearner):
         if len(slot_of):  # a row that another machine holds already is not stored twice
             known = slot_of[fresh.key]
             handle = np.where(known >= 0, known, handle)
-        ridge = 1.0 / fresh.bound if self.slack else np.zeros(size)
+        ridge = 1.0 / fresh.bound if self.quadratic else np.zeros(size)
         picks = self.rng.random((size, len(self.hulls)))
         blocks = []
         for m in range(len(self.hulls)):

@@ -62,7 +62,7 @@ class Hulls(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Examples examples in the order in which they come, with their kernel values."""
+    """Examples in the order in which they come, with their kernel values."""
 
     values: np.ndarray  # (block, stored + block) float32: against the stored rows, then the block
     handle: np.ndarray  # column of each example

@@ -27,7 +27,7 @@ from .online.finish import finish_fit
 
 _NOBODY = np.empty(0, np.int64)
 
-FEW = 1000
+SMALL_SET = 1000
 """Number of examples up to which every fit converges: so few can mislead a single pass."""
 
 RARE = 100
@@ -108,7 +108,7 @@ class Fit:
             return False
         if n > self.n_iter:
             return False
-        return n <= FEW or self.learner.support.task.is_smooth or self._has_rare_class()
+        return n <= SMALL_SET or self.learner.support.task.is_smooth or self._has_rare_class()
 
     def _has_rare_class(self) -> bool:
         """Whether some class has few examples, and there are few support vectors."""
@@ -164,7 +164,7 @@ class Fit:
     def _finish(self) -> Iterator[None]:
         self.reached = _finish(self.learner, self.plan.converge)
         if self.learner.watch is not None and self.plan.shuffle:
-            self.learner.watch.settle()
+            self.learner.watch.use_quantiles()
         yield
 
     def _score_held_out(self) -> Iterator[None]:

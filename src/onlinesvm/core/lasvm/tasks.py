@@ -61,7 +61,7 @@ RECENT = 1024
 LIMITED_BEYOND = 0.2
 """With limits, rows at zero leave when they lie this many units beyond the margin."""
 
-ENOUGH = 0.1
+EPSILON_SHARE = 0.1
 """Share of epsilon up to which violations are left alone after a fit that need not converge."""
 
 SPREADS = 4.0
@@ -255,7 +255,7 @@ class Regression:
 
         A share of epsilon: errors as large as epsilon cost nothing.
         """
-        return min(ENOUGH * self.epsilon / float(unit.max()), self.depths.rough / 2)
+        return min(EPSILON_SHARE * self.epsilon / float(unit.max()), self.depths.rough / 2)
 
 
 _SMALLEST_SHARE = 2.0**-24

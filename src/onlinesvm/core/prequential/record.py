@@ -143,7 +143,7 @@ class Prequential(Compact):
                 old = np.concatenate([-old, old], axis=1)
             self.scores = np.pad(old, ((0, 0), (0, 1)), constant_values=_NEW_SCORE)
 
-    def settle(self) -> None:
+    def use_quantiles(self) -> None:
         """The order of the examples meant nothing: thresholds become quantiles of what is kept.
 
         They are more precise than thresholds that are ready to follow a drift.
@@ -155,7 +155,7 @@ class Prequential(Compact):
             (self.n + 1) // 2, len(self.label)
         )  # models of the second half are more like the last
         which = np.arange(self.n - n, self.n) % len(self.label)
-        self.thresholds.settle(excess(self.scores[which], self.label[which]), np.ones(n))
+        self.thresholds.use_quantiles(excess(self.scores[which], self.label[which]), np.ones(n))
 
     def wants_small_blocks(self, n: int, at_hand: bool, block_size: int) -> bool:
         """Whether n examples are to be learned in small blocks, so that many models score them.
@@ -189,7 +189,7 @@ class Prequential(Compact):
         self.scores[which], self.label[which] = scores, label
         self.weight[which] = weight * stands_for / stands_for.mean()
         self._calibration, self.replaced = None, self.n
-        self.thresholds.settle(excess(scores, label), stands_for)
+        self.thresholds.use_quantiles(excess(scores, label), stands_for)
 
     # -- what follows ---------------------------------------------------------------------
 

@@ -179,7 +179,7 @@ class Residuals(Compact):
         for m, tracked in enumerate(self.tracked):
             tracked.update(excess[:, m].copy(), leaving[:, m].copy())
 
-    def settle(self) -> None:
+    def use_quantiles(self) -> None:
         """The order of the examples meant nothing: thresholds become quantiles of what is kept."""
         self.settled = self.n
 

@@ -63,7 +63,7 @@ class Thresholds(Compact):
         """More examples, in order."""
         track(excess, self.levels, self.q, self.state)
 
-    def settle(self, excess: np.ndarray, weight: np.ndarray) -> None:
+    def use_quantiles(self, excess: np.ndarray, weight: np.ndarray) -> None:
         """Quantiles of these examples, as in conformal prediction, each counted by its weight.
 
         The example to come counts as one more, of average weight, that exceeds every threshold.

@@ -92,7 +92,7 @@ def _pack_floats(array: np.ndarray, flat: np.ndarray, bits: np.ndarray) -> Any:
 
 
 def _packed(form: str, array: np.ndarray, *parts: Any) -> Packed:
-    return Packed(form, array.dtype, array.shape, parts)
+    return Packed(form, array.dtype.str, array.shape, parts)
 
 
 def _unpack(packed: Packed) -> np.ndarray:

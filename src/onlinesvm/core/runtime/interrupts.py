@@ -8,7 +8,7 @@ latest when the context ends. However often Ctrl-C is pressed meanwhile, it is n
 kept for what must be done after that.
 
 Signals reach the main thread alone. In any other thread the context does nothing, and
-``checkpoint`` does nothing unless the thread works for one that holds Ctrl-C (``adopt``).
+``checkpoint`` does nothing unless the thread works for one that holds Ctrl-C (``use_context_of``).
 """
 
 from __future__ import annotations
@@ -180,10 +180,10 @@ class Stopped(Exception):  # noqa: N818 - not an error
 
 
 def current_holder() -> tuple[Interruptible | None, Deadline | None]:
-    """The context that holds Ctrl-C in this thread, and its deadline, for ``adopt``."""
+    """The context that holds Ctrl-C in this thread, and its deadline, for ``use_context_of``."""
     return _of_thread.holder, _of_thread.deadline
 
 
-def adopt(held: tuple[Interruptible | None, Deadline | None]) -> None:
-    """In a thread that works for another one: heed the Ctrl-C and the deadline of the other one."""
+def use_context_of(held: tuple[Interruptible | None, Deadline | None]) -> None:
+    """In a thread that works for another one: obey the Ctrl-C and the deadline of the other one."""
     _of_thread.holder, _of_thread.deadline = held

@@ -53,7 +53,7 @@ def jit(
     def compile_(target: Callable[..., Any]) -> Callable[..., Any]:
         settings = {
             "nogil": True, "fastmath": fastmath, "error_model": "numpy",
-            "no_cfunc_wrapper": True,  # a way in from C, which nobody uses
+            "no_cfunc_wrapper": True,  # no entry point for C: not used
             **options,
         }  # fmt: skip
         if JIT_DISABLED:

@@ -15,7 +15,7 @@ from typing import Any
 
 from joblib import parallel
 
-from .interrupts import Stopped, adopt, current_holder
+from .interrupts import Stopped, current_holder, use_context_of
 
 
 def available_cores() -> int:
@@ -88,7 +88,7 @@ def over_tasks(task: Callable[[int, int], Any], count: int, threads: int) -> Non
 
     def work(worker: int) -> None:
         before = current_holder()
-        adopt(holder)
+        use_context_of(holder)
         try:
             for number in numbers:
                 try:
@@ -99,7 +99,7 @@ def over_tasks(task: Callable[[int, int], Any], count: int, threads: int) -> Non
             stopped.extend(numbers)  # nobody takes another one
             raise
         finally:
-            adopt(before)
+            use_context_of(before)
 
     over_rows(lambda first, last: work(first), min(threads, count), threads)
     for number in stopped:  # only after a Ctrl-C that the user's handler made nothing of

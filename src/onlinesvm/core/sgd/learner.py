@@ -34,7 +34,7 @@ NEGLIGIBLE = 2.0**-60
 BLOCK = 512
 """Examples of a data set at hand that are learned between two updates of the outputs."""
 
-FEW = 512
+STREAM_BLOCK = 512
 """The same for a stream: half of K(B, B) costs an example 256 kernel values, a block its calls."""
 
 EXPENSIVE = 128
@@ -116,13 +116,13 @@ class ExpansionLearner(Compact, EpochLearner):
         self.at_hand = None
         n = len(fresh.rows)
         batch = DataSet(fresh, np.arange(n), self._from_expansion(fresh))
-        for first in range(0, n, FEW):
+        for first in range(0, n, STREAM_BLOCK):
             if first:
                 checkpoint()
-            part = fresh.take(slice(first, first + FEW))
-            out = batch.outputs[:, first : first + FEW].copy()
+            part = fresh.take(slice(first, first + STREAM_BLOCK))
+            out = batch.outputs[:, first : first + STREAM_BLOCK].copy()
             change = self._learn_block(part, out, np.full(len(part.rows), -1))
-            if first + FEW < n:
+            if first + STREAM_BLOCK < n:
                 self._add_columns(batch, first, part, change, last=True, every=False)
         self.support.sweep(NEGLIGIBLE)
 

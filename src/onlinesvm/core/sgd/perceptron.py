@@ -113,7 +113,7 @@ def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
         if state[N] <= budget:
             state[POSITION] += 1
             continue
-        # Step 4b: whom S can best do without.
+        # Step 4b: the row to remove.
         best, where = -np.inf, 0
         for s in range(state[N]):
             safety = np.inf

@@ -40,7 +40,7 @@ IN_TURN, WORST_FIRST, SOLVE, ENROLL, EXPEL = range(5)
 BASE, RIDGE, UPPER, ENTRY, SIGN, TOL, ALPHA, MOVED = range(8)
 """Rows of ``Local.given``: gradient [Ha + c] before anything moved, what is added to the diagonal,
 C_i, the entry in its equality row, s_i, the largest violation that is accepted, the coefficient; and
-of each example the sum of s_i times how far its coefficients are from where they were."""
+the change of the sum of s_i a_i of each example."""
 
 GROUP, ROW, PLACE = range(3)
 """Rows of ``Local.code``: the equality row, the example, the set that the variable is in."""

@@ -27,7 +27,7 @@ Notes
 - H_ww may be singular though the bordered system is not (a linear kernel with one more support
   vector than dimensions). Factored is therefore H_ww + tau A_w'A_w, which has the same solution,
   for A_w does not change along a step. A violator that makes even that singular (a duplicate)
-  has no curvature to stop it: it goes on to a bound, and whoever meets it leaves.
+  has no curvature to stop it: it moves to a bound, and a member that reaches its own bound first is dropped.
 - A branch on ``X is not None`` is left out of the compiled code where X is None: what a factor
   ``Z`` or ``R`` needs is compiled when one is first used.
 """
@@ -190,7 +190,7 @@ def _length(i, g, kappa, sigma, mode, at, w):
                 length = at.given[UPPER, j] - length
             rate = abs(rate)
             t = max(length, 0.0) / rate
-            # Of those that meet their bounds together the fastest leaves: the best pivot.
+            # Of those that reach their bounds together the fastest leaves: the best pivot.
             if t < best or (t == best and rate > steepest):
                 best, where, steepest = t, p, rate
     inside = 1.0
@@ -336,7 +336,7 @@ def visit(K, Z, low, R, at, w, order, mode, floor, limit):
             if i != NOBODY and _alone(i, at, w):
                 if mode == EXPEL:
                     return NO_PARTNER, largest
-                # It cannot move, but it can say what the multiplier is.
+                # Alone in its equality row: its gradient sets the multiplier.
                 w.border[at.code[GROUP, i], d + 1] -= at.given[ENTRY, i] * g
                 who = STAYS
                 break

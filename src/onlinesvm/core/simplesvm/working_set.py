@@ -53,8 +53,8 @@ from .state import (
 KEPT_MEMBERS = 256
 """Maximum number of members whose factor a file holds, about 260 KB."""
 
-FEW = 16
-"""A factor is computed anew once more than one member in this number has come or gone: that is cheaper."""
+CHANGED_IN = 16
+"""A factor is computed anew, not updated, if more than one in this number of members has changed."""
 
 SPARE = 2**22
 """Values of all machines' factors that few members may have place for between two calls."""
@@ -398,7 +398,7 @@ class WorkingSet(Solution):
         fewer members than the working set, until ``rebuild``.
         """
         self.held, w, m = np.delete(self.held, places), self.w, int(self.w.counts[M])
-        if self.primal or len(places) * FEW > m:
+        if self.primal or len(places) * CHANGED_IN > m:
             self._make_factor(0)
             return
         for place in np.sort(places)[::-1]:
@@ -410,7 +410,7 @@ class WorkingSet(Solution):
 
     def admit(self, ids: np.ndarray) -> None:
         """Variables, wherever their coefficients are, join the working set."""
-        if self.w.counts[M] == len(self.held) and len(ids) * FEW <= len(self.held):
+        if self.w.counts[M] == len(self.held) and len(ids) * CHANGED_IN <= len(self.held):
             if len(ids):
                 self._enroll(ids)
             return

@@ -4,7 +4,7 @@
 
 The centre of the smallest ball around all z_n is the l2-SVM without bias, if |phi(x_n)| = 1. Of
 a ball is kept: its centre's part w among the phi, the squared length of its part among the axes
-e_n (``slack``, the text's xi^2), and its radius. An example goes into one ball only, so the axes
+e_n (``own_axes``, the text's xi^2), and its radius. An example goes into one ball only, so the axes
 of two balls are orthogonal and never need be stored.
 
 Given: a block of fresh examples; ``near[q, k]``, the inner product of example q with centre k at
@@ -42,7 +42,7 @@ class Balls(NamedTuple):
     """At most K balls of one machine, and one more in passing."""
 
     gram: np.ndarray  # (K + 1, K + 1) inner products of the centres, their own axes left out
-    slack: np.ndarray  # (K + 1,) squared length of each centre on its own axes
+    own_axes: np.ndarray  # (K + 1,) squared length of each centre on its own axes
     radius: np.ndarray  # (K + 1,)
     state: np.ndarray
 
@@ -54,7 +54,7 @@ class BlockState(NamedTuple):
     gram: np.ndarray  # (block, block), rows on demand
     known: np.ndarray  # (block,) whether that row is there
     square: np.ndarray  # (block,) |phi(x)|^2
-    slack: np.ndarray  # (block,) 1 / C
+    own_axes: np.ndarray  # (block,) 1 / C
     y: np.ndarray  # (block,) +-1
     old: np.ndarray  # (K + 1, K + 1) weight of each starting centre in each centre
     new: np.ndarray  # (K + 1, block) weight of the t-th example taken in each centre
@@ -89,12 +89,12 @@ def online(b, p, n_balls):
                         along += p.new[j, u] * p.gram[p.taken[u], q]
                 along *= p.y[q]
                 b.gram[n, j] = b.gram[j, n] = along
-                d = b.gram[j, j] - 2.0 * along + p.square[q] + b.slack[j] + p.slack[q]
+                d = b.gram[j, j] - 2.0 * along + p.square[q] + b.own_axes[j] + p.own_axes[q]
                 inside = turn == 0 and d < b.radius[j] * b.radius[j]
         b.state[POSITION] = q + 1
         if inside:
             continue
-        b.gram[n, n], b.slack[n], b.radius[n] = p.square[q], p.slack[q], 0.0
+        b.gram[n, n], b.own_axes[n], b.radius[n] = p.square[q], p.own_axes[q], 0.0
         for k in range(p.old.shape[1]):
             p.old[n, k] = 0.0
         for u in range(t):
@@ -112,14 +112,14 @@ def merge(b: Balls, p: BlockState, together: bool) -> None:
     n, taken = int(b.state[N]), int(b.state[TAKEN])
     weight, target, last = np.zeros(n), 0, n - 1
     if together:
-        R = enclose(b.gram, b.slack, b.radius, n, weight)
+        R = enclose(b.gram, b.own_axes, b.radius, n, weight)
     else:
-        target, freed = closest_pair(b.gram, b.slack, b.radius, n)
-        R = enclose_pair(target, freed, b.gram, b.slack, b.radius, weight)
+        target, freed = closest_pair(b.gram, b.own_axes, b.radius, n)
+        R = enclose_pair(target, freed, b.gram, b.own_axes, b.radius, weight)
     p.old[target] = weight @ p.old[:n]
     p.new[target, :taken] = weight @ p.new[:n, :taken]
     along = weight @ b.gram[:n, :n]
-    b.slack[target], b.radius[target] = weight**2 @ b.slack[:n], R
+    b.own_axes[target], b.radius[target] = weight**2 @ b.own_axes[:n], R
     b.gram[target, :n] = b.gram[:n, target] = along
     b.gram[target, target] = along @ weight
     b.state[MERGES] += 1
@@ -129,4 +129,4 @@ def merge(b: Balls, p: BlockState, together: bool) -> None:
         b.gram[freed, :n] = b.gram[last, :n]
         b.gram[:n, freed] = b.gram[:n, last]
         b.gram[freed, freed] = b.gram[last, last]
-        b.slack[freed], b.radius[freed] = b.slack[last], b.radius[last]
+        b.own_axes[freed], b.radius[freed] = b.own_axes[last], b.radius[last]

@@ -2,7 +2,7 @@
 
     min_c max_i |c - c_i| + r_i
 
-Given: the inner products of the centres c_i, the squared length ``slack[i]`` that each has on
+Given: the inner products of the centres c_i, the squared length ``own_axes[i]`` that each has on
 axes of its own, and the radii r_i. Returned: the radius R, and weights lambda (>= 0, sum 1) of
 the centre c = sum_i lambda_i c_i.
 
@@ -31,7 +31,7 @@ _ROUNDS = 100
 
 
 @jit
-def _pair_steps(offset, gram, slack, n, weight, along, gap):
+def _pair_steps(offset, gram, own_axes, n, weight, along, gap):
     """Pairs of weights until no pair gains; along[k] = c_k c is kept up to date."""
     for _ in range(100 * n + 1000):
         up, down = 0, -1
@@ -45,28 +45,28 @@ def _pair_steps(offset, gram, slack, n, weight, along, gap):
         if gain <= gap:
             return
         curvature = curvature_of(
-            gram[up, up] + slack[up], gram[down, down] + slack[down], gram[up, down]
+            gram[up, up] + own_axes[up], gram[down, down] + own_axes[down], gram[up, down]
         )
         step = min(gain / (2.0 * curvature), weight[down])
         weight[down] = 0.0 if step >= weight[down] else weight[down] - step
         weight[up] += step
         for k in range(n):
             along[k] += step * (gram[up, k] - gram[down, k])
-        along[up] += step * slack[up]
-        along[down] -= step * slack[down]
+        along[up] += step * own_axes[up]
+        along[down] -= step * own_axes[down]
 
 
-def pair_distance(i: int, j: int, gram: np.ndarray, slack: np.ndarray) -> float:
+def pair_distance(i: int, j: int, gram: np.ndarray, own_axes: np.ndarray) -> float:
     """|c_i - c_j|."""
-    square = gram[i, i] + gram[j, j] - 2.0 * gram[i, j] + slack[i] + slack[j]
+    square = gram[i, i] + gram[j, j] - 2.0 * gram[i, j] + own_axes[i] + own_axes[j]
     return math.sqrt(max(square, 0.0))
 
 
 def enclose_pair(
-    i: int, j: int, gram: np.ndarray, slack: np.ndarray, radius: np.ndarray, weight: np.ndarray
+    i: int, j: int, gram: np.ndarray, own_axes: np.ndarray, radius: np.ndarray, weight: np.ndarray
 ) -> float:
     """Two balls: the new centre lies on the line between theirs."""
-    d = pair_distance(i, j, gram, slack)
+    d = pair_distance(i, j, gram, own_axes)
     R = max((d + radius[i] + radius[j]) / 2, radius[i], radius[j])
     weight[j] = min((R - radius[i]) / d, 1.0) if d > 0 else 0.0
     weight[i] = 1.0 - weight[j]
@@ -74,10 +74,10 @@ def enclose_pair(
 
 
 def closest_pair(
-    gram: np.ndarray, slack: np.ndarray, radius: np.ndarray, n: int
+    gram: np.ndarray, own_axes: np.ndarray, radius: np.ndarray, n: int
 ) -> tuple[int, int]:
     """The two of the first n balls, the earlier one first, whose common ball is the smallest."""
-    square, r = gram.diagonal()[:n] + slack[:n], radius[:n]
+    square, r = gram.diagonal()[:n] + own_axes[:n], radius[:n]
     d = np.sqrt(np.maximum(square[:, None] + square - 2.0 * gram[:n, :n], 0.0))
     R = np.maximum((d + r[:, None] + r) / 2, np.maximum(r[:, None], r))
     R[np.triu_indices(n)] = np.inf
@@ -86,21 +86,21 @@ def closest_pair(
 
 
 def enclose(
-    gram: np.ndarray, slack: np.ndarray, radius: np.ndarray, n: int, weight: np.ndarray
+    gram: np.ndarray, own_axes: np.ndarray, radius: np.ndarray, n: int, weight: np.ndarray
 ) -> float:
     """The smallest ball around the first n balls: returns R, fills the weights of its centre."""
     weight[:n] = 0.0
     if n <= 2:
         weight[0] = 1.0
-        return float(radius[0]) if n == 1 else enclose_pair(0, 1, gram, slack, radius, weight)
-    r, w, square = radius[:n], weight[:n], gram.diagonal()[:n] + slack[:n]
+        return float(radius[0]) if n == 1 else enclose_pair(0, 1, gram, own_axes, radius, weight)
+    r, w, square = radius[:n], weight[:n], gram.diagonal()[:n] + own_axes[:n]
     largest = int(np.argmax(r))
     w[largest] = 1.0
     along = gram[largest, :n].copy()
-    along[largest] += slack[largest]
+    along[largest] += own_axes[largest]
     R, gap = float(r[largest]), GAP * _reach(square, r, w, along) ** 2
     for _ in range(_ROUNDS):
-        _pair_steps(square + 2.0 * R * r - r * r, gram, slack, n, weight, along, gap)
+        _pair_steps(square + 2.0 * R * r - r * r, gram, own_axes, n, weight, along, gap)
         flat, mean = w @ (square - along), w @ r
         root = float(mean + np.sqrt(max(mean * mean - w @ (r * r) + flat, 0.0)))
         if root <= R * (1.0 + GAP):

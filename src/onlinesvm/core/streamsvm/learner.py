@@ -265,9 +265,9 @@ class StreamSVM(Compact, EpochLearner):
                 n = int(b.state[N])
                 if n:
                     weight = np.zeros(K + 1)
-                    radius[m] = enclose(b.gram, b.slack, b.radius, n, weight)
+                    radius[m] = enclose(b.gram, b.own_axes, b.radius, n, weight)
                     weights[m, m * K : m * K + n] = weight[:n]
-                    gram = b.gram[:n, :n] + np.diag(b.slack[:n])
+                    gram = b.gram[:n, :n] + np.diag(b.own_axes[:n])
                     square[m] = weight[:n] @ gram @ weight[:n]
             self.kept_final = weights, square, radius
         return self.kept_final

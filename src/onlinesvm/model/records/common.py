@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -28,6 +28,18 @@ _SPARE = 2**20
 
 _SQUARES = 1e-3
 """Squared norms may differ from those of the rows by this share: they are in single precision."""
+
+
+T = TypeVar("T")
+
+
+def blank(kind: type[T]) -> T:
+    """An object of a class without any attribute, for a record to give it all of them.
+
+    A constructor begins a new learner; what a record has is one that has learned. The test of round
+    trips compares the attributes of both.
+    """
+    return object.__new__(kind)
 
 
 @dataclass
@@ -118,7 +130,7 @@ def store_of(fields: Fields, context: Context) -> RowStore:
     fields.close()
     data: Any = state.get("_data", np.empty(0))
     state["_whole"] = whole and not (data % 1.0).any()
-    store = RowStore.__new__(RowStore)
+    store = blank(RowStore)
     store.__setstate__(state)
     return store
 
@@ -264,7 +276,7 @@ def kept_fields(kept: KeptRows | None) -> dict[str, Any] | None:
 
 
 def kept_of(fields: Fields, n: int, machines: int) -> KeptRows:
-    """The same again; the capacity is one that memory allows."""
+    """Read which kernel rows a cache keeps; the capacity is one that memory allows."""
     capacity = fields.whole("capacity", n, max(_SPARE // machines, 8 * n))
     slots = fields.array("slots", np.int64, (None,), 0, n - 1)
     fields.close()

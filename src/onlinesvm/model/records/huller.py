@@ -25,6 +25,7 @@ from ..fields import Fields, narrow
 from .common import (
     LARGEST_CACHE,
     Context,
+    blank,
     kept_fields,
     kept_of,
     keys_of,
@@ -41,7 +42,7 @@ def huller_fields(learner: Huller) -> dict[str, Any]:
     """Everything that the Huller needs to go on as if it had never stopped."""
     kept = learner.kept_rows()
     return {
-        "slack": bool(learner.slack),
+        "slack": bool(learner.quadratic),
         "tol": float(learner.tol),
         "sweeps": int(learner.sweeps),
         "cache_size": float(learner.cache_size),
@@ -70,9 +71,9 @@ def _hull_fields(h: Hulls, kept: Any) -> dict[str, Any]:
 
 def huller_of(fields: Fields, context: Context) -> Huller:
     """The learner again."""
-    learner: Huller = object.__new__(Huller)
+    learner = blank(Huller)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
-    learner.slack, learner.tol = fields.flag("slack"), fields.number("tol", 0.0)
+    learner.quadratic, learner.tol = fields.flag("slack"), fields.number("tol", 0.0)
     learner.sweeps = fields.whole("sweeps")
     learner.cache_size = fields.number("cache_size", 0.0, LARGEST_CACHE)
     learner.rng = fields.take("rng")

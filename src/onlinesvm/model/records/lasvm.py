@@ -17,6 +17,7 @@ from .bounded import check_bounds, memory_fields, memory_of, older_of
 from .common import (
     LARGEST_CACHE,
     Context,
+    blank,
     kept_fields,
     kept_of,
     keys_of,
@@ -72,7 +73,7 @@ def _state_fields(learner: LASVM) -> dict[str, Any]:
 
 def _learner_of(fields: Fields, context: Context) -> LASVM:
     selects = not fields.absent("selection")
-    learner: Any = object.__new__(SelectiveLASVM if selects else LASVM)
+    learner: Any = blank(SelectiveLASVM if selects else LASVM)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.tau = fields.number("tau", 0.0)
     learner.cache_size = fields.number("cache_size", 0.0, LARGEST_CACHE)

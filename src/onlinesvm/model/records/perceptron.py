@@ -12,6 +12,7 @@ from ..fields import Fields, narrow
 from .common import (
     LARGEST_CACHE,
     Context,
+    blank,
     keys_of,
     labels_of,
     positives,
@@ -48,7 +49,7 @@ def perceptron_fields(learner: BudgetPerceptron) -> dict[str, Any]:
 
 def perceptron_of(fields: Fields, context: Context) -> BudgetPerceptron:
     """The learner again."""
-    learner: BudgetPerceptron = object.__new__(BudgetPerceptron)
+    learner = blank(BudgetPerceptron)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.budget = fields.whole("budget", 1)
     learner.margin = fields.number("margin", 0.0)

@@ -14,6 +14,7 @@ from ..fields import Fields, narrow
 from .common import (
     LARGEST_CACHE,
     Context,
+    blank,
     keys_of,
     labels_of,
     positives,
@@ -21,9 +22,14 @@ from .common import (
     store_of,
 )
 
-RULES = ("NORMA", "PEGAZ", "HINGE", "REGULARIZED_HINGE", "PERCEPTRON")
-
-_FLAGS = ("average", "has_bias", "cached", "every_column")
+RULES = {
+    "NORMA": steps.NORMA,
+    "PEGAZ": steps.PEGAZ,
+    "HINGE": steps.HINGE,
+    "REGULARIZED_HINGE": steps.REGULARIZED_HINGE,
+    "PERCEPTRON": steps.PERCEPTRON,
+}
+"""Rules of update by name."""
 
 
 def sgd_fields(learner: ExpansionLearner) -> dict[str, Any]:
@@ -31,11 +37,17 @@ def sgd_fields(learner: ExpansionLearner) -> dict[str, Any]:
     support, k = learner.support, learner.machines
     n = support.n
     return {
-        "rule": next(rule for rule in RULES if getattr(steps, rule) == learner.rule),
+        "rule": next(name for name, rule in RULES.items() if rule == learner.rule),
         "cache_size": float(learner.cache_size),
-        **{name: bool(getattr(learner, name)) for name in _FLAGS},
+        "average": bool(learner.average),
+        "has_bias": bool(learner.has_bias),
+        "cached": bool(learner.cached),
+        "every_column": bool(learner.every_column),
         "step": k.step,
-        **{name: getattr(k, name) for name in ("scale", "total", "bias", "bias_past")},
+        "scale": k.scale,
+        "total": k.total,
+        "bias": k.bias,
+        "bias_past": k.bias_past,
         "store": store_fields(support.store),
         "coef": support.coef[:, :n],
         "past": support.past[:, :n],
@@ -47,12 +59,12 @@ def sgd_fields(learner: ExpansionLearner) -> dict[str, Any]:
 
 def sgd_of(fields: Fields, context: Context) -> ExpansionLearner:
     """The learner again."""
-    learner: ExpansionLearner = object.__new__(ExpansionLearner)
+    learner = blank(ExpansionLearner)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
-    learner.rule = getattr(steps, fields.word("rule", *RULES))
+    learner.rule = RULES[fields.word("rule", *RULES)]
     learner.cache_size = fields.number("cache_size", 0.0, LARGEST_CACHE)
-    for name in _FLAGS:
-        setattr(learner, name, fields.flag(name))
+    learner.average, learner.has_bias = fields.flag("average"), fields.flag("has_bias")
+    learner.cached, learner.every_column = fields.flag("cached"), fields.flag("every_column")
     positive = positives(context.n_labels)
     machines = len(positive)
     learner.machines = Machines(
@@ -65,7 +77,7 @@ def sgd_of(fields: Fields, context: Context) -> ExpansionLearner:
         factor=np.ones(machines),
         carried=np.zeros(machines),
     )
-    support = learner.support = object.__new__(Expansion)
+    support = learner.support = blank(Expansion)
     support.store = store_of(fields.record("store"), context)
     n = support.n = support.store.n
     support.coef = fields.array("coef", np.float64, (machines, n))

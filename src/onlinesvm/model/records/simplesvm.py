@@ -22,6 +22,7 @@ from ..errors import InvalidState, ModelFileError
 from ..fields import Fields, narrow
 from .common import (
     LARGEST_CACHE,
+    blank,
     book_fields,
     book_of,
     centre_of,
@@ -106,7 +107,7 @@ def _features_fields(features: Features | None) -> Any:
 def simplesvm_of(fields: Fields, algorithm: str, features: InputFeatures) -> Trained:
     """The model again."""
     assert features.n_features is not None
-    n_features, learner = features.n_features, object.__new__(SimpleSVM)
+    n_features, learner = features.n_features, blank(SimpleSVM)
     kernel = kernel_of(fields.record("kernel"))
     rows = learner.rows = _rows_of(fields.record("rows"), kernel, n_features)
     n = len(rows)
@@ -152,7 +153,7 @@ def _rows_of(fields: Fields, kernel: Kernel, n_features: int) -> ExactRows:
     n = values.shape[0]
     if n < 1 or values.dtype != np.float64:
         raise fields.wrong("values", "is not a matrix of float64 with at least one row")
-    rows = object.__new__(ExactRows)
+    rows = blank(ExactRows)
     rows.kernel, rows.values, rows.key = kernel, values, None
     rows.squares = fields.array("squares", np.float64, (n,), low=0.0)
     if not fields.absent("key"):
@@ -214,7 +215,7 @@ def _features_of(fields: Fields, kernel: Kernel, n_features: int) -> Features | 
     if fields.absent("features"):
         return None
     value = fields.take("features")
-    features = object.__new__(Features)
+    features = blank(Features)
     if value == "linear":
         features.given = as_array
         return features

@@ -12,7 +12,7 @@ from ...core.simplesvm.solution import LowRankSource, Source
 from ...core.simplesvm.state import MOST, M, Work
 from ...core.simplesvm.working_set import PackedFactor, most_capacity
 from ..fields import Fields, narrow
-from .common import LARGEST_CACHE
+from .common import LARGEST_CACHE, blank
 
 _SLACK = 1e-6
 """Share of its bound by which rounding may carry a coefficient beyond it."""
@@ -48,7 +48,7 @@ def machine_fields(machine: Machine, machines: int) -> dict[str, Any]:
 
 def machine_of(fields: Fields, problem: Problem, source: Source, machines: int) -> Machine:
     """The machine again."""
-    machine = object.__new__(Machine)
+    machine = blank(Machine)
     machine.problem, machine.source = problem, source
     n = len(problem)
     machine.tol = fields.number("tol", 0.0)

@@ -15,7 +15,7 @@ from ...core.streamsvm.learner import (
     Vectors,
 )
 from ..fields import Fields, narrow
-from .common import Context, keys_of, labels_of, positives, store_fields, store_of
+from .common import Context, blank, keys_of, labels_of, positives, store_fields, store_of
 
 _LARGEST = 1e300
 """Squares of distances of single-precision rows are far below this, and their sums are finite."""
@@ -35,7 +35,7 @@ def streamsvm_fields(learner: StreamSVM) -> dict[str, Any]:
 
 
 def _ball_fields(b: Balls) -> dict[str, Any]:
-    arrays = {"gram": b.gram, "slack": b.slack, "radius": b.radius}
+    arrays = {"gram": b.gram, "slack": b.own_axes, "radius": b.radius}
     return arrays | {"n": int(b.state[N]), "merges": int(b.state[MERGES])}
 
 
@@ -52,7 +52,7 @@ def _centre_fields(centres: Vectors | Expansions) -> dict[str, Any]:
 
 def streamsvm_of(fields: Fields, context: Context) -> StreamSVM:
     """The learner again."""
-    learner: StreamSVM = object.__new__(StreamSVM)
+    learner = blank(StreamSVM)
     learner.kernel, learner.n_labels = context.kernel, context.n_labels
     learner.n_balls = fields.whole("n_balls", 1)
     learner.together, learner.normalize = fields.flag("together"), fields.flag("normalize")
@@ -74,13 +74,13 @@ def _balls_of(fields: Fields, n_balls: int) -> Balls:
     state[N], state[MERGES] = fields.whole("n", 0, n_balls), fields.whole("merges")
     made = Balls(
         gram=fields.array("gram", np.float64, (size, size), -_LARGEST, _LARGEST),
-        slack=fields.array("slack", np.float64, (size,), 0.0, _LARGEST),
+        own_axes=fields.array("slack", np.float64, (size,), 0.0, _LARGEST),
         radius=fields.array("radius", np.float64, (size,), 0.0, _LARGEST**0.5),
         state=state,
     )
     fields.close()
     n = state[N]
-    if n and not ((np.diag(made.gram)[:n] + made.slack[:n]) > 0.0).all():
+    if n and not ((np.diag(made.gram)[:n] + made.own_axes[:n]) > 0.0).all():
         raise fields.wrong("gram", "has centres of no length")
     return made
 
@@ -88,10 +88,10 @@ def _balls_of(fields: Fields, n_balls: int) -> Balls:
 def _centres_of(fields: Fields, context: Context, size: int) -> Vectors | Expansions:
     made: Any
     if context.kernel.name == "linear":
-        made = object.__new__(Vectors)
+        made = blank(Vectors)
         made.table = fields.array("table", np.float64, (size, context.n_features))
     else:
-        made = object.__new__(Expansions)
+        made = blank(Expansions)
         made.store = store_of(fields.record("store"), context)
         n = made.store.n
         made.coef = fields.array("coef", np.float64, (size, n))

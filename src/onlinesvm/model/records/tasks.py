@@ -60,7 +60,7 @@ def targets_fields(targets: Targets) -> dict[str, Any]:
 
 
 def targets_of(fields: Fields) -> Targets:
-    """The same again."""
+    """Read targets from their record."""
     columns, two = fields.whole("columns", 1, 2**20), fields.flag("two_dimensional")
     none = fields.flag("none")
     quantiles = fields.has("quantiles") and fields.flag("quantiles")

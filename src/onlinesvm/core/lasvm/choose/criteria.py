@@ -16,10 +16,10 @@ import numpy as np
 RANDOM, GRADIENT, ACTIVE, AUTOACTIVE = "random", "gradient", "active", "autoactive"
 SELECTIONS = (RANDOM, GRADIENT, ACTIVE, AUTOACTIVE)
 
-ENOUGH = 5
+NEAR_ENOUGH = 5
 """AUTOACTIVE stops sampling after this number of examples within 1 + delta / 2 of the boundary ..."""
 
-MOST = 100
+MOST_SAMPLED = 100
 """... or after this number in all."""
 
 
@@ -59,7 +59,7 @@ def sets_until_enough(values: np.ndarray, reach: float, n_sets: int) -> list[tup
     sets: list[tuple[int, int]] = []
     first = 0
     while first < len(values) and len(sets) < n_sets:
-        last = min(int(np.searchsorted(near, near[first] + ENOUGH)), first + MOST)
+        last = min(int(np.searchsorted(near, near[first] + NEAR_ENOUGH)), first + MOST_SAMPLED)
         if last > len(values) and sets:
             break
         sets.append((first, min(last, len(values))))

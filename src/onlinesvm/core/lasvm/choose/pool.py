@@ -35,14 +35,14 @@ from ..learner import LASVM
 from ..online.call import NO_SLOTS
 
 TYPICAL = 200
-"""Number of support vectors: kernel rows over the pool are kept where one row costs less than the values
-of a sample with this number of them."""
+"""Kernel rows over the pool are kept if one of them costs less than scoring a sample with this number of
+support vectors."""
 
 
 FEW_ROWS = 32
 """Values of the whole pool are made in one product where more rows than a few, and than a quarter
 of the support vectors, would have to be made one by one: a value of a product costs far less.
-Values of a sample do not wait for more rows than this number of questions is worth."""
+A sample is scored directly rather than wait for more rows than this number of questions needs."""
 
 PANEL = LANES
 """Examples whose values are best made all at once."""
@@ -337,7 +337,7 @@ def renumbered(learner: LASVM, which: np.ndarray) -> LASVM:
 
 
 def few_values(learner: LASVM, rows: Rows) -> np.ndarray:
-    """Decision values (machines, n) of at most 64 examples: they are one panel, S goes by."""
+    """Decision values (machines, n) of at most 64 examples: K(S, rows) with the rows as one panel."""
     own, alpha = learner.support.expansion()
     block = replace(learner.kernel).block(own, rows)  # does not count as training
     return alpha @ block + learner.support.a.bias[:, None]

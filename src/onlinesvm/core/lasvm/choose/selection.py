@@ -15,7 +15,7 @@ small beside the difference between one random sample of M candidates and the ne
 the support set is small and changes fast.
 
 *Weights.* Examples are drawn in proportion to their cost: copies that were merged into one example
-of greater cost are as likely to be looked at as they were apart.
+of greater cost are drawn with the probability of all their copies together.
 
 *No eviction.* A block step optimises further than one REPROCESS does; after it, examples at zero
 are not evicted, because section 3.5 warns of the loss. They are few: most examples chosen close to
@@ -41,9 +41,9 @@ from ..learner import LASVM
 from ..online.limits import SEEDS
 from .criteria import (
     AUTOACTIVE,
-    ENOUGH,
     GRADIENT,
-    MOST,
+    MOST_SAMPLED,
+    NEAR_ENOUGH,
     agreement,
     best_of,
     distance,
@@ -63,7 +63,9 @@ class SelectiveLASVM(LASVM):
         self.selection, self.sample_size = selection, sample_size
         self.n_looked_at = 0
         self._learned = np.zeros(self.n_labels, np.int64)  # examples learned of each label
-        self._set_size = float(MOST)  # candidates that AUTOACTIVE needed for a choice, of late
+        self._set_size = float(
+            MOST_SAMPLED
+        )  # candidates that AUTOACTIVE needed for a choice, of late
         self.everything = False  # whether a stream is learned without choosing
 
     def choices(self) -> tuple[int, int]:
@@ -125,7 +127,11 @@ class SelectiveLASVM(LASVM):
         auto = self.selection == AUTOACTIVE
         size = self.sample_size
         if auto:  # as many as the sets before needed; a single set must not end for want of them
-            size = MOST if steps == 1 else int(np.clip(1.2 * self._set_size, ENOUGH, MOST))
+            size = (
+                MOST_SAMPLED
+                if steps == 1
+                else int(np.clip(1.2 * self._set_size, NEAR_ENOUGH, MOST_SAMPLED))
+            )
         candidates = urn.draw(steps * size, rng)
         if not len(candidates):
             return candidates

@@ -58,7 +58,7 @@ def learner_of(
     return learner, original
 
 
-class Judge(NamedTuple):
+class RootModel(NamedTuple):
     """What it takes to judge rows: the model, and who is a member of which machine already."""
 
     rows: Rows
@@ -195,7 +195,7 @@ def _start(support: Support) -> None:
     support.a.bias[alone] = linear[alone, 0]
 
 
-def judge_of(support: Support, tau: float) -> Judge:
+def root_model(support: Support, tau: float) -> RootModel:
     """The model as parts need it, and the slack above which their rows violate.
 
     A row outside violates by more than tau with the root's rows if slack + delta / 2 > tau, with
@@ -205,29 +205,29 @@ def judge_of(support: Support, tau: float) -> Judge:
     delta = np.where(np.isfinite(a.delta), a.delta, 0.0)
     rows, alpha = support.expansion()
     order = np.argsort(a.key[:n], kind="stable")
-    return Judge(
+    return RootModel(
         owned_rows(rows), alpha.copy(), a.bias.copy(), a.positive.copy(),
         np.minimum(tau - delta / 2, tau / 2), a.key[:n][order], a.member[:, :n][:, order],
     )  # fmt: skip
 
 
-def violators(judge: Judge, kernel: Kernel, data: Examples, most: int) -> Violators:
+def violators(root: RootModel, kernel: Kernel, data: Examples, most: int) -> Violators:
     """The rows of a part that violate, at most ``most`` for each machine.
 
     Where there are more, half of those sent violate most, and the others are spread over the rest:
     the worst alone would be wrong labels, where labels are noisy.
     """
     data, task = merge_duplicates(data), Classification()
-    linear = task.linear(data.label, judge.positive)
+    linear = task.linear(data.label, root.positive)
     grad = linear.copy()
     for first in range(0, len(data.rows), _PART):
         part = slice(first, first + _PART)
-        grad[:, part] -= kernel.product(data.rows.take(part), judge.rows, judge.alpha).T
-    slack = task.slack(linear, grad - judge.bias[:, None])
-    slack[_members(judge, data.key)] = -np.inf
+        grad[:, part] -= kernel.product(data.rows.take(part), root.rows, root.alpha).T
+    slack = task.slack(linear, grad - root.bias[:, None])
+    slack[_members(root, data.key)] = -np.inf
     joins = np.zeros(slack.shape, bool)
     withheld = 0
-    for m, threshold in enumerate(judge.threshold):
+    for m, threshold in enumerate(root.threshold):
         found = np.flatnonzero(slack[m] > threshold)
         chosen = found if len(found) <= most else _some(found, slack[m, found], most)
         joins[m, chosen] = True
@@ -237,13 +237,13 @@ def violators(judge: Judge, kernel: Kernel, data: Examples, most: int) -> Violat
     return Violators(data.take(which), joins[:, which], grad[:, which], wrong, withheld)
 
 
-def _members(judge: Judge, key: np.ndarray) -> np.ndarray:
+def _members(root: RootModel, key: np.ndarray) -> np.ndarray:
     """Which of the rows with these keys are members of which machines already."""
-    found = np.zeros((len(judge.positive), len(key)), bool)
-    if len(judge.key):
-        place = np.minimum(np.searchsorted(judge.key, key), len(judge.key) - 1)
-        known = judge.key[place] == key
-        found[:, known] = judge.member[:, place[known]]
+    found = np.zeros((len(root.positive), len(key)), bool)
+    if len(root.key):
+        place = np.minimum(np.searchsorted(root.key, key), len(root.key) - 1)
+        known = root.key[place] == key
+        found[:, known] = root.member[:, place[known]]
     return found
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from ..core.kernel.centre import SAMPLE
-from ..core.kernel.csr import canonical_csr, check_structure
-from ..estimators.labels import check_several, joined_labels, unique_labels
-from ..estimators.rows import stack
+from ...core.kernel.centre import SAMPLE
+from ...core.kernel.csr import canonical_csr, check_structure
+from ...estimators.labels import check_several, joined_labels, unique_labels
+from ...estimators.rows import stack
 from .partitions import as_arrays
 
 

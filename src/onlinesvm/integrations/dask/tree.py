@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators.lasvm import LASVMClassifier
-from ..estimators.params import shared_docs
+from ...estimators.lasvm import LASVMClassifier
+from ...estimators.params import shared_docs
 from .base import CONSTRAINTS, DaskClassifier
 from .growing import Growth
 from .ledger import Entry, Node
@@ -45,7 +45,7 @@ class TreeLASVMClassifier(DaskClassifier):
     passes : int or None, default=1
         Looks back at the partitions after the tree. 0: none, the least exact; None: until no
         partition has a violator. Where the partitions misled the tree, as when rows are sorted by
-        class, there are up to ten, whatever the number asked for above zero.
+        class, up to ten looks are made even if ``passes`` is 1.
     max_violators : int, default=4096
         Maximum number of rows that a partition sends for each machine and look back.
     class_weight (Dask), partition_size, verbose : shared

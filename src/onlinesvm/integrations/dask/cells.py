@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators.params import shared_docs
+from ...estimators.params import shared_docs
 from .base import CONSTRAINTS, DaskClassifier
 from .cell_tasks import CellModel, cell_model
 from .running import running

@@ -1,6 +1,6 @@
 """Mutated model files: each must give a clear error or a model that works.
 
-    python tests/fuzzing_models.py --files 20000 --seed 0
+    python tests/helpers/fuzzing_models.py --files 20000 --seed 0
 
 File number i is made from seed + i alone, so a range can be stopped and gone on with, and one
 file can be looked at by itself (``--files 1 --seed i``). Half of the files have their checksum put

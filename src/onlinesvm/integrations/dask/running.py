@@ -61,7 +61,7 @@ class Run:
         """Tasks that can run at the same time."""
         if self.client is not None:
             return max(1, sum(self.client.nthreads().values()))
-        from ..core.runtime.threads import available_cores
+        from ...core.runtime.threads import available_cores
 
         return int(dask.config.get("num_workers", None) or available_cores())
 

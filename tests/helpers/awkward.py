@@ -6,9 +6,9 @@ in order. ``awkward_checks.run`` carries it out and looks at the model after eve
 ``build(choose)`` draws a case by the three verbs of a ``Chooser``: hypothesis chooses in the suite,
 a seeded generator by hand, which goes on after a failure and sorts what it finds:
 
-    python tests/awkward.py --draws 20000 --seed 0
-    python tests/awkward.py --draws 20000 --seed 0 --tasks
-    python tests/awkward.py --draws 20000 --seed 0 --odd
+    python tests/helpers/awkward.py --draws 20000 --seed 0
+    python tests/helpers/awkward.py --draws 20000 --seed 0 --tasks
+    python tests/helpers/awkward.py --draws 20000 --seed 0 --odd
 """
 
 from __future__ import annotations

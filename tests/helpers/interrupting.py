@@ -1,4 +1,4 @@
-"""Ctrl-C at random moments: ``python tests/interrupting.py 2000`` counts what it leaves behind.
+"""Ctrl-C at random moments: ``python tests/helpers/interrupting.py 2000`` counts what it leaves behind.
 
 Each trial learns until one Ctrl-C, or two in close succession, has been raised; then the model must
 be consistent, and learning must go on. ``tests/core/test_interrupts.py`` makes a few dozen of them.

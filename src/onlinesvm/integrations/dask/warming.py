@@ -12,7 +12,7 @@ from scipy import sparse
 
 def warm_up() -> None:
     """Learn and predict a few rows, dense and sparse: loops are compiled or read from disk."""
-    from ..estimators.lasvm import LASVMClassifier
+    from ...estimators.lasvm import LASVMClassifier
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 4)).astype(np.float32)

@@ -1,6 +1,6 @@
 """Random imbalanced sets: one class has 1 to 50 of the examples, whichever label it has.
 
-    python tests/imbalanced.py --sets 200
+    python tests/helpers/imbalanced.py --sets 200
 
 fits ``LASVMClassifier`` and ``SVC`` with default settings to each, and compares their balanced
 accuracy on the training set and on as many examples more.

@@ -1,6 +1,6 @@
 """Kill ``train --checkpoint`` at random moments and resume it: the last file is always the same.
 
-    python tests/killing.py 50
+    python tests/helpers/killing.py 50
 
 Each trial runs the real command in a process of its own, ends it with SIGKILL after a random time,
 resumes it, and so on until it ends by itself; then the model file must equal, byte for byte, that of

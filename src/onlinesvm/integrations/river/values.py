@@ -1,4 +1,4 @@
-"""A regressor and a novelty detector for River: see ``river``."""
+"""A regressor and a novelty detector for River: see ``onlinesvm.river``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 from river import base
 
-from .estimators import lasvm_values
-from .estimators.named_rows import NamedModel
-from .estimators.params import shared_docs
+from ...estimators import lasvm_values
+from ...estimators.named_rows import NamedModel
+from ...estimators.params import shared_docs
 
 __all__ = ["LASVMOneClass", "LASVMRegressor"]
 

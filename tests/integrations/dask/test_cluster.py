@@ -45,7 +45,7 @@ def client():
 @pytest.fixture(scope="module")
 def local():
     """Fitted without the client, on threads."""
-    from onlinesvm.dask import running
+    from onlinesvm.integrations.dask import running
 
     with pytest.MonkeyPatch.context() as patch, dask.config.set(scheduler="threads"):
         patch.setattr(running, "current_client", lambda: None)

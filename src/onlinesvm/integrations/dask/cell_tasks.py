@@ -11,12 +11,12 @@ from scipy import sparse
 from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
-from ..core.examples import Examples
-from ..core.kernel.rows import Rows
-from ..core.lasvm.parts import cells
-from ..core.lasvm.parts.cells import CellFit
-from ..estimators.rows import stack
-from ..estimators.views import labels_of, shaped
+from ...core.examples import Examples
+from ...core.kernel.rows import Rows
+from ...core.lasvm.parts import cells
+from ...core.lasvm.parts.cells import CellFit
+from ...estimators.rows import stack
+from ...estimators.views import labels_of, shaped
 from .frame import Frame
 from .partitions import as_arrays
 from .running import Run

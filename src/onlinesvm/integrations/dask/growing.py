@@ -17,9 +17,9 @@ from typing import Any
 
 from dask.delayed import Delayed
 
-from ..core.lasvm.block import block
-from ..core.lasvm.block.second_look import MOST_FAILURES
-from ..core.lasvm.parts.merging import DEPTH
+from ...core.lasvm.block import block
+from ...core.lasvm.block.second_look import MOST_FAILURES
+from ...core.lasvm.parts.merging import DEPTH
 from . import tasks
 from .frame import Frame
 from .ledger import Node
@@ -100,11 +100,11 @@ class Growth:
         return len(counts) < block.LOOKS and last.wrong > block.MISLED * last.size
 
     def _look_back(self, root: Delayed, look: int) -> tuple[Delayed, Count]:
-        opinion = self.run.task("judge", look, tasks.judge, self.shared, root)
+        root_model = self.run.task("judge", look, tasks.root_model, self.shared, root)
         found: list[Any] = [
             self.run.task(
                 "look-back", f"{look}-{i}", tasks.look_back,
-                self.shared, opinion, part, place, look, self.most,
+                self.shared, root_model, part, place, look, self.most,
             )
             for i, (part, place) in enumerate(zip(self.parts, self.places))
         ]  # fmt: skip

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.lasvm.parts import merging
-from ..core.lasvm.parts.merging import Judge, Violators
+from ...core.lasvm.parts import merging
+from ...core.lasvm.parts.merging import RootModel, Violators
 from .frame import Frame
 from .ledger import Entry, Node, content_of, metered
 from .running import threads_here
@@ -68,17 +68,19 @@ def merge(frame: Frame, nodes: list[Node], level: int, tol: float, alone: bool, 
     return Node(support, done, (*entries, entry.given(node.ledger[-1] for node in nodes)))
 
 
-def judge(frame: Frame, root: Node) -> Judge:
+def root_model(frame: Frame, root: Node) -> RootModel:
     """The root's model as partitions need it."""
-    return merging.judge_of(root.support, frame.tol)
+    return merging.root_model(root.support, frame.tol)
 
 
-def look_back(frame: Frame, opinion: Judge, part: Any, place: Place, look: int, most: int) -> Found:
-    """Judge the rows of a partition by the root's model."""
+def look_back(
+    frame: Frame, root_model: RootModel, part: Any, place: Place, look: int, most: int
+) -> Found:
+    """RootModel the rows of a partition by the root's model."""
     kernel = frame.kernel()
     with metered(kernel) as meter:
         data = frame.examples(part, place.number, place.offset)
-        found = merging.violators(opinion, kernel, data, most)
+        found = merging.violators(root_model, kernel, data, most)
     n = len(found.examples.rows)
     content = content_of(found.examples.rows, found.grad)
     return Found(found, meter.entry("look back", look, n, found, content))

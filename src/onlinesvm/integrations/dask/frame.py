@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..core.examples import Examples
-from ..core.kernel.kernel import Kernel, make_kernel
-from ..core.lasvm.parts import merging
-from ..core.lasvm.state import Support
-from ..estimators.base import install, with_cost
-from ..estimators.checks import Checked, Features, check_rows
-from ..estimators.labels import LabelBook, finite_cost
-from ..estimators.lasvm import LASVMClassifier
-from ..estimators.trained import Trained
+from ...core.examples import Examples
+from ...core.kernel.kernel import Kernel, make_kernel
+from ...core.lasvm.parts import merging
+from ...core.lasvm.state import Support
+from ...estimators.base import install, with_cost
+from ...estimators.checks import Checked, Features, check_rows
+from ...estimators.labels import LabelBook, finite_cost
+from ...estimators.lasvm import LASVMClassifier
+from ...estimators.trained import Trained
 from .partitions import as_arrays
 from .summary import Whole
 

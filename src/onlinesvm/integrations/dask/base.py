@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators.lasvm import LASVMClassifier
+from ...estimators.lasvm import LASVMClassifier
 from .frame import Frame
 from .partitions import Partitions, partitions_of
 from .predicting import accuracy, outcome

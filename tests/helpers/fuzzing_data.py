@@ -1,6 +1,6 @@
 """Mutated data files: each must give rows or one clear sentence.
 
-    python tests/fuzzing_data.py --files 20000 --seed 0
+    python tests/helpers/fuzzing_data.py --files 20000 --seed 0
 
 File number i is made from seed + i alone, so a range can be stopped and gone on with, and one
 file can be looked at by itself (``--files 1 --seed i``). A process of its own with a memory limit

@@ -19,7 +19,7 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed
 from scipy import sparse
 
-from ..stream.columns import Columns
+from ...stream.columns import Columns
 from .parquet import folder_partitions
 from .running import Run
 

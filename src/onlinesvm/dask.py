@@ -6,18 +6,6 @@ each, for data with very many support vectors. Both run on the default ``distrib
 without one on Dask's local threads. See ``docs/scale.md``.
 """
 
-from __future__ import annotations
-
-try:
-    import dask as _dask
-except ImportError:  # pragma: no cover - tests have it
-    raise ImportError(
-        "onlinesvm.dask needs Dask, which is not installed: pip install 'onlinesvm[dask]'."
-    ) from None
-
-from .cells import CellLASVMClassifier
-from .tree import TreeLASVMClassifier
+from .integrations.dask import CellLASVMClassifier, TreeLASVMClassifier
 
 __all__ = ["CellLASVMClassifier", "TreeLASVMClassifier"]
-
-del _dask

@@ -5,7 +5,7 @@ must be those that pandas makes of the same file, and a model that is trained to
 the decision values of ``SVC``. Kinds are named after what is written, options say what is done with
 them. A seeded generator draws; it goes on after a failure and shows the seed:
 
-    python tests/awkward_tables.py --draws 2000 --seed 0
+    python tests/helpers/awkward_tables.py --draws 2000 --seed 0
 """
 
 from __future__ import annotations

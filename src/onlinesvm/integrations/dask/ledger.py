@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.kernel.kernel import Kernel
-from ..core.kernel.rows import Rows
-from ..core.kernel.tiles.dense import SparseRows
-from ..core.lasvm.state import Support
+from ...core.kernel.kernel import Kernel
+from ...core.kernel.rows import Rows
+from ...core.kernel.tiles.dense import SparseRows
+from ...core.lasvm.state import Support
 
 
 class Entry(NamedTuple):

@@ -16,12 +16,12 @@ import numpy as np
 from dask.delayed import Delayed
 from scipy import sparse
 
-from ..stream.arrow_values import flat_names
-from ..stream.blocks import Block, stacked
-from ..stream.errors import StreamError, one_line
-from ..stream.opening import import_arrow
-from ..stream.parquet import BATCH_ROWS, first_rows
-from ..stream.table import TableOptions, TableReader
+from ...stream.arrow_values import flat_names
+from ...stream.blocks import Block, stacked
+from ...stream.errors import StreamError, one_line
+from ...stream.opening import import_arrow
+from ...stream.parquet import BATCH_ROWS, first_rows
+from ...stream.table import TableOptions, TableReader
 from .running import Run
 
 

@@ -1,0 +1,1 @@
+"""Models for users of other libraries, around the estimators."""

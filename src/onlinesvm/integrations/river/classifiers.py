@@ -1,0 +1,298 @@
+"""Classifiers for River: see ``onlinesvm.river``."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from river import base
+
+from ...estimators import lasvm, perceptron
+from ...estimators.base import trained_of
+from ...estimators.classifier import UnweightedClassifier, check_new_labels
+from ...estimators.labels import unique_labels
+from ...estimators.named_rows import NamedModel
+from ...estimators.params import shared_docs
+
+__all__ = ["BudgetPerceptronClassifier", "LASVMClassifier"]
+
+
+class _Adapter(NamedModel, base.MiniBatchClassifier):
+    """Dictionaries and data frames in, labels and probabilities out, around one estimator.
+
+    Subclasses name its class, and have parameters of the same names.
+    """
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    # -- learning -------------------------------------------------------------------------
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
+        """Learn one example. Bad input changes nothing.
+
+        Parameters
+        ----------
+        x
+            Features: names and finite numbers.
+        y
+            Label; a new one is welcome.
+        w
+            Weight that multiplies the cost of the example.
+        """
+        self._learn_named(x, lambda model, row: self._hand_over(model, row, y, w))
+
+    def _hand_over(self, model: Any, row: np.ndarray, y: Any, w: float) -> None:
+        if w == 1.0:
+            model.learn_one(row, y)
+        elif not isinstance(model, UnweightedClassifier):
+            model.learn_one(row, y, w)
+        else:
+            raise ValueError(f"{type(self).__name__} has no cost that a weight could scale: w={w}.")
+
+    def learn_many(self, X: Any, y: Any) -> None:
+        """Learn the rows of a data frame in order, as ``learn_one`` would. Bad input changes nothing.
+
+        Parameters
+        ----------
+        X
+            Features: a column for each name, finite numbers.
+        y
+            Labels, one for each row.
+        """
+        values, rows = self._rows.check_frame(X), self._rows
+        labels = np.asarray(y)
+        if labels.shape != (len(values),):
+            raise ValueError(f"There are {len(values)} rows, but {labels.size} labels.")
+        if not len(labels):
+            return
+        self._check_labels(labels)
+        before = rows.columns
+        rows.extend(X.columns)
+        self._learn_new_names(before, lambda m: _learn_parts(m, rows.matrix(X, values), labels))
+
+    def _check_labels(self, labels: np.ndarray) -> None:
+        """Refuse labels that the model could not learn, before it has learned any of them."""
+        fresh = unique_labels(labels)
+        if self._model is not None:
+            check_new_labels(self._model, fresh)
+
+    # -- predicting -----------------------------------------------------------------------
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """The label of one example; None before anything was learned.
+
+        Parameters
+        ----------
+        x
+            Features. Names that were never learned are left out.
+        """
+        row = self._rows.known(x)
+        return None if self._model is None else _plain(self._model.predict_one(row))
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """The probability of each label; none before anything was learned.
+
+        Calibrated with ``probability=True``. Else they are made of the decision values (the
+        logistic function of two times the value; several classes: in proportion to these): they
+        rank the labels, and are not calibrated.
+
+        Parameters
+        ----------
+        x
+            Features. Names that were never learned are left out.
+        """
+        row, model = self._rows.known(x), self._model
+        if model is None:
+            return {}
+        labels = _labels(model)
+        if hasattr(model, "predict_proba_one"):
+            share = model.predict_proba_one(row)
+        else:
+            share = _shares(np.atleast_2d(model.decision_one(row)), len(labels))[0]
+        return dict(zip(labels, share.tolist(), strict=True))
+
+    def predict_many(self, X: Any) -> Any:
+        """The label of each row of a data frame, as a series; None before anything was learned.
+
+        Parameters
+        ----------
+        X
+            Features. Names that were never learned are left out.
+        """
+        import pandas as pd
+
+        values, model = self._rows.check_frame(X), self._model
+        if model is None:
+            return pd.Series([None] * len(X), index=X.index, dtype=object)
+        if not len(X):
+            return pd.Series(model.classes_[:0], index=X.index)
+        return pd.Series(model.predict(self._rows.matrix(X, values)), index=X.index)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """The probabilities of each row of a data frame, as a frame with a column for each label.
+
+        Parameters
+        ----------
+        X
+            Features. Names that were never learned are left out.
+        """
+        import pandas as pd
+
+        values, model = self._rows.check_frame(X), self._model
+        if model is None:
+            return pd.DataFrame(index=X.index)
+        labels, rows = _labels(model), self._rows.matrix(X, values)
+        if not len(X):
+            share = np.empty((0, len(labels)))
+        elif hasattr(model, "predict_proba"):
+            share = model.predict_proba(rows)
+        else:
+            decided = model.decision_function(rows)
+            share = _shares(decided[:, None] if decided.ndim == 1 else decided, len(labels))
+        return pd.DataFrame(share, index=X.index, columns=labels)
+
+
+def _learn_parts(model: Any, X: np.ndarray, labels: np.ndarray) -> None:
+    """Learn rows in order, from each new label on in another call: it comes when it comes."""
+    trained = trained_of(model)
+    known = () if trained is None else trained.encoder.numbers
+    _, first = np.unique(labels, return_index=True)
+    cuts = {int(k) for k in first if labels[k : k + 1].tolist()[0] not in known}
+    ends = sorted(cuts | {0, len(labels)})
+    for start, end in pairwise(ends):
+        model.partial_fit(X[start:end], labels[start:end])
+
+
+def _plain(label: Any) -> Any:
+    """A label as Python has it."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _labels(model: Any) -> list[Any]:
+    """Labels known so far, sorted."""
+    trained = trained_of(model)
+    return [] if trained is None else list(trained.encoder.classes.tolist())
+
+
+def _shares(values: np.ndarray, n_labels: int) -> np.ndarray:
+    """Numbers between 0 and 1 that rank labels as decision values do; they sum up to one."""
+    if n_labels == 1:
+        return np.ones((len(values), 1))
+    positive = 0.5 * (1.0 + np.tanh(values))  # the logistic function of two times the value
+    if n_labels == 2:
+        return np.hstack([1.0 - positive, positive])
+    above = np.exp(2.0 * np.minimum(values - values.max(axis=1, keepdims=True), 0.0))
+    return np.asarray(above / above.sum(axis=1, keepdims=True))
+
+
+@shared_docs
+class LASVMClassifier(_Adapter):
+    """Support vector classifier that learns one example at a time, in bounded memory (LASVM).
+
+    Features should be of about the same scale: put ``river.preprocessing.StandardScaler`` in front.
+    The defaults are those that did best over seven streams so scaled, most of which change.
+    See ``onlinesvm.LASVMClassifier`` for the algorithm, and ``docs/streams.md`` for what to choose.
+
+    Parameters
+    ----------
+    C, kernel (River), gamma (River), degree, coef0, window, budget (River), policy : shared
+    half_life : shared
+    class_weight : dict or None, default=None
+        Weights that multiply ``C`` for each label.
+    probability : bool, default=False
+        Whether the probabilities are calibrated: by the scores of recent examples, each made
+        before its label was learned.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onlinesvm.river import LASVMClassifier
+    >>> model = preprocessing.StandardScaler() | LASVMClassifier()
+    >>> accuracy = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    >>> accuracy.get() > 0.88
+    True
+
+    Names of features come and go:
+
+    >>> model = LASVMClassifier()
+    >>> model.learn_one({"rain": 1.0, "wind": 0.2}, "stay")
+    >>> model.learn_one({"rain": 0.0, "sun": 0.9}, "go")
+    >>> model.predict_one({"sun": 1.0})
+    'go'
+    """
+
+    _kind = lasvm.LASVMClassifier
+
+    def __init__(
+        self,
+        C: float = 4.0,
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        window: int | None = None,
+        budget: int | None = 1000,
+        policy: str = "oldest",
+        half_life: float | None = 1000,
+        class_weight: dict[Any, float] | None = None,
+        probability: bool = False,
+    ):
+        super().__init__()
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.window = window
+        self.budget = budget
+        self.policy = policy
+        self.half_life = half_life
+        self.class_weight = class_weight
+        self.probability = probability
+
+
+@shared_docs
+class BudgetPerceptronClassifier(_Adapter):
+    """Kernel perceptron with a bounded number of support vectors.
+
+    See ``onlinesvm.BudgetPerceptronClassifier`` for the algorithm.
+
+    Parameters
+    ----------
+    budget : int, default=500
+        Maximum number of support vectors.
+    margin : float, default=0.0
+        An example is added when its margin is at most this.
+    kernel (River), gamma (River), degree, coef0 : shared
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing
+    >>> from onlinesvm.river import BudgetPerceptronClassifier
+    >>> model = preprocessing.StandardScaler() | BudgetPerceptronClassifier(budget=100)
+    >>> accuracy = evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())
+    >>> accuracy.get() > 0.8
+    True
+    """
+
+    _kind = perceptron.BudgetPerceptronClassifier
+
+    def __init__(
+        self,
+        budget: int = 500,
+        margin: float = 0.0,
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+    ):
+        super().__init__()
+        self.budget = budget
+        self.margin = margin
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
