@@ -9,14 +9,18 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from ._progress import FitProgress
 from .base import KernelEstimator
 from .params import LASVM_CONSTRAINTS
+from .rows import is_estimated
 from .trained import Trained
 
 FORGOTTEN = 10
@@ -130,6 +134,118 @@ class LASVMEstimator(KernelEstimator):
                 "LASVM's coefficients are so large that rounding errors of single-precision kernel "
                 "values decide on its values. Use a smaller C, or scale the features."
             )
+
+    def forget(self, indices: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
+        """Remove examples of ``fit``, and optimise what is left.
+
+        An example that is no support vector has no part in the model: it is gone already. The
+        coefficient of one that is goes to the others, and the model is optimised to ``tol`` on the
+        rows that it holds. Rows that ``fit`` left out because they lay beyond the margin may matter
+        now; they are looked at again where the data set is given once more. The model is then the
+        SVM of all other examples, to ``tol``.
+
+        Examples that are equal, label included, count as one, under the number of the first; they
+        are forgotten together.
+
+        Parameters
+        ----------
+        indices : int or array-like of int
+            Rows of the X given to ``fit``.
+        X : {array-like, CSR matrix} of shape (n_samples, n_features), default=None
+            The X given to ``fit``, all rows, to look at them again.
+        y : array-like of shape (n_samples,), default=None
+            The y given to ``fit``.
+        sample_weight : array-like of shape (n_samples,), default=None
+            The weights given to ``fit``.
+
+        Returns
+        -------
+        self : object
+            The estimator. ``forget_report_`` says what was done, and what else the examples had a
+            part in.
+        """
+        check_is_fitted(self)
+        trained = self._fitted("")
+        stays = np.ones(len(trained.original), bool)
+        stays[self._numbers_of(trained, indices)] = False
+        with self._learning():
+            left = None
+            if X is not None:
+                left = self._data_again(trained, X, y, sample_weight, trained.original[stays])
+            self._forget(trained, stays, left)
+        return self
+
+    def _forget(self, trained: Trained, stays: np.ndarray, left: Any) -> None:
+        """Examples that do not stay leave a copy of the learner, which then is the model."""
+        from ..core.lasvm.block.removal import forget
+
+        learner = deepcopy(trained.learner)
+        done = forget(learner, stays, left)
+        self._trained = replace(
+            trained, learner=learner, kernel=learner.kernel, original=trained.original[stays],
+            fit_status=int(not done.reached),
+        )  # fmt: skip
+        self.forget_report_ = {
+            "forgotten": int(np.count_nonzero(~stays)),
+            "support_vectors": done.support_vectors,
+            "looked_again": left is not None,
+            "joined": None if left is None else done.joined,
+            "gap": learner.gap(),
+            "reached_tol": done.reached,
+            "depends_on_them_still": self._remains(trained),
+        }
+
+    def _remains(self, trained: Trained) -> list[str]:
+        """What examples had a part in that forgetting does not compute anew."""
+        found = []
+        if is_estimated(self.kernel, self.gamma):
+            found.append("gamma_, estimated from all rows of fit: set gamma to a number")
+        if trained.centre is not None:
+            found.append("the shift of the rows, which changes no kernel value")
+        if trained.learner.watch is not None and trained.learner.watch.n:
+            found.append(
+                "scores noted before examples were learned, for probabilities and intervals"
+            )
+        return found
+
+    def _numbers_of(self, trained: Trained, indices: Any) -> np.ndarray:
+        """The learner's numbers of rows of ``fit``, or one clear error."""
+        asked = np.atleast_1d(np.asarray(indices))
+        if asked.ndim != 1 or (asked.size and asked.dtype.kind not in "iu"):
+            raise ValueError("indices must be an integer or a list of integers.")
+        if trained.learner.memory is not None or trained.shape_fit is None:
+            raise ValueError(
+                "forget takes rows of the X given to fit, and this model has none: it learned a stream, "
+                "or has a window, budget or half-life. SimpleSVM forgets rows of a stream."
+            )
+        if len(np.unique(asked)) < len(asked):
+            raise ValueError("indices names an example twice.")
+        n = trained.shape_fit[0]
+        if len(asked) and not 0 <= asked.min() <= asked.max() < n:
+            wrong = asked[(asked < 0) | (asked >= n)][0]
+            raise ValueError(f"Example {wrong} was never learned: fit had rows 0 to {n - 1}.")
+        number = np.full(n, -1)
+        number[trained.original] = np.arange(len(trained.original))
+        missing = asked[number[asked] < 0]
+        if len(missing):
+            raise ValueError(
+                f"Example {missing[0]} is not known by its number: it was forgotten already, had the "
+                "weight 0, or equals an earlier example, under whose number both are."
+            )
+        return number[asked]
+
+    def _data_again(
+        self, trained: Trained, X: Any, y: Any, sample_weight: Any, rows: np.ndarray
+    ) -> Any:
+        """The examples of ``fit`` that stay, of which these are the rows, numbered in order."""
+        given = self._checked(X, y, trained)
+        weight, _ = self._weights(given.y, trained.encoder, sample_weight)
+        data = self._prepare(self._examples(trained, given.X, given.y, weight))
+        place = np.searchsorted(data.key, rows)
+        found = place < len(data.key)
+        if given.X.shape != trained.shape_fit or not (data.key[place * found] == rows).all():
+            raise ValueError("X, y and sample_weight must be those given to fit, all rows of them.")
+        return data.take(place)._replace(key=np.arange(len(rows)))
 
     # -- what the parameters say ----------------------------------------------------------
 

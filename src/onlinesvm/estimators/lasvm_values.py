@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.runtime.interrupts import Interruptible
 from ._lasvm import LASVMEstimator
 from ._progress import with_callbacks
-from .base import NoveltyDetector, one_row
+from .base import Absent, NoveltyDetector, one_row
 from .labels import Targets, check_quantiles, check_share, check_targets
 from .params import LASVM_CONSTRAINTS, shared_docs
 from .trained import Trained
@@ -598,6 +598,10 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
             The estimator, which has learned the example.
         """
         return self._learn_one(x, None, sample_weight)
+
+    forget: Any = Absent(
+        "the share nu is of all examples seen; fit again, or use SimpleSVMOneClass."
+    )
 
     def decision_one(self, x: Any) -> float:
         """Signed distance of one row from the edge: as ``decision_function``, in microseconds.

@@ -28,15 +28,20 @@ class Forgotten(NamedTuple):
     reached: bool  # whether the tolerance was reached
 
 
-def forget(learner: LASVM, numbers: np.ndarray, left: Examples | None) -> Forgotten:
-    """The examples of these numbers leave; ``left`` are all others, if they are at hand."""
+def forget(learner: LASVM, stays: np.ndarray, left: Examples | None) -> Forgotten:
+    """The examples that do not stay, by number, leave; those that do are numbered anew, in order.
+
+    ``left`` are those that stay, if they are at hand, with their new numbers.
+    """
     support = learner.support
-    slot = support.slots(numbers)
+    slot = support.slots(np.flatnonzero(~stays))
     slot = slot[slot >= 0]
     carried = int(np.count_nonzero(support.alpha()[:, slot].any(axis=0)))
     learner.drop_cache()
     if len(slot):
         remove(learner, slot)
+    keys = support.a.key[: support.n]
+    keys[:] = np.where(keys >= 0, (np.cumsum(stays) - 1)[keys], -1)
     joined, reached = -1 if left is None else 0, learner.finish()
     if left is not None and (carried or not reached):
         slacks = np.where(support.slots(left.key) >= 0, -np.inf, np.inf)

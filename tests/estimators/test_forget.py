@@ -1,0 +1,148 @@
+"""Examples are taken back: the model is that of a fit without them, and no file holds them."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_friedman1, make_moons
+from sklearn.svm import SVC, SVR
+
+from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
+
+
+@pytest.fixture(scope="module")
+def table():
+    return make_classification(1500, 8, n_informative=5, flip_y=0.1, random_state=0)
+
+
+@pytest.mark.parametrize("count", [1, 10, 200])
+@pytest.mark.parametrize("again", [False, True])
+def test_what_is_left_is_the_svm_of_what_is_left(table, count, again):
+    X, y = table
+    settings = {"C": 2.0, "gamma": 0.1, "tol": 1e-4}
+    model = LASVMClassifier(epochs="converge", **settings).fit(X, y)
+    carrying = model.support_[np.abs(model.dual_coef_[0]).argsort()[::-1]]
+    gone = carrying[:count]
+    model.forget(gone, *((X, y) if again else ()))
+    report = model.forget_report_
+    assert (report["forgotten"], report["support_vectors"]) == (count, count)
+    assert report["looked_again"] is again
+    assert not set(gone) & set(model.support_)
+    left = np.setdiff1d(np.arange(len(X)), gone)
+    peer = SVC(C=2.0, gamma=0.1, tol=1e-6).fit(X[left], y[left])
+    ours, theirs = model.decision_function(X), peer.decision_function(X)
+    if again:
+        assert np.abs(ours - theirs).max() < 2e-3
+    else:  # rows beyond the margin were not looked at
+        assert ((ours > 0) == (theirs > 0)).mean() > 0.98
+    assert model.fit_status_ == 0
+
+
+def test_others_than_support_vectors_change_nothing(table):
+    X, y = table
+    model = LASVMClassifier(gamma=0.1, epochs="converge").fit(X, y)
+    before = model.decision_function(X)
+    gone = np.setdiff1d(np.arange(len(X)), model.support_)[:20]
+    model.forget(gone)
+    assert model.forget_report_["support_vectors"] == 0
+    np.testing.assert_allclose(model.decision_function(X), before, atol=2e-3)
+
+
+def test_several_classes_values_and_novelty():
+    X, y = make_classification(600, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=1)
+    model = LASVMClassifier(gamma=0.2, epochs="converge", tol=1e-4).fit(X, y)
+    other = LASVMClassifier(gamma=0.2, epochs="converge", tol=1e-4)
+    gone, left = model.support_[:30], np.setdiff1d(np.arange(600), model.support_[:30])
+    model.forget(gone, X, y)
+    other.fit(X[left], y[left])
+    np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=3e-3)
+
+    X, target = make_friedman1(500, random_state=0)
+    values = LASVMRegressor(C=10, gamma=0.5, epochs="converge", tol=1e-4).fit(X, target)
+    gone = values.support_[:10]
+    left = np.setdiff1d(np.arange(500), gone)
+    peer = SVR(C=10, gamma=0.5, tol=1e-6).fit(X[left], target[left])
+    values.forget(gone, X, target)
+    np.testing.assert_allclose(values.predict(X), peer.predict(X), atol=0.02)
+
+    with pytest.raises(AttributeError, match="LASVMOneClass has no forget"):
+        LASVMOneClass(gamma=0.5).fit(X).forget(3)
+
+
+def test_all_of_a_class_may_go(table):
+    X, y = table
+    model = LASVMClassifier(gamma=0.1).fit(X, y)
+    model.forget(np.flatnonzero(y == 1), X, y)
+    assert (model.predict(X) == 0).all()
+
+
+def test_forgetting_goes_on_where_it_ended(table):
+    X, y = table
+    once = LASVMClassifier(gamma=0.1, epochs="converge", tol=1e-4).fit(X, y)
+    twice = LASVMClassifier(gamma=0.1, epochs="converge", tol=1e-4).fit(X, y)
+    gone = once.support_[:40]
+    once.forget(gone, X, y)
+    for each in np.split(gone, 4):
+        twice.forget(each, X, y)
+    np.testing.assert_allclose(once.decision_function(X), twice.decision_function(X), atol=3e-3)
+    twice.partial_fit(X[:50], y[:50])
+    assert twice.score(X, y) > 0.85
+
+
+def test_no_file_holds_a_byte_of_the_row(tmp_path, table):
+    X, y = (part.copy() for part in table)
+    X[7] = np.random.default_rng(5).normal(size=8) * 3
+    y[7] = 1 - y[7]
+    model = LASVMClassifier(gamma=0.1, shuffle=False).fit(X, y)
+
+    def held():
+        path = tmp_path / "model.safetensors"
+        model.save(path)
+        data = path.read_bytes()
+        shifted = model._trained.centre
+        rows = (X[7], X[7] if shifted is None else X[7] - shifted)
+        return any(row.astype(kind).tobytes() in data for row in rows for kind in ("f4", "f8"))
+
+    assert 7 in model.support_
+    assert held()
+    model.forget(7)
+    assert not held()
+
+
+def test_contradicting_and_repeated_rows():
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    X, y = np.r_[X, X[:20], X[:20]], np.r_[y, y[:20], 1 - y[:20]]
+    model = LASVMClassifier(gamma=1.0, epochs="converge", tol=1e-4).fit(X, y)
+    with pytest.raises(ValueError, match="equals an earlier example"):
+        model.forget(205)
+    model.forget(range(220, 240), X, y)  # the contradictions
+    exact = LASVMClassifier(gamma=1.0, epochs="converge", tol=1e-4).fit(X[:220], y[:220])
+    np.testing.assert_allclose(model.decision_function(X), exact.decision_function(X), atol=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("indices", "message"),
+    [
+        ([0, 0], "twice"), (-1, "never learned"), (10**6, "never learned"), (0.5, "integer"),
+        ([[1]], "integer"), ("all", "integer"),
+    ],
+)  # fmt: skip
+def test_bad_numbers_change_nothing(table, indices, message):
+    X, y = table
+    model = LASVMClassifier(gamma=0.1).fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match=message):
+        model.forget(indices)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    model.forget(5)
+    with pytest.raises(ValueError, match="forgotten already"):
+        model.forget(5)
+
+
+def test_other_data_and_models_without_numbers_are_refused(table):
+    X, y = table
+    model = LASVMClassifier(gamma=0.1).fit(X, y)
+    with pytest.raises(ValueError, match="those given to fit"):
+        model.forget(3, X[:100], y[:100])
+    for other in (LASVMClassifier(gamma=0.1, budget=50).fit(X, y),
+                  LASVMClassifier(gamma=0.1).partial_fit(X, y)):  # fmt: skip
+        with pytest.raises(ValueError, match="rows of the X given to fit"):
+            other.forget(3)
