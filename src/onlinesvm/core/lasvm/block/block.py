@@ -34,6 +34,7 @@ from ...kernel.kernel import Kernel
 from ...kernel.rows import Rows
 from ...runtime.threads import thread_count
 from ..state import Support
+from . import together, working_set
 from .working_set import gather, most_violating, over_machines, problem_of, solve_set, subtract
 
 STEPS = 20
@@ -50,6 +51,12 @@ FEW_OLD_MEMBERS = 64
 MANY, FEW_USED = 64, 0.05
 """Machines from which on coefficients that are zero are left out of products, where no more than this
 share of them is not."""
+
+ALL_PAIRS = 256.0
+"""Megabytes that kernel values which very many machines share may take in a block."""
+
+START = 1e-3
+"""Distance beyond the margin at which a row is not on it, where a machine starts (``together``)."""
 
 ALONE = 2048
 """Rows kept while all examples seen are of one class."""
@@ -120,7 +127,8 @@ def learn_block(
         if not support.task.both_signs:
             _load(support, kernel, share[(slot < 0) & joins.any(axis=0)])
             support.measure()  # the centre of the gradients
-        _absorb(support, kernel, company)
+        if not _absorb_together(support, kernel, ready):
+            _absorb(support, kernel, company)
         support.measure()
     return np.where(joins, -np.inf, slack)
 
@@ -224,6 +232,28 @@ def _absorb(support: Support, kernel: Kernel, company: int) -> None:
         _optimise_set(support, own, m, W, K)
 
     over_machines(support, kernel, list(range(support.machines)), absorb)
+
+
+def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> bool:
+    """Optimise very many machines on all their members, with kernel values that they share.
+
+    False, and nothing is done, where that does not pay.
+    """
+    n = support.n
+    if support.machines < MANY or not support.task.both_signs:
+        return False
+    shared = working_set.share(support, kernel, ALL_PAIRS)
+    if shared is None or shared.values is None:
+        return False
+    K, a = shared.values, support.a
+    total = K[:, :n].sum(axis=0, dtype=np.float64)
+    for m in np.flatnonzero(ready).tolist():
+        arrays = (array[m, :n] for array in (a.p, a.lo, a.hi, a.alpha, a.grad))
+        together.start(K, total, *arrays, START)
+    changed = np.flatnonzero(a.fresh[:, :n].any(axis=1))
+    depth = support.task.depths.depth
+    working_set.optimise_together(support, kernel, K, depth, changed.tolist())
+    return True
 
 
 def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np.ndarray) -> None:
