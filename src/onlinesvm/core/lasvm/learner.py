@@ -344,6 +344,8 @@ class LASVM(Compact, Learner):
         watch = self.watch
         small = watch is not None and (not at_hand or watch.detector is not None)
         size, noted = self.block_size, 0 if watch is None else watch.n
+        if at_hand and working_set.takes_all_at_once(self.machines, n, self.cache_size):
+            size = max(size, n)
         while n > 0:
             if small:
                 size = min(max(noted, FIRST_BLOCK), LARGEST_BLOCK, self.block_size)

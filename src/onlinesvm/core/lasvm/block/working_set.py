@@ -246,6 +246,20 @@ def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float)
     return bool(done.all())
 
 
+def has_memory(machines: int, n: int, megabytes: float) -> bool:
+    """Whether there is memory for the kernel values of all pairs of n rows.
+
+    That is, what is meant for kernel values, or what coefficients, gradients and bounds take.
+    """
+    return 4 * n**2 <= max(megabytes * 2**20, 24 * machines * n)
+
+
+def takes_all_at_once(machines: int, n: int, megabytes: float) -> bool:
+    """Whether very many machines learn n examples in one block: each step goes through all of them."""
+    worth = n**2 <= OVERHEAD * machines
+    return machines >= TOGETHER and worth and has_memory(machines, n, megabytes)
+
+
 def share(support: Support, kernel: Kernel, megabytes: float) -> Shared | None:
     """What many machines share, if it pays."""
     sizes = np.count_nonzero(support.a.member[:, : support.n], axis=1)
@@ -255,16 +269,15 @@ def share(support: Support, kernel: Kernel, megabytes: float) -> Shared | None:
 def _share(support: Support, kernel: Kernel, sizes: np.ndarray, megabytes: float) -> Shared | None:
     """What many machines share; kernel values where most have most rows as members.
 
-    These take no more memory than is meant for kernel values, or than the machines themselves take.
+    They are also shared where that takes less time than very many machines take apart.
     """
     if support.machines < MANY:
         return None
-    n, a, rows = support.n, support.a, support.rows()
-    most = max(megabytes * 2**20, a.alpha.nbytes + a.grad.nbytes)
+    n, rows = support.n, support.rows()
     apart = float((sizes.astype(np.float64) ** 2).sum()) / WORTH_SHARING
     if support.machines >= TOGETHER:
         apart += OVERHEAD * support.machines
-    worth = n**2 <= apart and 4 * n**2 <= most
+    worth = n**2 <= apart and has_memory(support.machines, n, megabytes)
     values = kernel.block(rows, rows, support.buffers.square(n)) if worth else None
     return Shared(values, np.arange(n))
 
