@@ -33,8 +33,9 @@ POSITION, PHASE, MACHINE, SLOT, ROUND, CHANGED, NEED = range(3, 10)
 # examples seen, whose bound shrinks next, rows pushed out, kernel values computed.
 CLOCK, TURN, REMOVALS, EVALUATIONS = range(10, 14)
 
-GROUP = 256
-"""Machines at a time where all rows of each are computed with: what is made on the way stays small."""
+TOGETHER, VALUES = 16, 65536
+"""Up to how many machines are always computed with at once, and values of more machines that are made
+at a time: fresh memory for all of them would take longer than to compute them."""
 
 _LANES = 64  # capacities are multiples of it, as vector instructions want them
 
@@ -130,9 +131,10 @@ def empty_blocks(positive: np.ndarray, capacity: int) -> Blocks:
     return blocks
 
 
-def machine_groups(machines: int) -> list[slice]:
-    """All machines, some at a time."""
-    return [slice(first, min(first + GROUP, machines)) for first in range(0, machines, GROUP)]
+def machine_groups(machines: int, n: int) -> list[slice]:
+    """All machines, some at a time, with n values each."""
+    size = max(TOGETHER, VALUES // max(n, 1))
+    return [slice(first, min(first + size, machines)) for first in range(0, machines, size)]
 
 
 def padded(n: int) -> int:
@@ -300,7 +302,7 @@ class Support(Compact):
         a.label[part] = self.task.groups(fresh.label)
         a.bound[part], a.key[part], a.born[part] = fresh.bound, fresh.key, a.count[CLOCK]
         a.diagonal[part], a.grad[:, part] = fresh.diagonal, grad
-        for some in machine_groups(self.machines):
+        for some in machine_groups(self.machines, len(fresh.rows)):
             given = self.given(fresh.label, fresh.bound, some)
             a.p[some, part], a.lo[some, part], a.hi[some, part] = given
         a.alpha[:, part], a.member[:, part], a.fresh[:, part] = 0.0, member, member
@@ -329,7 +331,7 @@ class Support(Compact):
         has left next to its bound is on it: where all are, the bias is in the middle of what they
         allow.
         """
-        for which in machine_groups(self.machines) if m is None else [slice(m, m + 1)]:
+        for which in machine_groups(self.machines, self.n) if m is None else [slice(m, m + 1)]:
             self._measure(which)
         if m is None:
             self.task.measured(self)

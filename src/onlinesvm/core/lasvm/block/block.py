@@ -167,7 +167,7 @@ def _start(support: Support, fresh: Examples, started: np.ndarray) -> np.ndarray
         return ~started
     n, own, first = support.n, support.linear(), np.empty(support.machines)
     both = np.empty(support.machines, bool)
-    for some in machine_groups(support.machines):
+    for some in machine_groups(support.machines, n + len(fresh.rows)):
         new = support.task.linear(fresh.label, support.a.positive[some])
         signs = np.concatenate([own[some], new], axis=1)
         both[some] = (signs > 0).any(axis=1) & (signs < 0).any(axis=1)
@@ -261,7 +261,7 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
         arrays = (array[m, :n] for array in (a.p, a.lo, a.hi, a.alpha, a.grad))
         together.start(K, total, *arrays, START)
     changed = np.flatnonzero(a.fresh[:, :n].any(axis=1))
-    depth = support.task.depths.depth
+    depth = support.task.depths.rough  # no other block may follow, and steps cost little here
     working_set.optimise_together(support, kernel, K, depth, changed.tolist())
     return True
 
@@ -291,13 +291,15 @@ def evict(support: Support, beyond: float) -> tuple[np.ndarray, np.ndarray]:
     Returns the keys of those that left a machine, and the slacks (machines, keys) there.
     """
     n = support.n
+    if beyond == np.inf:
+        return np.empty(0, np.int64), np.empty((support.machines, 0))
     leaves = np.empty((support.machines, n), bool)
-    for some in machine_groups(support.machines):
+    for some in machine_groups(support.machines, n):
         far = _slacks(support, some, slice(n)) < -beyond * support.unit[some, None]
         leaves[some] = support.a.member[some, :n] & (support.a.alpha[some, :n] == 0.0) & far
     gone = np.flatnonzero(leaves.any(axis=0))
     keys, slacks = support.a.key[gone], np.empty((support.machines, len(gone)))
-    for some in machine_groups(support.machines):
+    for some in machine_groups(support.machines, n):
         slacks[some] = np.where(leaves[some, gone], _slacks(support, some, gone), -np.inf)
     support.a.member[:, :n] &= ~leaves
     support.changed()

@@ -230,11 +230,15 @@ def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float)
 
     Machines small enough to be solved at once go side by side; others may need all the memory.
     """
+    if support.machines >= max(MANY, TOGETHER):
+        left = _unfinished(support, tol)
+        if not left:
+            return True
     done = np.zeros(support.machines, bool)
     sizes = np.count_nonzero(support.a.member[:, : support.n], axis=1)
     shared = _share(support, kernel, sizes, megabytes)
     if shared is not None and shared.values is not None and support.machines >= TOGETHER:
-        return optimise_together(support, kernel, shared.values, tol, range(support.machines))
+        return optimise_together(support, kernel, shared.values, tol, left)
 
     def task(m: int, own: Kernel, buffers: Buffers) -> None:
         done[m] = optimise(support, own, m, tol, megabytes, buffers, shared)
@@ -244,6 +248,13 @@ def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float)
     for m in np.flatnonzero(~small).tolist():
         task(m, kernel, support.buffers)
     return bool(done.all())
+
+
+def _unfinished(support: Support, tol: float) -> list[int]:
+    """Machines that have not reached ``tol``."""
+    support.measure()
+    gap = np.where(support.started(), support.a.delta, np.inf)
+    return np.flatnonzero(gap > tol * support.unit).tolist()
 
 
 def has_memory(machines: int, n: int, megabytes: float) -> bool:
