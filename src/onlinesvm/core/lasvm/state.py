@@ -33,7 +33,7 @@ POSITION, PHASE, MACHINE, SLOT, ROUND, CHANGED, NEED = range(3, 10)
 # examples seen, whose bound shrinks next, rows pushed out, kernel values computed.
 CLOCK, TURN, REMOVALS, EVALUATIONS = range(10, 14)
 
-TOGETHER, VALUES = 16, 65536
+AT_ONCE, VALUES = 16, 65536
 """Up to how many machines are always computed with at once, and values of more machines that are made
 at a time: fresh memory for all of them would take longer than to compute them."""
 
@@ -133,7 +133,7 @@ def empty_blocks(positive: np.ndarray, capacity: int) -> Blocks:
 
 def machine_groups(machines: int, n: int) -> list[slice]:
     """All machines, some at a time, with n values each."""
-    size = max(TOGETHER, VALUES // max(n, 1))
+    size = max(AT_ONCE, VALUES // max(n, 1))
     return [slice(first, min(first + size, machines)) for first in range(0, machines, size)]
 
 
@@ -279,7 +279,8 @@ class Support(Compact):
             lasting = slice(0, _ABOVE) if array is self.blocks.reals else slice(None)
             wide[lasting, ..., :n] = array[lasting, ..., :n]
             wider.append(wide)
-        self._take(Blocks(*wider, *self.blocks[4:]))
+        reals, flags, marks, sizes = wider
+        self._take(Blocks(reals, flags, marks, sizes, *self.blocks[4:]))
         self.changed()
 
     def changed(self) -> None:

@@ -37,7 +37,8 @@ from ...kernel.rows import Rows
 from ...runtime.threads import thread_count
 from ..state import Support, machine_groups
 from . import together, working_set
-from .working_set import gather, most_violating, over_machines, problem_of, solve_set, subtract
+from .updates import gather
+from .working_set import most_violating, over_machines, problem_of, solve_set, subtract
 
 STEPS = 20
 """Maximum number of pair steps per row of a working set."""
@@ -126,6 +127,7 @@ def learn_block(
     if len(known):
         joins[:, known] &= ~support.a.member[:, slot[known]]
     join(support, fresh, slot, joins, grad)
+    del grad  # of very many machines it is large
     if joins.any() and (started | ready).any():
         if not support.task.both_signs:
             _load(support, kernel, share[(slot < 0) & joins.any(axis=0)])
@@ -133,6 +135,8 @@ def learn_block(
         if not _absorb_together(support, kernel, ready):
             _absorb(support, kernel, company)
         support.measure()
+    if joins.all():
+        return np.broadcast_to(-np.inf, joins.shape)
     slack[joins] = -np.inf
     return slack
 
@@ -262,7 +266,11 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
         together.start(K, total, *arrays, START)
     changed = np.flatnonzero(a.fresh[:, :n].any(axis=1))
     depth = support.task.depths.rough  # no other block may follow, and steps cost little here
-    working_set.optimise_together(support, kernel, K, depth, changed.tolist())
+    try:
+        working_set.optimise_together(support, kernel, K, depth, changed.tolist())
+    except BaseException:  # Ctrl-C or a time limit: biases belong to the coefficients
+        support.measure()
+        raise
     return True
 
 

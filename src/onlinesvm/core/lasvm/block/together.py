@@ -28,7 +28,7 @@ from . import smo
 from .updates import gather, subtract_rows
 
 INNER_STEPS = 50
-"""Maximum number of pair steps per row, in one round."""
+"""At most this many pair steps for each row of a working set."""
 
 SHRUNK = 0.3
 """Rows are set aside where no more than this share of all would be left: their values are copied."""
@@ -37,7 +37,7 @@ ASIDE = 0.1
 """Share of the gap to which a problem is optimised while rows are set aside from it."""
 
 NEARLY = 0.1
-"""As in ``working_set``: rows on a bound are kept that would violate if the bias moved by this share."""
+"""Rows on a bound are kept that violate, or would if the bias moved by this share of the gap."""
 
 LEAVING = 0.5
 """Share of the other rows that may lie beyond the margin after the start."""
@@ -150,9 +150,7 @@ def optimise(K, space, diagonal, alpha, grad, lo, hi, member, scale, epsilon, to
         bias = min(max(total / free, g_min), g_max) if free else (g_max + g_min) / 2.0
         reach = NEARLY * min(gap, scale[0])
         least_up, most_down = min(bias - reach, g_max - gap / 4), max(bias + reach, g_min + gap / 4)
-        count = _choose(
-            alpha, grad, lo, hi, member, epsilon, least_up, most_down, chosen
-        )
+        count = _choose(alpha, grad, lo, hi, member, epsilon, least_up, most_down, chosen)
         width = (count + LANES - 1) // LANES * LANES
         if count <= SHRUNK * n and count * width <= space.shape[0]:
             rows = chosen[:count].copy()

@@ -30,6 +30,7 @@ from ...runtime.threads import over_rows, over_tasks, thread_count
 from ..state import Support
 from ..tasks import one_sided
 from . import smo, together
+from .together import ASIDE, INNER_STEPS, NEARLY, STALLED
 from .updates import gather, subtract_rows
 
 SET_SIZE = 1024
@@ -43,20 +44,11 @@ WORTH_KEEPING, EXPENSIVE = 0.25, 64
 """Kernel rows are kept if there is memory for this share of them, and if a value costs at least so
 many multiplications; else computing them again is faster than fetching them from memory."""
 
-INNER_STEPS = 50
-"""At most this many pair steps for each row of a working set."""
-
 WHOLE = 4096
 """Maximum number of rows of a problem that is solved at once, as a single working set."""
 
 FEWER = 0.7
 """Rows are set aside when no more than this share would be left."""
-
-NEARLY = 0.1
-"""Rows on a bound are kept that violate, or would if the bias moved by this share of the gap."""
-
-ASIDE = 0.1
-"""Share of the gap to which a problem is optimised while rows are set aside from it."""
 
 STAGE = 0.2
 """Share of the gap at which it is worth looking again which rows can be set aside."""
@@ -77,7 +69,6 @@ FEW_ROWS, INNER_GOAL = 256, 0.9
 of the tolerance. A finer one means more support vectors where the tolerance decides on their number."""
 
 _ROUNDS = 10_000
-_STALLED = 5
 _LAST = -1  # level of buffers_of that no one below uses
 _INLINE = 100_000
 
@@ -355,7 +346,7 @@ def _descend(
         if not gap > tol:
             return True
         tries = 0 if gap < (1.0 - smo.PROGRESS) * before else tries + 1
-        if tries > _STALLED:
+        if tries > STALLED:
             return False
         before = min(gap, before)
         active = _active(up, down, gap, problem.unit)
