@@ -39,7 +39,7 @@ ASIDE = 0.1
 NEARLY = 0.1
 """Rows on a bound are kept that violate, or would if the bias moved by this share of the gap."""
 
-LEAVING = 0.5
+LEAVING = 0.25
 """Share of the other rows that may lie beyond the margin after the start."""
 
 STALLED = 5
