@@ -62,7 +62,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         optimality conditions by more than ``tol``, as fits of up to 1000 examples do in any case.
     block_size : int, default=2048
         Examples learned at once. 1 follows the paper's listing to the letter. Streams that
-        bring only a few examples at a time are learned one by one in any case.
+        bring only a few examples at a time are learned one by one in any case. With 64 classes
+        or more ``fit`` learns all at once where the kernel values of all pairs fit in memory.
     window : int, "auto" or None, default=None
         Number of most recent examples that count. What leaves the window leaves the model, exactly:
         after ``finish`` it is the SVM of the last ``window`` examples. A class that does not

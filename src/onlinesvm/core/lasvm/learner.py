@@ -341,6 +341,8 @@ class LASVM(Compact, Learner):
         watch = self.watch
         small = watch is not None and watch.wants_small_blocks(n, at_hand, self.block_size)
         size, noted = self.block_size, 0 if watch is None else watch.n
+        if at_hand and self.takes_all_at_once(n):
+            size = max(size, n)
         while n > 0:
             if small:
                 size = min(max(noted, FIRST_BLOCK), LARGEST_BLOCK, self.block_size)
@@ -721,13 +723,13 @@ class LASVM(Compact, Learner):
         if self.singly:
             yield from self._epoch_singly(data, order, first)
             return
-        done = 0
+        done, beyond = 0, np.inf if self.takes_all_at_once(len(order)) else self.depths.slack
         for part in self._parts(data, order, at_hand=True):
             if done:
                 checkpoint()
             done += len(part.rows)
             new = np.isposinf(slacks[0, part.key])
-            slack, gone, gone_slack = self._learn_block(part, self.depths.slack, new, noted=first)
+            slack, gone, gone_slack = self._learn_block(part, beyond, new, noted=first)
             slacks[:, part.key] = slack
             slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
             yield done
@@ -746,6 +748,11 @@ class LASVM(Compact, Learner):
                 checkpoint()
             self.learn(data.take(order[first : first + _SINGLES]), noted)
             yield min(first + _SINGLES, len(order))
+
+    def takes_all_at_once(self, n: int) -> bool:
+        """Whether n examples of a data set are learned in one block, because machines are very many."""
+        in_blocks = self.memory is None and not self.singly and self.task.both_signs
+        return in_blocks and working_set.takes_all_at_once(self.machines, n, self.cache_size)
 
     def n_steps(self, n: int) -> int:
         """How often ``epoch`` yields for n examples."""

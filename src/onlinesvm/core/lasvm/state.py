@@ -33,6 +33,10 @@ POSITION, PHASE, MACHINE, SLOT, ROUND, CHANGED, NEED = range(3, 10)
 # examples seen, whose bound shrinks next, rows pushed out, kernel values computed.
 CLOCK, TURN, REMOVALS, EVALUATIONS = range(10, 14)
 
+AT_ONCE, VALUES = 16, 65536
+"""Up to how many machines are always computed with at once, and values of more machines that are made
+at a time: fresh memory for all of them would take longer than to compute them."""
+
 _LANES = 64  # capacities are multiples of it, as vector instructions want them
 
 
@@ -73,6 +77,7 @@ class State(NamedTuple):
 
 
 _SCALES = State._fields[17:26]
+_ABOVE = State._fields.index("above")  # the first that follows from others
 _LASTING = ("alpha", "grad", "member", "born", "key", "near", "bound", "diagonal")
 
 
@@ -124,6 +129,12 @@ def empty_blocks(positive: np.ndarray, capacity: int) -> Blocks:
     a = _named(*blocks)
     a.bias[:], a.delta[:], a.unit[:] = -1.0, np.inf, 1.0
     return blocks
+
+
+def machine_groups(machines: int, n: int) -> list[slice]:
+    """All machines, some at a time, with n values each."""
+    size = max(AT_ONCE, VALUES // max(n, 1))
+    return [slice(first, min(first + size, machines)) for first in range(0, machines, size)]
 
 
 def padded(n: int) -> int:
@@ -243,9 +254,11 @@ class Support(Compact):
         """A and B of eq. (5), (machines, n) each."""
         return self.a.lo[:, : self.n], self.a.hi[:, : self.n]
 
-    def given(self, label: np.ndarray, bound: np.ndarray) -> np.ndarray:
+    def given(
+        self, label: np.ndarray, bound: np.ndarray, machines: slice = slice(None)
+    ) -> np.ndarray:
         """p, lo and hi of examples, (3, machines, n)."""
-        linear = self.task.linear(label, self.a.positive)
+        linear = self.task.linear(label, self.a.positive[machines])
         return np.stack([linear, *self.task.bounds(linear, bound)])
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
@@ -259,15 +272,15 @@ class Support(Compact):
 
     def grow_to(self, capacity: int) -> None:
         """Make room for this number of slots, at least."""
-        more = padded(capacity) - self.capacity
-        reals, flags, marks, sizes, *machines = self.blocks
-        wide, flat = ((0, 0), (0, 0), (0, more)), ((0, 0), (0, more))
-        self._take(
-            Blocks(
-                np.pad(reals, wide), np.pad(flags, wide), np.pad(marks, flat),
-                np.pad(sizes, flat), *machines,
-            )
-        )  # fmt: skip
+        capacity, n, wider = padded(capacity), self.n, []
+        for array in self.blocks[:4]:
+            wide = np.zeros((*array.shape[:-1], capacity), array.dtype)
+            # Memory that is not touched is not taken: ``above`` and ``below`` wait until they are used.
+            lasting = slice(0, _ABOVE) if array is self.blocks.reals else slice(None)
+            wide[lasting, ..., :n] = array[lasting, ..., :n]
+            wider.append(wide)
+        reals, flags, marks, sizes = wider
+        self._take(Blocks(reals, flags, marks, sizes, *self.blocks[4:]))
         self.changed()
 
     def changed(self) -> None:
@@ -290,7 +303,9 @@ class Support(Compact):
         a.label[part] = self.task.groups(fresh.label)
         a.bound[part], a.key[part], a.born[part] = fresh.bound, fresh.key, a.count[CLOCK]
         a.diagonal[part], a.grad[:, part] = fresh.diagonal, grad
-        a.p[:, part], a.lo[:, part], a.hi[:, part] = self.given(fresh.label, fresh.bound)
+        for some in machine_groups(self.machines, len(fresh.rows)):
+            given = self.given(fresh.label, fresh.bound, some)
+            a.p[some, part], a.lo[some, part], a.hi[some, part] = given
         a.alpha[:, part], a.member[:, part], a.fresh[:, part] = 0.0, member, member
         a.handle[part] = np.arange(n, total)
         a.count[N] = a.count[STORED] = total
@@ -303,7 +318,7 @@ class Support(Compact):
             return
         holes = np.flatnonzero(~mask[:left])
         tail = left + np.flatnonzero(mask[left:])
-        for array in self.blocks[:4]:
+        for array in (self.blocks.reals[:_ABOVE], *self.blocks[1:4]):
             array[..., holes] = array[..., tail]
         self.store.move(tail, holes, left)
         self.a.handle[:left] = np.arange(left)
@@ -317,7 +332,12 @@ class Support(Compact):
         has left next to its bound is on it: where all are, the bias is in the middle of what they
         allow.
         """
-        which = slice(None) if m is None else slice(m, m + 1)
+        for which in machine_groups(self.machines, self.n) if m is None else [slice(m, m + 1)]:
+            self._measure(which)
+        if m is None:
+            self.task.measured(self)
+
+    def _measure(self, which: slice) -> None:
         lo, hi, alpha, grad, member = (
             array[which, : self.n]
             for array in (self.a.lo, self.a.hi, self.a.alpha, self.a.grad, self.a.member)
@@ -332,8 +352,6 @@ class Support(Compact):
         found = np.isfinite(g_max) & np.isfinite(g_min)
         self.a.bias[which][found] = (g_max[found] + g_min[found]) / 2
         self.a.delta[which][found] = g_max[found] - g_min[found]
-        if m is None:
-            self.task.measured(self)
 
     def split_classes(self) -> None:
         """One binary machine becomes two, one a class: the same hyperplane seen from each side."""

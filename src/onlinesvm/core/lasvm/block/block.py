@@ -25,6 +25,8 @@ The coefficients of a one-class machine sum to nu times the weights seen: a bloc
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -33,8 +35,10 @@ from ...kernel.buffers import Buffers
 from ...kernel.kernel import Kernel
 from ...kernel.rows import Rows
 from ...runtime.threads import thread_count
-from ..state import Support
-from .working_set import gather, most_violating, over_machines, problem_of, solve_set, subtract
+from ..state import Support, machine_groups
+from . import together, working_set
+from .updates import gather
+from .working_set import most_violating, over_machines, problem_of, solve_set, subtract
 
 STEPS = 20
 """Maximum number of pair steps per row of a working set."""
@@ -50,6 +54,12 @@ FEW_OLD_MEMBERS = 64
 MANY, FEW_USED = 64, 0.05
 """Machines from which on coefficients that are zero are left out of products, where no more than this
 share of them is not."""
+
+ALL_PAIRS = 256.0
+"""Megabytes that kernel values which very many machines share may take in a block."""
+
+START = 1e-3
+"""Distance beyond the margin at which a row is not on it, where a machine starts (``together``)."""
 
 ALONE = 2048
 """Rows kept while all examples seen are of one class."""
@@ -114,15 +124,21 @@ def learn_block(
         joins[:, : max(0, ALONE - support.n)] = True
     share = _shared_out(mass, slack[0], np.where(slot < 0, fresh.bound, 0.0))
     joins[0] |= share > 0.0
-    joins[:, known] &= ~support.a.member[:, slot[known]]
+    if len(known):
+        joins[:, known] &= ~support.a.member[:, slot[known]]
     join(support, fresh, slot, joins, grad)
+    del grad  # of very many machines it is large
     if joins.any() and (started | ready).any():
         if not support.task.both_signs:
             _load(support, kernel, share[(slot < 0) & joins.any(axis=0)])
             support.measure()  # the centre of the gradients
-        _absorb(support, kernel, company)
+        if not _absorb_together(support, kernel, ready):
+            _absorb(support, kernel, company)
         support.measure()
-    return np.where(joins, -np.inf, slack)
+    if joins.all():
+        return np.broadcast_to(-np.inf, joins.shape)
+    slack[joins] = -np.inf
+    return slack
 
 
 def _shared_out(mass: float, slack: np.ndarray, bound: np.ndarray) -> np.ndarray:
@@ -153,13 +169,18 @@ def _start(support: Support, fresh: Examples, started: np.ndarray) -> np.ndarray
     """
     if not support.task.both_signs:
         return ~started
-    own, new = support.linear(), support.linear(fresh.label)
-    signs = np.concatenate([own, new], axis=1)
-    both = (signs > 0).any(axis=1) & (signs < 0).any(axis=1)
+    n, own, first = support.n, support.linear(), np.empty(support.machines)
+    both = np.empty(support.machines, bool)
+    for some in machine_groups(support.machines, n + len(fresh.rows)):
+        new = support.task.linear(fresh.label, support.a.positive[some])
+        signs = np.concatenate([own[some], new], axis=1)
+        both[some] = (signs > 0).any(axis=1) & (signs < 0).any(axis=1)
+        first[some] = signs[:, 0]
     ready, waiting = both & ~started, ~both & ~started
-    support.a.member[ready, : support.n] = True
-    support.a.grad[ready, : support.n] = own[ready]
-    support.a.bias[waiting] = signs[waiting, 0]
+    if n:
+        support.a.member[ready, :n] = True
+        support.a.grad[ready, :n] = own[ready]
+    support.a.bias[waiting] = first[waiting]
     if (started | ready).any():
         support.a.member[waiting, : support.n] = False
     return ready
@@ -179,8 +200,9 @@ def join(
         support.a.fresh[:, s] = joins[:, known]
     new = np.flatnonzero((slot < 0) & joins.any(axis=0))
     if len(new):
-        part = fresh.take(new)
-        support.append(part, grad[:, new], joins[:, new])
+        if len(new) < len(slot):
+            fresh, grad, joins = fresh.take(new), grad[:, new], joins[:, new]
+        support.append(fresh, grad, joins)
 
 
 def _working_set(support: Support, m: int, company: int) -> np.ndarray:
@@ -226,6 +248,32 @@ def _absorb(support: Support, kernel: Kernel, company: int) -> None:
     over_machines(support, kernel, list(range(support.machines)), absorb)
 
 
+def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> bool:
+    """Optimise very many machines on all their members, with kernel values that they share.
+
+    False, and nothing is done, where that does not pay.
+    """
+    n = support.n
+    if support.machines < MANY or not support.task.both_signs:
+        return False
+    shared = working_set.share(support, kernel, ALL_PAIRS)
+    if shared is None or shared.values is None:
+        return False
+    K, a = shared.values, support.a
+    total = K[:, :n].sum(axis=0, dtype=np.float64)
+    for m in np.flatnonzero(ready).tolist():
+        arrays = (array[m, :n] for array in (a.p, a.lo, a.hi, a.alpha, a.grad))
+        together.start(K, total, *arrays, START)
+    changed = np.flatnonzero(a.fresh[:, :n].any(axis=1))
+    depth = support.task.depths.rough  # no other block may follow, and steps cost little here
+    try:
+        working_set.optimise_together(support, kernel, K, depth, changed.tolist())
+    except BaseException:  # Ctrl-C or a time limit: biases belong to the coefficients
+        support.measure()
+        raise
+    return True
+
+
 def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np.ndarray) -> None:
     """Machine m on the slots W with K = K(W, W); then the gradients of all its members."""
     part = problem_of(support, m, W)
@@ -251,14 +299,23 @@ def evict(support: Support, beyond: float) -> tuple[np.ndarray, np.ndarray]:
     Returns the keys of those that left a machine, and the slacks (machines, keys) there.
     """
     n = support.n
-    alpha, member = support.alpha(), support.a.member[:, :n]
-    residual = support.a.grad[:, :n] - support.a.bias[:, None]
-    slack = support.task.slack(support.linear(), residual)
-    leaves = member & (alpha == 0.0) & (slack < -beyond * support.unit[:, None])
+    if beyond == np.inf:
+        return np.empty(0, np.int64), np.empty((support.machines, 0))
+    leaves = np.empty((support.machines, n), bool)
+    for some in machine_groups(support.machines, n):
+        far = _slacks(support, some, slice(n)) < -beyond * support.unit[some, None]
+        leaves[some] = support.a.member[some, :n] & (support.a.alpha[some, :n] == 0.0) & far
     gone = np.flatnonzero(leaves.any(axis=0))
-    keys = support.a.key[gone]
-    slacks = np.where(leaves[:, gone], slack[:, gone], -np.inf)
-    member[leaves] = False
+    keys, slacks = support.a.key[gone], np.empty((support.machines, len(gone)))
+    for some in machine_groups(support.machines, n):
+        slacks[some] = np.where(leaves[some, gone], _slacks(support, some, gone), -np.inf)
+    support.a.member[:, :n] &= ~leaves
     support.changed()
-    support.keep(np.asarray(member.any(axis=0)))
+    support.keep(np.asarray(support.a.member[:, :n].any(axis=0)))
     return keys, slacks
+
+
+def _slacks(support: Support, machines: slice, slots: Any) -> np.ndarray:
+    """Slacks of some of the rows held, for some machines."""
+    residual = support.a.grad[machines, slots] - support.a.bias[machines, None]
+    return support.task.slack(support.a.p[machines, slots], residual)

@@ -16,7 +16,7 @@ Symbols: alpha, grad (g), lo (A), hi (B) as in eq. (5) and (9) of lasvm-2005.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -26,11 +26,12 @@ from ...kernel.buffers import Buffers
 from ...kernel.kernel import Kernel
 from ...kernel.rows import Rows
 from ...runtime.interrupts import checkpoint
-from ...runtime.numerics import REORDERED_MATH, jit
 from ...runtime.threads import over_rows, over_tasks, thread_count
 from ..state import Support
 from ..tasks import one_sided
-from . import smo
+from . import smo, together
+from .together import ASIDE, INNER_STEPS, NEARLY, STALLED
+from .updates import gather, subtract_rows
 
 SET_SIZE = 1024
 """Rows in a working set while finishing."""
@@ -43,20 +44,11 @@ WORTH_KEEPING, EXPENSIVE = 0.25, 64
 """Kernel rows are kept if there is memory for this share of them, and if a value costs at least so
 many multiplications; else computing them again is faster than fetching them from memory."""
 
-INNER_STEPS = 50
-"""At most this many pair steps for each row of a working set."""
-
 WHOLE = 4096
 """Maximum number of rows of a problem that is solved at once, as a single working set."""
 
 FEWER = 0.7
 """Rows are set aside when no more than this share would be left."""
-
-NEARLY = 0.1
-"""Rows on a bound are kept that violate, or would if the bias moved by this share of the gap."""
-
-ASIDE = 0.1
-"""Share of the gap to which a problem is optimised while rows are set aside from it."""
 
 STAGE = 0.2
 """Share of the gap at which it is worth looking again which rows can be set aside."""
@@ -64,6 +56,10 @@ STAGE = 0.2
 MANY, WORTH_SHARING = 16, 2
 """Machines from which on kernel values are computed once for all, where those of each would be this
 many times as many."""
+
+TOGETHER, OVERHEAD = 64, 100_000
+"""Machines from which on each is one compiled call on shared values (``together``), and kernel values
+that could be computed in the time that a machine takes otherwise."""
 
 EMBEDDED = 0.5
 """Share of the shared rows from which on a problem is solved without a copy of their kernel values."""
@@ -73,11 +69,8 @@ FEW_ROWS, INNER_GOAL = 256, 0.9
 of the tolerance. A finer one means more support vectors where the tolerance decides on their number."""
 
 _ROUNDS = 10_000
-_STALLED = 5
 _LAST = -1  # level of buffers_of that no one below uses
 _INLINE = 100_000
-_SPAN = 2048
-"""Gradients brought up to date at a time; they stay in the first cache."""
 
 
 class Problem(NamedTuple):
@@ -139,33 +132,6 @@ def solve_set(K: np.ndarray, part: Problem, tol: float, steps: int) -> np.ndarra
     grad, lo, hi = (part.grad - part.centre) / unit, part.lo / unit, part.hi / unit
     smo.solve(K, diagonal, alpha, grad, lo, hi, part.epsilon / unit, tol / unit, steps)
     return alpha * unit - part.alpha
-
-
-@jit
-def gather(pool, places, columns, out):
-    """out[i, j] = pool[places[i], columns[j]]."""
-    for i in range(places.shape[0]):
-        row = pool[places[i]]
-        for j in range(columns.shape[0]):
-            out[i, j] = row[columns[j]]
-
-
-@jit(fastmath=REORDERED_MATH)
-def subtract_rows(grad, pool, places, change, first, last):
-    """grad[s] -= sum_i change[i] pool[places[i], s] for first <= s < last, four rows at a time."""
-    fours = places.shape[0] // 4 * 4
-    for c0 in range(first, last, _SPAN):
-        c1 = min(c0 + _SPAN, last)
-        for i in range(0, fours, 4):
-            a, b, c, d = change[i], change[i + 1], change[i + 2], change[i + 3]
-            row_a, row_b = pool[places[i]], pool[places[i + 1]]
-            row_c, row_d = pool[places[i + 2]], pool[places[i + 3]]
-            for s in range(c0, c1):
-                grad[s] -= a * row_a[s] + b * row_b[s] + c * row_c[s] + d * row_d[s]
-        for i in range(fours, places.shape[0]):
-            weight, row = change[i], pool[places[i]]
-            for s in range(c0, c1):
-                grad[s] -= weight * row[s]
 
 
 class Shared(NamedTuple):
@@ -255,9 +221,15 @@ def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float)
 
     Machines small enough to be solved at once go side by side; others may need all the memory.
     """
+    if support.machines >= max(MANY, TOGETHER):
+        left = _unfinished(support, tol)
+        if not left:
+            return True
     done = np.zeros(support.machines, bool)
     sizes = np.count_nonzero(support.a.member[:, : support.n], axis=1)
     shared = _share(support, kernel, sizes, megabytes)
+    if shared is not None and shared.values is not None and support.machines >= TOGETHER:
+        return optimise_together(support, kernel, shared.values, tol, left)
 
     def task(m: int, own: Kernel, buffers: Buffers) -> None:
         done[m] = optimise(support, own, m, tol, megabytes, buffers, shared)
@@ -269,18 +241,71 @@ def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float)
     return bool(done.all())
 
 
+def _unfinished(support: Support, tol: float) -> list[int]:
+    """Machines that have not reached ``tol``."""
+    support.measure()
+    gap = np.where(support.started(), support.a.delta, np.inf)
+    return np.flatnonzero(gap > tol * support.unit).tolist()
+
+
+def has_memory(machines: int, n: int, megabytes: float) -> bool:
+    """Whether there is memory for the kernel values of all pairs of n rows.
+
+    That is, what is meant for kernel values, or what coefficients, gradients and bounds take.
+    """
+    return 4 * n**2 <= max(megabytes * 2**20, 24 * machines * n)
+
+
+def takes_all_at_once(machines: int, n: int, megabytes: float) -> bool:
+    """Whether very many machines learn n examples in one block: each step goes through all of them."""
+    worth = n**2 <= OVERHEAD * machines
+    return machines >= TOGETHER and worth and has_memory(machines, n, megabytes)
+
+
+def share(support: Support, kernel: Kernel, megabytes: float) -> Shared | None:
+    """What many machines share, if it pays."""
+    sizes = np.count_nonzero(support.a.member[:, : support.n], axis=1)
+    return _share(support, kernel, sizes, megabytes)
+
+
 def _share(support: Support, kernel: Kernel, sizes: np.ndarray, megabytes: float) -> Shared | None:
     """What many machines share; kernel values where most have most rows as members.
 
-    These take no more memory than is meant for kernel values, or than the machines themselves take.
+    They are also shared where that takes less time than very many machines take apart.
     """
     if support.machines < MANY:
         return None
-    n, a, rows = support.n, support.a, support.rows()
-    most = max(megabytes * 2**20, a.alpha.nbytes + a.grad.nbytes)
-    worth = WORTH_SHARING * n**2 <= (sizes.astype(np.float64) ** 2).sum() and 4 * n**2 <= most
+    n, rows = support.n, support.rows()
+    apart = float((sizes.astype(np.float64) ** 2).sum()) / WORTH_SHARING
+    if support.machines >= TOGETHER:
+        apart += OVERHEAD * support.machines
+    worth = n**2 <= apart and has_memory(support.machines, n, megabytes)
     values = kernel.block(rows, rows, support.buffers.square(n)) if worth else None
     return Shared(values, np.arange(n))
+
+
+def optimise_together(
+    support: Support, kernel: Kernel, K: np.ndarray, tol: float, machines: Iterable[int]
+) -> bool:
+    """Bring some of very many machines to ``tol``, K the kernel values among all rows held."""
+    a, task, n, done = support.a, support.task, support.n, []
+    diagonal = a.diagonal[:n]
+    support.changed()
+
+    def optimise_one(m: int, own: Kernel, buffers: Buffers) -> None:
+        checkpoint()
+        unit, centre = float(a.unit[m]), 0.0 if task.both_signs else float(a.bias[m])
+        arrays = (array[m, :n] for array in (a.alpha, a.grad, a.lo, a.hi, a.member))
+        goal = tol * unit
+        done.append(
+            together.optimise(
+                K, together.space(buffers, n), diagonal, *arrays, (unit, centre), task.epsilon,
+                goal, INNER_GOAL * goal,
+            )
+        )  # fmt: skip
+
+    over_machines(support, kernel, list(machines), optimise_one)
+    return all(done)
 
 
 def optimise(
@@ -321,7 +346,7 @@ def _descend(
         if not gap > tol:
             return True
         tries = 0 if gap < (1.0 - smo.PROGRESS) * before else tries + 1
-        if tries > _STALLED:
+        if tries > STALLED:
             return False
         before = min(gap, before)
         active = _active(up, down, gap, problem.unit)
