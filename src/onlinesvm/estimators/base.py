@@ -493,7 +493,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         from .explaining import explain
 
         check_is_fitted(self)
-        check_count(n_examples)
+        check_number(n_examples, "n_examples is the number of support vectors to name", 0)
         with Interruptible():
             return explain(self._view(), X, n_examples)
 
@@ -782,12 +782,10 @@ def with_cost(data: Any) -> Any:
     return data.take(np.flatnonzero(data.bound > 0))
 
 
-def check_count(n_examples: Any) -> None:
-    """A number of support vectors to name, zero included."""
-    if isinstance(n_examples, bool) or not isinstance(n_examples, Integral) or n_examples < 0:
-        raise ValueError(
-            f"n_examples is the number of support vectors to name, 0 or more; got {n_examples!r}."
-        )
+def check_number(value: Any, meaning: str, least: int, other: str = "") -> None:
+    """A whole number that is large enough, or one clear error that says what it means."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{meaning}, {least} or more{other}; got {value!r}.")
 
 
 def one_row(x: Any, name: str, instead: str) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ._progress import FitProgress, with_callbacks
-from .base import Absent, KernelEstimator, one_row, trained_of
+from .base import Absent, KernelEstimator, check_number, one_row, trained_of
 from .checks import Checked
 from .labels import (
     LabelBook,
@@ -263,8 +262,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         from .suspects import suspects
 
         check_is_fitted(self)
-        if n is not None and (isinstance(n, bool) or not isinstance(n, Integral) or n < 1):
-            raise ValueError(f"n is a number of examples, 1 or more, or None; got {n!r}.")
+        if n is not None:
+            check_number(n, "n is a number of examples", 1, " or None")
         return suspects(self._view(), n)
 
     # -- fitted attributes ----------------------------------------------------------------

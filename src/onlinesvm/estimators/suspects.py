@@ -13,7 +13,8 @@ surer they are. The span is that of a sample of support vectors, with a ridge, f
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -22,7 +23,8 @@ SAMPLE, RIDGE = 300, 0.1
 """Support vectors whose span stands for that of all, and the ridge as a share of k(x, x)."""
 
 
-class Suspects(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Suspects:
     """Examples whose labels may be wrong, the most doubtful first."""
 
     index: np.ndarray
