@@ -16,6 +16,7 @@ import numpy as np
 
 from ..runtime.numerics import inlined, inner, jit
 from .emit.never_inline import never_inline
+from .emit.records import Layout, Numbers, Places, Places2, Values, Values2
 
 PAGE = 512
 _FEWEST_ROWS = 8
@@ -24,13 +25,17 @@ FREE, CLOCK = range(2)
 
 
 class KernelCache(NamedTuple):
-    pool: np.ndarray  # (pages, PAGE) float32
-    table: np.ndarray  # (capacity, pages of a row) page number
-    pages: np.ndarray  # (capacity,) pages that row s holds; 0: not kept
-    stamp: np.ndarray  # (capacity,) when last used
-    free: np.ndarray  # a stack of page numbers
-    blank: np.ndarray  # a page of zeros
-    count: np.ndarray  # type: ignore[assignment]
+    pool: Values2  # (pages, PAGE) float32
+    table: Places2  # (capacity, pages of a row) page number
+    pages: Numbers  # (capacity,) pages that row s holds; 0: not kept
+    stamp: Numbers  # (capacity,) when last used
+    free: Places  # a stack of page numbers
+    blank: Values  # a page of zeros
+    count: Numbers  # type: ignore[assignment]
+
+
+CACHE = Layout(KernelCache)
+cache_of = CACHE.opened
 
 
 def make_cache(megabytes: float, capacity: int) -> KernelCache:
@@ -131,8 +136,8 @@ def _make_room(c, n, needed, spare_a, spare_b):
 
 
 @jit
-def keep_row(c, s, values, n, spare):
-    """Keep K(s, 0..n-1). The row ``spare`` must not make way for it."""
+def _keep_row(cache, s, values, n, spare):
+    c = cache_of(cache)
     width = c.pool.shape[1]
     needed = (n + width - 1) // width
     if not _make_room(c, n, needed, s, spare):
@@ -146,6 +151,12 @@ def keep_row(c, s, values, n, spare):
     c.pages[s] = needed
     touch(c, s)
     return True
+
+
+def keep_row(cache: KernelCache, s: int, values: np.ndarray, n: int, spare: int) -> bool:
+    """Keep K(s, 0..n-1). The row ``spare`` must not make way for it."""
+    table = CACHE.table(cache)
+    return bool(_keep_row(table.address, s, values, n, spare))
 
 
 @inner(_nrt=False)

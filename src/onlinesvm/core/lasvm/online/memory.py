@@ -14,7 +14,7 @@ from ...kernel.rows import Rows
 from ...runtime.compact import Compact
 from ...runtime.numerics import ALL_EXAMPLES
 from ..state import CLOCK, Support
-from .limits import CAPPED
+from .limits import CAPPED, Limits
 from .policies import POLICIES
 from .recent import Recent
 
@@ -59,12 +59,14 @@ class Memory(Compact):
         least = CAPPED if is_rbf else 0.0  # k(x, x) = 1: nothing shrinks
         return CAPPED / self.cost if self.cost > least else np.inf
 
-    def arrays(self, n_labels: int, is_rbf: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers that compiled loops need (``limits.limits_of``)."""
+    def limits(self, n_labels: int, is_rbf: bool) -> Limits:
+        """What compiled loops need of it."""
         budget = self.budget or 0
         protected = budget // (4 * max(n_labels, 2))
-        numbers = self.window or 0, budget, POLICIES.index(self.policy), protected
-        return np.array([self.half_life, self.cap(is_rbf)]), np.array(numbers)
+        return Limits(
+            self.half_life, self.cap(is_rbf), self.window or 0, budget,
+            POLICIES.index(self.policy), protected, self.labels_held, self.masses,
+        )  # fmt: skip
 
     def add_label(self, n_labels: int) -> None:
         """One more label, of which no row is held."""

@@ -22,6 +22,7 @@ import numpy as np
 
 from ...kernel.cache import move_slot, touch
 from ...kernel.emit.never_inline import keep_small, never_inline
+from ...kernel.emit.records import Flags, Layout, Numbers, Reals, Values, Values2
 from ...kernel.emit.slopes import shift_slopes
 from ...runtime.numerics import curvature_of, inlined, inner
 from ..state import NEED, OPEN, SLOT, N
@@ -31,13 +32,18 @@ ROUNDING = 1e-15
 
 
 class Along(NamedTuple):
-    """What moves along when a row changes its slot, besides the state and the cache."""
+    """What moves along when a row changes its slot, besides the state and the cache; the example at hand."""
 
-    rows: np.ndarray  # the rows of the store; no columns where Python moves them
-    low: np.ndarray  # their second parts (``kernel.rbf``), or no row
-    squares: np.ndarray
-    row: np.ndarray  # kernel values of the example at hand with the rows held
-    slot_of: np.ndarray  # key -> slot, -1 outside the support set; empty on a stream
+    rows: Values2  # the rows of the store; no columns where Python moves them
+    low: Values2  # their second parts (``kernel.rbf``), or no row
+    squares: Values
+    slot_of: Numbers  # key -> slot, -1 outside the support set; empty on a stream
+    row: Values  # kernel values of the example at hand with the rows held
+    g: Reals  # (machines,) its gradients
+    joined: Flags  # (machines,) whether it is new to the machine
+
+
+ALONG = Layout(Along)
 
 
 @inlined
