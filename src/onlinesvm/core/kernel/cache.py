@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime.numerics import inlined, inner, jit
-from .emit.never_inline import never_inline
+from ..runtime.numerics import inlined, jit, linked
+from .emit.never_inline import keep_small
 from .emit.records import Layout, Numbers, Places, Places2, Values, Values2
 
 PAGE = 512
@@ -119,9 +119,10 @@ def touch(c, s):
     c.stamp[s] = c.count[CLOCK]
 
 
-@inlined
+@linked
 def _make_room(c, n, needed, spare_a, spare_b):
     """Free pages until ``needed`` are there, oldest rows first, never the two spared."""
+    keep_small()
     pages, stamp, count = c.pages, c.stamp, c.count
     while count[FREE] < needed:
         oldest = -1
@@ -159,10 +160,10 @@ def keep_row(cache: KernelCache, s: int, values: np.ndarray, n: int, spare: int)
     return bool(_keep_row(table.address, s, values, n, spare))
 
 
-@inner(_nrt=False)
+@linked
 def add_slot(c, values, n):
     """A new slot n, kept if it can be: every kept row r gains K(r, n). One without a page is lost."""
-    never_inline()
+    keep_small()
     pool, table, pages, free, count = c.pool, c.table, c.pages, c.free, c.count
     width = pool.shape[1]
     page, place = n // width, n % width

@@ -39,6 +39,7 @@ Places = Annotated[np.ndarray, np.int32, 1]
 Places2 = Annotated[np.ndarray, np.int32, 2]
 Flags = Annotated[np.ndarray, np.bool_, 1]
 Flags2 = Annotated[np.ndarray, np.bool_, 2]
+Flags3 = Annotated[np.ndarray, np.bool_, 3]
 Values = Annotated[np.ndarray, np.float32, 1]
 Values2 = Annotated[np.ndarray, np.float32, 2]
 

@@ -47,7 +47,7 @@ class Call:
             self.stored = store.dense, store.low, store.squares
             self._kernel = compiled_params(kernel)
         self.along = Along(
-            *self.stored, NO_SLOTS, np.zeros(support.capacity, np.float32),
+            *self.blocks[:4], *self.stored, NO_SLOTS, np.zeros(support.capacity, np.float32),
             np.empty(machines), np.zeros(machines, bool),
         )  # fmt: skip
         self.limits, near = None, None

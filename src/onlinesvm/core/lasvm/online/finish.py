@@ -21,7 +21,7 @@ from ..tasks import OneClass
 
 if TYPE_CHECKING:
     from ..learner import LASVM
-    from .recent import Recent
+    from .memory import Recent
 
 REPROCESS_STEPS = 100
 """Finishing as listed goes on for this many steps for each row, then by working sets."""

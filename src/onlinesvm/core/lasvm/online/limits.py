@@ -23,7 +23,7 @@ import numpy as np
 
 from ...kernel.emit.never_inline import keep_small
 from ...kernel.emit.records import Layout, Numbers, Reals
-from ...runtime.numerics import inlined, inner
+from ...runtime.numerics import inlined, linked
 from ..state import CLOCK, REMOVALS, TURN, N
 from .policies import OUTLIER
 from .steps import bring_down, leave, move, value_of
@@ -63,7 +63,7 @@ def share_of_bound(a, limits, diagonal):
     return min(1.0, limits.cap / max(diagonal, 1e-300)) if capped else 1.0
 
 
-@inner(_nrt=False)
+@linked
 def nearest(a, c, s, n):
     """The slot of the nearest other row with the same label; -1 where there is none."""
     keep_small()
@@ -76,7 +76,7 @@ def nearest(a, c, s, n):
     return best
 
 
-@inner(_nrt=False)
+@linked
 def count_in(a, c, labels, k, near):
     """The row in slot k, which has joined, is counted, and known to its neighbours."""
     keep_small()
@@ -141,7 +141,7 @@ def _next_to_leave(a, limits, epsilon, after, below):
     return found
 
 
-@inner(_nrt=False)
+@linked
 def choose(a, limits, epsilon):
     """The row that makes way, and whether it carries.
 
@@ -176,7 +176,7 @@ def choose(a, limits, epsilon):
     return idle, carries
 
 
-@inner(_nrt=False)
+@linked
 def hand_over(a, c, limits, epsilon, near):
     """A row whose coefficients change the decision function least if moved to its neighbour.
 
@@ -204,7 +204,7 @@ def hand_over(a, c, limits, epsilon, near):
     return best
 
 
-@inner(_nrt=False)
+@linked
 def forget(a, c, along, limits, epsilon, near, nu, after):
     """Rows leave, or their bounds shrink: ``after`` an example was learned, or before.
 

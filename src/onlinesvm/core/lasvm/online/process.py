@@ -54,7 +54,7 @@ from ...kernel.emit.records import Layout
 from ...kernel.tiles.dense import squared_norm
 from ...kernel.tiles.one_row import EIGHT, kernel_row_of
 from ...kernel.tiles.rbf import far_row
-from ...runtime.numerics import inlined, inner, jit
+from ...runtime.numerics import inlined, jit, linked
 from ..state import (
     CHANGED,
     CLOCK,
@@ -114,7 +114,7 @@ state_of, cache_of, along_of = STATE.opened, CACHE.opened, ALONG.opened
 rules_of, limits_of = RULES.opened, LIMITS.opened
 
 
-@inner(_nrt=False)
+@linked
 def gradients_of(q, given, a, along):
     """g = p - sum_s alpha_s k(x, x_s) of example q with the kernel values at hand, eq. (9)."""
     never_inline()
@@ -162,7 +162,7 @@ def _violates(q, given, a, along, epsilon):
     return found
 
 
-@inner(_nrt=False)
+@linked
 def insert(q, fresh, a, c, along, part, epsilon):
     """Steps 1 and 2 of PROCESS: example q joins S for every machine that lacks it.
 
@@ -207,7 +207,7 @@ def keep_row(X, X_low, q, a, along):
             along.low[k, f] = X_low[q, f] if X_low.shape[0] else np.float32(0.0)
 
 
-@inner(_nrt=False)
+@linked
 def take_seed(label, seeds, a):
     """Whether S holds this label alone, so that no machine has a pair, and may have more of it."""
     keep_small()
@@ -223,7 +223,7 @@ def take_seed(label, seeds, a):
     return alone
 
 
-@inner(_nrt=False)
+@linked
 def start(k, m, a, epsilon):
     """A machine without coefficients takes all rows of S as members once it has both signs."""
     keep_small()
@@ -241,7 +241,7 @@ def start(k, m, a, epsilon):
             place(a, m, s, 0.0, epsilon)
 
 
-@inner(_nrt=False)
+@linked
 def direction_search(k, m, a, c, epsilon):
     """Along the most violating pair of machine m, or slot k with its best partner if k >= 0.
 
@@ -275,7 +275,7 @@ def measure(m, a, c):
         a.bias[m], a.delta[m] = (g_max if top >= 0 else g_min), np.inf
 
 
-@inner(_nrt=False)
+@linked
 def give_up(s, m, a, c, along):
     """Machine m gives up slot s; if no other wants it, it leaves."""
     keep_small()
@@ -288,7 +288,7 @@ def give_up(s, m, a, c, along):
         leave(s, a, c, along)
 
 
-@inner(_nrt=False)
+@linked
 def evict(m, a, c, along):
     """Steps 4 and 5 of REPROCESS: rows at zero beyond the margin leave machine m; b and delta."""
     keep_small()
@@ -323,7 +323,7 @@ def _is_outside(k, m, a):
     return a.alpha[m, k] == 0.0 and (excess if a.p[m, k] > 0.0 else -excess) <= 0.0
 
 
-@inner(_nrt=False)
+@linked
 def load(k, mass, a, row, epsilon):
     """The newcomer of a one-class machine takes its mass."""
     keep_small()
@@ -347,7 +347,7 @@ def process_as_listed(m, a, c, along, epsilon):
     return made
 
 
-@inner(_nrt=False)
+@linked
 def optimise(rules, a, c, along, seeds):
     """PROCESS and REPROCESS, machine by machine, from where the last call stopped; true: all done."""
     keep_small()
@@ -380,7 +380,7 @@ def optimise(rules, a, c, along, seeds):
     return True
 
 
-@inner(_nrt=False)
+@linked
 def end_example(a, c, fewer):
     """Gradients are mended; where that or rows that left changed something, bias and gap follow."""
     keep_small()
