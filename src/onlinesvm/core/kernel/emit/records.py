@@ -54,10 +54,9 @@ class Field(NamedTuple):
 
 
 def _fields_of(kind: type) -> tuple[Field, ...]:
-    hints, place, found = get_type_hints(kind, include_extras=True), 0, []
-    for name in kind._fields:  # type: ignore[attr-defined]
-        about = getattr(hints[name], "__metadata__", None)
-        dtype, dimensions = about or (np.dtype(hints[name]).type, -1)
+    place, found = 0, []
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        dtype, dimensions = getattr(hint, "__metadata__", None) or (np.dtype(hint).type, -1)
         found.append(Field(name, dtype, dimensions, place))
         place += 1 + max(dimensions, 0)
     return tuple(found)
