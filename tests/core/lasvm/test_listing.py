@@ -10,6 +10,7 @@ from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.kernel import cache
+from onlinesvm.core.kernel.emit import records
 from onlinesvm.core.kernel.emit.slopes import plain_shift
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.lasvm import learner as lasvm_learner
@@ -17,6 +18,7 @@ from onlinesvm.core.lasvm import state
 from onlinesvm.core.lasvm.online import call as lasvm_call
 from onlinesvm.core.lasvm.online import process as lasvm
 from onlinesvm.core.lasvm.online import steps as lasvm_steps
+from onlinesvm.core.runtime import numerics
 
 TINY, AMPLE = 1e-6, 1.0  # MB: a handful of rows, and all of them
 
@@ -88,9 +90,12 @@ def pair(make, kernel, seed=0, **options):
 @pytest.fixture
 def plain(monkeypatch):
     """The loops of the listing as plain Python, so that a test can look between their steps."""
-    for module in (cache, lasvm, lasvm_call, lasvm_steps, state, lasvm_learner):
+    monkeypatch.setattr(records.Table, "address", property(lambda table: table.record))
+    for module in (numerics, cache, lasvm, lasvm_call, lasvm_steps, state, lasvm_learner):
         for name in ("never_inline", "keep_small"):  # intrinsics
             monkeypatch.setattr(module, name, lambda: None, raising=False)
+        for name in ("state_of", "cache_of", "along_of", "rules_of", "limits_of"):
+            monkeypatch.setattr(module, name, lambda record: record, raising=False)
         if hasattr(module, "shift_slopes"):
             monkeypatch.setattr(module, "shift_slopes", plain_shift)
         for name, value in list(vars(module).items()):

@@ -220,7 +220,7 @@ class Huller(Compact, EpochLearner):
         for first in range(0, len(kept.slots), AHEAD):
             slots = kept.slots[first : first + AHEAD]
             for s, row in zip(slots, self._kernel_rows(h, slots, nothing)):
-                keep_row(cache, s, row, int(h.state[N]), np.int64(-1))
+                keep_row(cache, int(s), row, int(h.state[N]), -1)
         self.kernel.n_evaluations = count
 
     def _fetch(self, m: int, soon: np.ndarray, values: np.ndarray) -> None:

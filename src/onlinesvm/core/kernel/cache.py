@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime.numerics import inlined, inner, jit
-from .emit.never_inline import never_inline
+from ..runtime.numerics import inlined, jit, linked
+from .emit.never_inline import keep_small
+from .emit.records import Layout, Numbers, Places, Places2, Values, Values2
 
 PAGE = 512
 _FEWEST_ROWS = 8
@@ -24,13 +25,17 @@ FREE, CLOCK = range(2)
 
 
 class KernelCache(NamedTuple):
-    pool: np.ndarray  # (pages, PAGE) float32
-    table: np.ndarray  # (capacity, pages of a row) page number
-    pages: np.ndarray  # (capacity,) pages that row s holds; 0: not kept
-    stamp: np.ndarray  # (capacity,) when last used
-    free: np.ndarray  # a stack of page numbers
-    blank: np.ndarray  # a page of zeros
-    count: np.ndarray  # type: ignore[assignment]
+    pool: Values2  # (pages, PAGE) float32
+    table: Places2  # (capacity, pages of a row) page number
+    pages: Numbers  # (capacity,) pages that row s holds; 0: not kept
+    stamp: Numbers  # (capacity,) when last used
+    free: Places  # a stack of page numbers
+    blank: Values  # a page of zeros
+    count: Numbers  # type: ignore[assignment]
+
+
+CACHE = Layout(KernelCache)
+cache_of = CACHE.opened
 
 
 def make_cache(megabytes: float, capacity: int) -> KernelCache:
@@ -114,9 +119,10 @@ def touch(c, s):
     c.stamp[s] = c.count[CLOCK]
 
 
-@inlined
+@linked
 def _make_room(c, n, needed, spare_a, spare_b):
     """Free pages until ``needed`` are there, oldest rows first, never the two spared."""
+    keep_small()
     pages, stamp, count = c.pages, c.stamp, c.count
     while count[FREE] < needed:
         oldest = -1
@@ -131,8 +137,8 @@ def _make_room(c, n, needed, spare_a, spare_b):
 
 
 @jit
-def keep_row(c, s, values, n, spare):
-    """Keep K(s, 0..n-1). The row ``spare`` must not make way for it."""
+def _keep_row(cache, s, values, n, spare):
+    c = cache_of(cache)
     width = c.pool.shape[1]
     needed = (n + width - 1) // width
     if not _make_room(c, n, needed, s, spare):
@@ -148,10 +154,16 @@ def keep_row(c, s, values, n, spare):
     return True
 
 
-@inner(_nrt=False)
+def keep_row(cache: KernelCache, s: int, values: np.ndarray, n: int, spare: int) -> bool:
+    """Keep K(s, 0..n-1). The row ``spare`` must not make way for it."""
+    table = CACHE.table(cache)
+    return bool(_keep_row(table.address, s, values, n, spare))
+
+
+@linked
 def add_slot(c, values, n):
     """A new slot n, kept if it can be: every kept row r gains K(r, n). One without a page is lost."""
-    never_inline()
+    keep_small()
     pool, table, pages, free, count = c.pool, c.table, c.pages, c.free, c.count
     width = pool.shape[1]
     page, place = n // width, n % width

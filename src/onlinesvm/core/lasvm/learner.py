@@ -701,6 +701,7 @@ class LASVM(Compact, Learner):
         rows = self.support.rows()
         row = self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
         row[s] = self.support.a.diagonal[s]
+        assert self.cache is not None
         keep_row(self.cache, s, row, self.support.n, -1)
 
     # -- a data set at hand ---------------------------------------------------------------

@@ -21,9 +21,9 @@ import numpy as np
 
 from ..examples import Examples
 from ..kernel.buffers import Buffers
+from ..kernel.emit.records import Flags2, Layout, Numbers, Reals, Reals2
 from ..kernel.rows import Rows, RowStore
 from ..runtime.compact import Compact
-from ..runtime.numerics import inlined
 from .tasks import ON_BOUND, Classification, Task, one_sided
 
 # Places in State.count: rows held, rows in the store; whether ``above`` and ``below`` are up to date;
@@ -44,37 +44,39 @@ class State(NamedTuple):
     """What compiled loops see of the support set. Arrays are longer than the n in use."""
 
     # (machines, capacity)
-    alpha: np.ndarray
-    grad: np.ndarray
-    p: np.ndarray  # linear term: y = +-1, the target, or zero
-    lo: np.ndarray
-    hi: np.ndarray
-    above: np.ndarray
-    below: np.ndarray
-    member: np.ndarray
-    fresh: np.ndarray  # members since the last step of a block
+    alpha: Reals2
+    grad: Reals2
+    p: Reals2  # linear term: y = +-1, the target, or zero
+    lo: Reals2
+    hi: Reals2
+    above: Reals2
+    below: Reals2
+    member: Flags2
+    fresh: Flags2  # members since the last step of a block
     # (capacity,)
-    label: np.ndarray  # of a class; zero for other tasks
-    born: np.ndarray  # number of examples that came before
-    key: np.ndarray  # the row's number in the data set, or -1
-    column: np.ndarray  # where the row's values stand in the block of fresh kernel values
-    handle: np.ndarray  # where the row itself is: in the store, or (>= STORED) in the block
-    near: np.ndarray  # slot of the nearest row with the same label, where rows are joined
-    bound: np.ndarray  # C of the row, weights included, when it came
-    diagonal: np.ndarray  # K(s, s)
+    label: Numbers  # of a class; zero for other tasks
+    born: Numbers  # number of examples that came before
+    key: Numbers  # the row's number in the data set, or -1
+    column: Numbers  # where the row's values stand in the block of fresh kernel values
+    handle: Numbers  # where the row itself is: in the store, or (>= STORED) in the block
+    near: Numbers  # slot of the nearest row with the same label, where rows are joined
+    bound: Reals  # C of the row, weights included, when it came
+    diagonal: Reals  # K(s, s)
     # (machines,)
-    bias: np.ndarray
-    delta: np.ndarray  # g_max - g_min
-    unit: np.ndarray  # size of the machine's gradients, about
-    tau: np.ndarray  # tolerance, in absolute terms
-    beyond: np.ndarray  # how far beyond the margin a row at zero must lie to leave
-    mass: np.ndarray  # what the coefficients sum to
-    whole_mass: np.ndarray  # what it would be without a budget
-    path: np.ndarray  # these two bound the errors of the gradients (``mend_gradients``)
-    longest: np.ndarray
-    positive: np.ndarray  # the label that machine m calls +1
-    count: np.ndarray  # type: ignore[assignment]
+    bias: Reals
+    delta: Reals  # g_max - g_min
+    unit: Reals  # size of the machine's gradients, about
+    tau: Reals  # tolerance, in absolute terms
+    beyond: Reals  # how far beyond the margin a row at zero must lie to leave
+    mass: Reals  # what the coefficients sum to
+    whole_mass: Reals  # what it would be without a budget
+    path: Reals  # these two bound the errors of the gradients (``mend_gradients``)
+    longest: Reals
+    positive: Numbers  # the label that machine m calls +1
+    count: Numbers  # type: ignore[assignment]
 
+
+STATE = Layout(State)
 
 _SCALES = State._fields[17:26]
 _ABOVE = State._fields.index("above")  # the first that follows from others
@@ -82,10 +84,9 @@ _LASTING = ("alpha", "grad", "member", "born", "key", "near", "bound", "diagonal
 
 
 class Blocks(NamedTuple):
-    """The same arrays, those of one shape and type in one: what compiled functions are called with.
+    """The same arrays, those of one shape and type in one, so that they grow and move together.
 
-    Numba takes a fraction of a microsecond for each array of a call; the names are given inside. There
-    may be space for more machines than ``positive`` has.
+    There may be space for more machines than ``positive`` has.
     """
 
     reals: np.ndarray  # (7, machines, capacity)
@@ -97,7 +98,7 @@ class Blocks(NamedTuple):
     count: np.ndarray  # type: ignore[assignment]
 
 
-def _named(reals, flags, marks, sizes, scales, positive, count):
+def named(reals, flags, marks, sizes, scales, positive, count):
     """The arrays by name."""
     return State(
         reals[0], reals[1], reals[2], reals[3], reals[4], reals[5], reals[6],
@@ -108,9 +109,6 @@ def _named(reals, flags, marks, sizes, scales, positive, count):
         scales[8],
         positive, count,
     )  # fmt: skip
-
-
-named = inlined(_named)
 
 
 def empty_blocks(positive: np.ndarray, capacity: int) -> Blocks:
@@ -126,7 +124,7 @@ def empty_blocks(positive: np.ndarray, capacity: int) -> Blocks:
         positive,
         np.zeros(14, np.int64),
     )
-    a = _named(*blocks)
+    a = named(*blocks)
     a.bias[:], a.delta[:], a.unit[:] = -1.0, np.inf, 1.0
     return blocks
 
@@ -155,7 +153,7 @@ class Support(Compact):
 
     def _take(self, blocks: Blocks) -> None:
         self.blocks, machines = blocks, len(blocks.positive)
-        whole, cut = _named(*blocks), (*State._fields[:9], *_SCALES)
+        whole, cut = named(*blocks), (*State._fields[:9], *_SCALES)
         self.a = whole._replace(**{name: getattr(whole, name)[:machines] for name in cut})
 
     def _lasting(self) -> dict[str, Any]:

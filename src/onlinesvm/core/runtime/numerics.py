@@ -16,6 +16,7 @@ from numba.core import event
 
 from .compiling.announcing import Announcer, CollectorPause
 from .compiling.caching import keep
+from .compiling.linking import LinkedCompiler
 
 REAL = np.float32
 """Rows and kernel values."""
@@ -72,6 +73,11 @@ def inner(function: Callable[..., Any] | None = None, **options: Any) -> Callabl
     return jit(function, no_cpython_wrapper=True, **options)
 
 
+def linked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``inner`` without machine code of its own: optimised as a part of the loops that call it."""
+    return inner(function, _nrt=False, pipeline_class=LinkedCompiler)
+
+
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """``inner`` for what is called from one place: part of its caller before types are known.
 
@@ -80,13 +86,13 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     return inner(function, inline="always")
 
 
-@jit
+@inlined
 def flat(size):
     """The curvature floor for kernel values k(x, x) of this size."""
     return max(CURVATURE_FLOOR * min(abs(size), 1.0), _SMALLEST_FLOOR)
 
 
-@jit
+@linked
 def curvature_of(k_ii, k_jj, k_ij):
     """K_ii + K_jj - 2 K_ij in double precision, or the floor where that is less."""
     largest = max(abs(np.float64(k_ii)), abs(np.float64(k_jj)))

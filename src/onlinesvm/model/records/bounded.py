@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...core.lasvm.learner import LASVM
-from ...core.lasvm.online.memory import Memory
+from ...core.lasvm.online.memory import Memory, Recent
 from ...core.lasvm.online.policies import POLICIES
-from ...core.lasvm.online.recent import Recent
 from ...core.lasvm.state import CLOCK, EVALUATIONS, REMOVALS, STORED, TURN, N, Support
 from ...core.lasvm.tasks import Classification
 from ..fields import Fields, narrow

@@ -1,8 +1,8 @@
-"""The arguments of the compiled loop: records taken apart, once for many calls.
+"""The arguments of the compiled loop: records written down once for many calls.
 
-To find out the type of a named tuple of arrays takes Numba longer than an example takes to learn, so
-compiled functions get arrays one by one. They are put together here, and nowhere else; the order is
-that of the signatures in ``process``.
+Compiled functions get the support set, its cache, its limits and the rules as addresses of tables
+(``kernel.emit.records``), which are made here, and nowhere else. The order of the arguments is that of
+the signatures in ``process``.
 """
 
 from __future__ import annotations
@@ -11,19 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from ...kernel.cache import KernelCache
+from ...kernel.cache import CACHE, KernelCache
 from ...kernel.kernel import Kernel
 from ...kernel.tiles.one_row import compiled_params
-from ..state import Support
+from ..state import STATE, Support
+from .limits import LIMITS
 from .memory import Memory
 from .policies import POLICIES
-from .process import Rules, online, repeat_reprocess
+from .process import RULES, Rules, online, repeat_reprocess
+from .steps import ALONG, Along
 
 NO_SLOTS = np.empty(0, np.int64)
 _NO_ROWS = np.empty((1, 0), np.float32)
 _NO_SQUARES = np.empty(0, np.float32)
 _NO_VALUES = np.empty((1, 1), np.float32)
-_NO_REALS, _NO_NUMBERS = np.zeros(2), np.zeros(4, np.int64)
 
 
 class Call:
@@ -37,36 +38,34 @@ class Call:
         self, support: Support, cache: KernelCache, kernel: Kernel, rules: Rules,
         seeds: np.ndarray, memory: Memory | None, n_labels: int, dense: bool,
     ):  # fmt: skip
-        self.support, self.cache, self.memory, self.dense = support, cache, memory, dense
-        self.blocks, self.rules, self.seeds = support.blocks, rules, seeds
-        store, capacity = support.store, support.capacity
-        self.stored: tuple[Any, ...] = (_NO_ROWS, _NO_ROWS, _NO_SQUARES)
+        self.cache, self.memory, self.dense = cache, memory, dense
+        self.blocks, self.rules = support.blocks, rules
+        store, machines = support.store, support.machines
+        self.stored = _NO_ROWS, _NO_ROWS, _NO_SQUARES
         self._kernel: tuple[Any, ...] = (np.float32(0.0), None)
         if dense:
-            self.stored, self._kernel = _arrays_of(store), compiled_params(kernel)
-        self._rules = (
-            np.array([rules.delta_max, rules.epsilon, rules.nu]),
-            np.array([rules.most, int(rules.listed)]),
-        )
-        self._limits: tuple[Any, ...] = (_NO_REALS, _NO_NUMBERS, None, None, None)
-        if memory is not None:
-            near = support.a.near if memory.policy == POLICIES[-1] else None
-            reals, numbers = memory.arrays(n_labels, kernel.name == "rbf")
-            self._limits = reals, numbers, memory.labels_held, memory.masses, near
-            self._window = numbers
-        self._row = np.zeros(capacity, np.float32)
-        machines = support.machines
-        self.joined, self._g = np.zeros(machines, bool), np.empty(machines)
-        self.scores = np.empty((1, machines))
-        self.tags, self.about = np.array([[0, -1]]), np.ones((1, 2))
-        self._tail = (*self.blocks, *cache)
-        self._bound = self._arguments(NO_SLOTS)
-
-    def _arguments(self, slot_of: np.ndarray) -> tuple[Any, ...]:
-        return (
-            *self._kernel, *self.stored, *self._rules, *self._limits, self.seeds, self.joined,
-            slot_of, self._row, self._g, *self._tail,
+            self.stored = store.dense, store.low, store.squares
+            self._kernel = compiled_params(kernel)
+        self.along = Along(
+            *self.blocks[:4], *self.stored, NO_SLOTS, np.zeros(support.capacity, np.float32),
+            np.empty(machines), np.zeros(machines, bool),
         )  # fmt: skip
+        self.limits, near = None, None
+        if memory is not None:
+            self.limits = memory.limits(n_labels, kernel.name == "rbf")
+            near = support.a.near if memory.policy == POLICIES[-1] else None
+        self._options = near, seeds if rules.listed else None, rules.nu or None
+        self.tags, self.about = np.array([[0, -1]]), np.ones((1, 2))
+        self._tables = [STATE.table(support.a), CACHE.table(cache), ALONG.table(self.along)]
+        self._tables.append(RULES.table(rules))
+        if self.limits is not None:
+            self._tables.append(LIMITS.table(self.limits))
+        self._bound = self._arguments(*(table.address for table in self._tables))
+
+    def _arguments(
+        self, state: Any, cache: Any, along: Any, rules: Any, limits: Any = None
+    ) -> tuple[Any, ...]:
+        return *self._kernel, state, cache, along, rules, limits, *self._options
 
     def fits(
         self, support: Support, cache: KernelCache | None, rules: Rules, memory: Memory | None,
@@ -80,10 +79,12 @@ class Call:
             if store.dense is not rows or store.low is not low:
                 return False
         if memory is not None:
-            labels, masses = self._limits[2:4]
-            if memory.labels_held is not labels or memory.masses is not masses:
+            limits = self.limits
+            assert limits is not None
+            if memory.labels_held is not limits.labels or memory.masses is not limits.masses:
                 return False
-            self._window[0] = memory.window or 0
+            if limits.window != (memory.window or 0):
+                return False
         return rules == self.rules
 
     def learn(
@@ -98,15 +99,13 @@ class Call:
         scores: np.ndarray, slot_of: np.ndarray = NO_SLOTS,
     ) -> int:  # fmt: skip
         """Examples whose kernel values are known: with the support set, then among themselves."""
-        rest = self._bound if slot_of is NO_SLOTS else self._arguments(slot_of)
-        return online(_NO_ROWS, _NO_ROWS, values, tags, given, about, scores, *rest)
+        self._along = ALONG.table(self.along._replace(slot_of=slot_of))
+        state, cache, _, *rest = (table.address for table in self._tables)
+        bound = self._arguments(state, cache, self._along.address, *rest)
+        return online(_NO_ROWS, _NO_ROWS, values, tags, given, about, scores, *bound)
 
     def reprocess(self, m: int, most: int) -> int:
         """REPROCESS of machine m, ``most`` times at most; rows are the caller's to move."""
-        stored = (_NO_ROWS, _NO_ROWS, _NO_SQUARES)
-        rest = *stored, self._row, NO_SLOTS, *self._tail
-        return repeat_reprocess(m, self.rules.epsilon, most, *rest)
-
-
-def _arrays_of(store: Any) -> tuple[Any, ...]:
-    return store.dense, store.low, store.squares
+        state, cache, along = (table.address for table in self._tables[:3])
+        seeds = self._options[1]
+        return repeat_reprocess(m, self.rules.epsilon, most, state, cache, along, seeds)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...examples import Examples
-from ...kernel.cache import KernelCache, add_slot, square
+from ...kernel.cache import CACHE, add_slot, square
 from ...runtime.interrupts import checkpoint
 from ...runtime.numerics import jit
 from ..block import block, working_set
@@ -21,7 +21,7 @@ from ..tasks import OneClass
 
 if TYPE_CHECKING:
     from ..learner import LASVM
-    from .recent import Recent
+    from .memory import Recent
 
 REPROCESS_STEPS = 100
 """Finishing as listed goes on for this many steps for each row, then by working sets."""
@@ -262,10 +262,13 @@ def _restore_sum(learner: LASVM) -> None:
     learner.support.changed()
 
 
+_cache_of = CACHE.opened
+
+
 @jit
-def _add_to_cache(pool, table, pages, stamp, free, blank, count, row, n):
+def _add_to_cache(cache, row, n):
     """A new slot n with these kernel values."""
-    add_slot(KernelCache(pool, table, pages, stamp, free, blank, count), row, n)
+    add_slot(_cache_of(cache), row, n)
 
 
 def _append(learner: LASVM, one: Examples, born: int, given: np.ndarray, grad: np.ndarray) -> None:
@@ -277,7 +280,8 @@ def _append(learner: LASVM, one: Examples, born: int, given: np.ndarray, grad: n
         learner.kernel.block(one.rows, support.rows())[0], one.diagonal.astype(np.float32)
     )
     assert learner.cache is not None
-    _add_to_cache(*learner.cache, row, k)
+    table = CACHE.table(learner.cache)
+    _add_to_cache(table.address, row, k)
     support.append(one, grad[:, None], np.ones((support.machines, 1), bool))
     a = support.a
     a.lo[:, k], a.hi[:, k] = given[1:]

@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernel.emit.never_inline import keep_small
-from ...runtime.numerics import inlined, inner
+from ...kernel.emit.records import Layout, Numbers, Reals
+from ...runtime.numerics import inlined, linked
 from ..state import CLOCK, REMOVALS, TURN, N
 from .policies import OUTLIER
 from .steps import bring_down, leave, move, value_of
@@ -48,17 +49,11 @@ class Limits(NamedTuple):
     budget: int  # rows; 0: any number
     policy: int  # which row makes way (``policies``)
     protected: int  # number of rows of a label from which on they may
-    labels: np.ndarray  # rows held of each label
-    masses: np.ndarray  # what the examples of the window brought (``mass``)
+    labels: Numbers  # rows held of each label
+    masses: Reals  # what the examples of the window brought (``mass``)
 
 
-def _limits_of(reals, numbers, labels, masses):
-    return Limits(
-        reals[0], reals[1], numbers[0], numbers[1], numbers[2], numbers[3], labels, masses
-    )
-
-
-limits_of = inlined(_limits_of)
+LIMITS = Layout(Limits)
 
 
 @inlined
@@ -68,7 +63,7 @@ def share_of_bound(a, limits, diagonal):
     return min(1.0, limits.cap / max(diagonal, 1e-300)) if capped else 1.0
 
 
-@inner(_nrt=False)
+@linked
 def nearest(a, c, s, n):
     """The slot of the nearest other row with the same label; -1 where there is none."""
     keep_small()
@@ -81,7 +76,7 @@ def nearest(a, c, s, n):
     return best
 
 
-@inner(_nrt=False)
+@linked
 def count_in(a, c, labels, k, near):
     """The row in slot k, which has joined, is counted, and known to its neighbours."""
     keep_small()
@@ -146,7 +141,7 @@ def _next_to_leave(a, limits, epsilon, after, below):
     return found
 
 
-@inner(_nrt=False)
+@linked
 def choose(a, limits, epsilon):
     """The row that makes way, and whether it carries.
 
@@ -181,7 +176,7 @@ def choose(a, limits, epsilon):
     return idle, carries
 
 
-@inner(_nrt=False)
+@linked
 def hand_over(a, c, limits, epsilon, near):
     """A row whose coefficients change the decision function least if moved to its neighbour.
 
@@ -209,8 +204,8 @@ def hand_over(a, c, limits, epsilon, near):
     return best
 
 
-@inner(_nrt=False)
-def forget(a, c, along, limits, epsilon, nu, near, after):
+@linked
+def forget(a, c, along, limits, epsilon, near, nu, after):
     """Rows leave, or their bounds shrink: ``after`` an example was learned, or before.
 
     Whatever the reason, coefficients are brought down in one place, which saves compiling it
@@ -238,11 +233,12 @@ def forget(a, c, along, limits, epsilon, nu, near, after):
             if near is not None and carries:
                 joined = hand_over(a, c, limits, epsilon, near)
                 s = joined if joined >= 0 else s
-            a.mass[0] -= a.alpha[0, s] if nu > 0.0 else 0.0
+            if nu is not None:
+                a.mass[0] -= a.alpha[0, s]
         if s < 0:
             break
         for m in range(a.positive.shape[0]):
-            bring_down(a, c, m, s, a.bound[s] * part, epsilon, nu == 0.0)
+            bring_down(a, c, m, s, a.bound[s] * part, epsilon, nu is None)
         if leaves:
             count_out(a, c, limits.labels, near, s, along)
         changed = True

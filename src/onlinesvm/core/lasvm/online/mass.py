@@ -17,7 +17,7 @@ that leave a window with a budget take the share that is left of their mass.
 from __future__ import annotations
 
 from ...kernel.emit.never_inline import keep_small, never_inline
-from ...runtime.numerics import inlined, inner
+from ...runtime.numerics import inlined, linked
 from ..state import CLOCK, N
 from .steps import extremes, note_rounding, place
 
@@ -25,7 +25,7 @@ MISSING = 1e-12
 """Share of the mass that may be missing: otherwise rounding would give rows at zero coefficients."""
 
 
-@inner(_nrt=False)
+@linked
 def balance(a, c):
     """Coefficients of machine 0 up or down until they sum to their mass, or none can move on."""
     never_inline()
@@ -61,7 +61,7 @@ def lacks_room(a, mass):
     return room < 0.0
 
 
-@inner(_nrt=False)
+@linked
 def add_mass(a, c, limits, mass):
     """The example at hand brings mass."""
     keep_small()
@@ -72,7 +72,7 @@ def add_mass(a, c, limits, mass):
     balance(a, c)
 
 
-@inner(_nrt=False)
+@linked
 def _mass_of_window(masses, window, clock, half_life):
     """The mass of all examples in the window but the one that leaves it, now."""
     never_inline()
@@ -82,7 +82,7 @@ def _mass_of_window(masses, window, clock, half_life):
     return total
 
 
-@inner(_nrt=False)
+@linked
 def fade_mass(a, c, limits):
     """Mass fades by the age of one example; that of the one that leaves the window goes."""
     keep_small()

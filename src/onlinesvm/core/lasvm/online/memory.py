@@ -1,5 +1,8 @@
 """What a learner with limits remembers besides its support set (``limits``).
 
+With a window and no budget these are the last examples, whether they became support vectors or not:
+the finishing step looks at all of them, so that the model is the SVM of the window.
+
 The unit of a machine (``tasks``) follows the stream: it is looked at after fixed numbers of examples,
 so that results do not depend on how a stream is cut.
 """
@@ -10,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ...kernel.rows import Rows
+from ...examples import Examples
+from ...kernel.rows import Rows, RowStore
+from ...kernel.tiles.dense import squared_norms
 from ...runtime.compact import Compact
 from ...runtime.numerics import ALL_EXAMPLES
 from ..state import CLOCK, Support
-from .limits import CAPPED
+from .limits import CAPPED, Limits
 from .policies import POLICIES
-from .recent import Recent
 
 _LOOKS = 64
 """The unit is looked at after 2, 4, 8 ... examples, from this number on after as many more."""
@@ -27,6 +31,91 @@ def next_look(clock: int) -> int:
     if clock < _LOOKS:
         return max(2, 1 << clock.bit_length()) - clock
     return _LOOKS - clock % _LOOKS
+
+
+_ARRAYS = Examples._fields[1:]
+
+
+class Recent(Compact):
+    """Between n and 2n examples, of which the last n count; ``first`` is the time of the first."""
+
+    def __init__(self, like: Rows, size: int, labels: np.ndarray):
+        """``labels``: an empty array of labels, which says what they are (``tasks``)."""
+        self.size, self.first = size, 0
+        self.store = RowStore(like)
+        self.label, self.key = labels[:0], np.empty(0, np.int64)
+        self.bound, self.diagonal = np.empty(0), np.empty(0)
+        self._reserve(64)
+
+    def _in_use(self) -> dict[str, Any]:
+        n = self.store.n
+        return self.__dict__ | {name: getattr(self, name)[:n] for name in _ARRAYS}
+
+    def append(self, fresh: Examples) -> None:
+        """More examples, in order."""
+        n = self.store.n
+        total = n + len(fresh.rows)
+        self.store.append(fresh.rows)
+        self._reserve(total)
+        for name in _ARRAYS:
+            getattr(self, name)[n:total] = getattr(fresh, name)
+        self._trim()
+
+    def append_one(
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+    ) -> None:
+        """One more dense row, without a key; ``low`` has its second part, or no row."""
+        n = self.store.n
+        if n + 1 >= len(self.store.dense):
+            self.store.reserve(2 * n + 64)
+        self._reserve(n + 1)
+        self.store.dense[n] = x
+        if len(low):
+            self.store.reserve_second_parts()
+        if len(self.store.low):
+            self.store.low[n] = low[0] if len(low) else 0.0
+        squared_norms(x[None, :], self.store.squares[n : n + 1])  # as for many rows
+        self.store.n = n + 1
+        self.label[n], self.key[n] = label, -1
+        self.bound[n], self.diagonal[n] = bound, diagonal
+        self._trim()
+
+    def _reserve(self, needed: int) -> None:
+        if needed > len(self.bound):
+            more = max(needed, 2 * len(self.bound)) - len(self.bound)
+            for name in _ARRAYS:
+                array = getattr(self, name)
+                empty = np.zeros((more, *array.shape[1:]), array.dtype)
+                setattr(self, name, np.concatenate([array, empty]))
+
+    def resize(self, size: int) -> None:
+        """Another number of examples counts from now on."""
+        shrinks, self.size = size < self.size, size
+        if shrinks and self.store.n > size:
+            self._keep()
+
+    def _trim(self) -> None:
+        if self.store.n >= 2 * max(self.size, 32):
+            self._keep()
+
+    def _keep(self) -> None:
+        """Forget all but those that count."""
+        n = self.store.n
+        old = n - self.size
+        left, kept = np.arange(self.size), slice(old, n)
+        self.store.move(left + old, left, self.size)
+        for name in _ARRAYS:
+            array = getattr(self, name)
+            array[: self.size] = array[kept].copy()
+        self.first += old
+
+    def examples(self) -> tuple[Examples, np.ndarray]:
+        """The examples that count, and their times of arrival."""
+        n = self.store.n
+        which = slice(max(0, n - self.size), n)
+        rows = self.store.rows().take(which)
+        examples = Examples(rows, *(getattr(self, name)[which] for name in _ARRAYS))
+        return examples, self.first + np.arange(which.start, n)
 
 
 class Memory(Compact):
@@ -59,12 +148,14 @@ class Memory(Compact):
         least = CAPPED if is_rbf else 0.0  # k(x, x) = 1: nothing shrinks
         return CAPPED / self.cost if self.cost > least else np.inf
 
-    def arrays(self, n_labels: int, is_rbf: bool) -> tuple[np.ndarray, np.ndarray]:
-        """The numbers that compiled loops need (``limits.limits_of``)."""
+    def limits(self, n_labels: int, is_rbf: bool) -> Limits:
+        """What compiled loops need of it."""
         budget = self.budget or 0
         protected = budget // (4 * max(n_labels, 2))
-        numbers = self.window or 0, budget, POLICIES.index(self.policy), protected
-        return np.array([self.half_life, self.cap(is_rbf)]), np.array(numbers)
+        return Limits(
+            self.half_life, self.cap(is_rbf), self.window or 0, budget,
+            POLICIES.index(self.policy), protected, self.labels_held, self.masses,
+        )  # fmt: skip
 
     def add_label(self, n_labels: int) -> None:
         """One more label, of which no row is held."""

@@ -37,8 +37,9 @@ less than that, and turns away examples outside the margin: the listing has none
 each example. An example of one class brings mass; without limits it joins with it.
 
 Most functions are called, not copied into their callers: copies would take longer to compile than most
-streams take to learn. What is None is not compiled: ``other`` for the RBF kernel, ``labels`` where
-memory is not bounded, ``near`` unless rows are joined.
+streams take to learn. What is None is not compiled: ``other`` for the RBF kernel, ``limits`` where
+memory is not bounded, ``near`` unless rows are joined, ``seeds`` unless all is as listed, ``nu`` unless
+examples bring mass.
 """
 
 from __future__ import annotations
@@ -47,12 +48,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernel.cache import KernelCache, add_slot, trim_rows
+from ...kernel.cache import CACHE, add_slot, trim_rows
 from ...kernel.emit.never_inline import keep_small, never_inline
+from ...kernel.emit.records import Layout
 from ...kernel.tiles.dense import squared_norm
 from ...kernel.tiles.one_row import EIGHT, kernel_row_of
 from ...kernel.tiles.rbf import far_row
-from ...runtime.numerics import inlined, inner, jit
+from ...runtime.numerics import inlined, jit, linked
 from ..state import (
     CHANGED,
     CLOCK,
@@ -64,14 +66,14 @@ from ..state import (
     POSITION,
     ROUND,
     SLOT,
+    STATE,
     STORED,
     N,
-    named,
 )
-from .limits import SEEDS, count_in, forget, limits_of, share_of_bound
+from .limits import LIMITS, SEEDS, count_in, forget, share_of_bound
 from .mass import add_mass, fade_mass, lacks_room
 from .steps import (
-    Along,
+    ALONG,
     direction,
     extremes,
     leave,
@@ -99,49 +101,75 @@ class Rules(NamedTuple):
 
 
 class Fresh(NamedTuple):
-    """Examples in the order in which they come."""
+    """Examples in the order in which they come, but for their rows."""
 
     values: np.ndarray  # (n, stored + n) float32: with the support set, then among themselves
     tags: np.ndarray  # (n, 2): label, key
     given: np.ndarray  # (n, 3, machines): p, lo, hi
     about: np.ndarray  # (n, 2): bound, k(x, x)
-    scores: np.ndarray  # (n, machines): decision values before each was learned, for the caller
-    seeds: np.ndarray  # (labels,) how many more seeds each label may give
-    joined: np.ndarray  # (machines,) whether the example at hand is new to the machine
 
 
-@inner(_nrt=False)
-def gradients_of(row, a, given, q, g):
-    """g = p - sum_s alpha_s k(x, x_s) of example q with these kernel values, eq. (9)."""
+RULES = Layout(Rules)
+state_of, cache_of, along_of = STATE.opened, CACHE.opened, ALONG.opened
+rules_of, limits_of = RULES.opened, LIMITS.opened
+
+
+@linked
+def gradients_of(q, given, a, along):
+    """g = p - sum_s alpha_s k(x, x_s) of example q with the kernel values at hand, eq. (9)."""
     never_inline()
-    alpha, n = a.alpha, a.count[N]
+    n, row, g = a.count[N], along.row, along.g
     for m in range(g.shape[0]):
-        total = given[q, 0, m]
+        total, alpha = given[q, 0, m], a.alpha[m]
         for s in range(n):
-            if alpha[m, s] != 0.0:
-                total -= alpha[m, s] * row[s]
+            if alpha[s] != 0.0:
+                total -= alpha[s] * row[s]
         g[m] = total
 
 
 @inlined
-def _violates(g, given, q, a, epsilon):
+def score(q, X, X_low, values, given, scores, gamma, other, a, along):
+    """Kernel values of example q with the rows held, its gradients, its decision values.
+
+    False: there is no space for another row, or it is far from the centre and has no second part.
+    """
+    n, row, g = a.count[N], along.row, along.g
+    if X.shape[1] > 0:
+        x_square = squared_norm(X[q])
+        is_far = other is None and x_square > far_row(gamma)
+        if n + EIGHT >= a.label.shape[0] or (is_far and not X_low.shape[0]):
+            return False
+        rows, low, squares = along.rows, along.low, along.squares
+        kernel_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, row)
+    else:
+        for s in range(n):
+            row[s] = values[q, a.column[s]]
+    a.count[EVALUATIONS] += n + 1
+    gradients_of(q, given, a, along)
+    for m in range(g.shape[0]):
+        scores[q, m] = given[q, 0, m] - g[m] + a.bias[m]
+    return True
+
+
+@inlined
+def _violates(q, given, a, along, epsilon):
     """Whether some machine finds that the example violates the optimality conditions."""
     found = False
-    for m in range(g.shape[0]):
-        residual = g[m] - a.bias[m]
+    for m in range(along.g.shape[0]):
+        residual = along.g[m] - a.bias[m]
         found |= given[q, 2, m] > 0.0 and residual - epsilon > 0.0
         found |= given[q, 1, m] < 0.0 and -residual - epsilon > 0.0
     return found
 
 
-@inner(_nrt=False)
-def insert(q, fresh, a, c, along, g, part, epsilon):
+@linked
+def insert(q, fresh, a, c, along, part, epsilon):
     """Steps 1 and 2 of PROCESS: example q joins S for every machine that lacks it.
 
     ``part`` of its bound is left by limits. Returns whether it is a new row of S.
     """
     keep_small()
-    count, joined, slot_of, row = a.count, fresh.joined, along.slot_of, along.row
+    count, joined, slot_of, row = a.count, along.joined, along.slot_of, along.row
     label, key, given = fresh.tags[q, 0], fresh.tags[q, 1], fresh.given[q]
     n = k = count[N]
     if slot_of.shape[0] > 0 and slot_of[key] >= 0:
@@ -160,7 +188,7 @@ def insert(q, fresh, a, c, along, g, part, epsilon):
     for m in range(a.positive.shape[0]):
         joined[m] = k == n or not a.member[m, k]
         if joined[m]:
-            a.grad[m, k], a.p[m, k], a.member[m, k] = g[m], given[0, m], True
+            a.grad[m, k], a.p[m, k], a.member[m, k] = along.g[m], given[0, m], True
             a.lo[m, k], a.hi[m, k] = part * given[1, m], part * given[2, m]
             place(a, m, k, 0.0, epsilon)
             a.longest[m] = max(a.longest[m], length)
@@ -169,16 +197,17 @@ def insert(q, fresh, a, c, along, g, part, epsilon):
 
 
 @inlined
-def keep_row(X, X_low, q, x_square, along, k):
-    """The row itself, in slot k of the store."""
-    along.squares[k] = x_square
+def keep_row(X, X_low, q, a, along):
+    """The row itself, which is new, in its slot of the store."""
+    k = a.count[N] - 1
+    a.handle[k], along.squares[k] = k, squared_norm(X[q])
     for f in range(X.shape[1]):
         along.rows[k, f] = X[q, f]
         if along.low.shape[0]:
             along.low[k, f] = X_low[q, f] if X_low.shape[0] else np.float32(0.0)
 
 
-@inner(_nrt=False)
+@linked
 def take_seed(label, seeds, a):
     """Whether S holds this label alone, so that no machine has a pair, and may have more of it."""
     keep_small()
@@ -194,7 +223,7 @@ def take_seed(label, seeds, a):
     return alone
 
 
-@inner(_nrt=False)
+@linked
 def start(k, m, a, epsilon):
     """A machine without coefficients takes all rows of S as members once it has both signs."""
     keep_small()
@@ -212,7 +241,7 @@ def start(k, m, a, epsilon):
             place(a, m, s, 0.0, epsilon)
 
 
-@inner(_nrt=False)
+@linked
 def direction_search(k, m, a, c, epsilon):
     """Along the most violating pair of machine m, or slot k with its best partner if k >= 0.
 
@@ -246,7 +275,7 @@ def measure(m, a, c):
         a.bias[m], a.delta[m] = (g_max if top >= 0 else g_min), np.inf
 
 
-@inner(_nrt=False)
+@linked
 def give_up(s, m, a, c, along):
     """Machine m gives up slot s; if no other wants it, it leaves."""
     keep_small()
@@ -259,7 +288,7 @@ def give_up(s, m, a, c, along):
         leave(s, a, c, along)
 
 
-@inner(_nrt=False)
+@linked
 def evict(m, a, c, along):
     """Steps 4 and 5 of REPROCESS: rows at zero beyond the margin leave machine m; b and delta."""
     keep_small()
@@ -278,11 +307,12 @@ def evict(m, a, c, along):
 
 
 @inlined
-def reprocess(m, a, c, along, epsilon, listed):
-    """REPROCESS, steps 1 to 3; 4 and 5 as well if they are due now. Returns what was found."""
+def reprocess(m, a, c, along, epsilon, seeds):
+    """REPROCESS, steps 1 to 3; as listed 4 and 5 as well. Returns what was found."""
     made = direction_search(np.int64(-1), m, a, c, epsilon)
-    if listed and made == STEPPED:
-        evict(m, a, c, along)
+    if seeds is not None:
+        if made == STEPPED:
+            evict(m, a, c, along)
     return made
 
 
@@ -293,7 +323,7 @@ def _is_outside(k, m, a):
     return a.alpha[m, k] == 0.0 and (excess if a.p[m, k] > 0.0 else -excess) <= 0.0
 
 
-@inner(_nrt=False)
+@linked
 def load(k, mass, a, row, epsilon):
     """The newcomer of a one-class machine takes its mass."""
     keep_small()
@@ -303,24 +333,32 @@ def load(k, mass, a, row, epsilon):
         a.grad[0, s] -= mass * np.float64(row[s])
 
 
-@inner(_nrt=False)
-def optimise(rules, joined, a, c, along):
+@inlined
+def process_as_listed(m, a, c, along, epsilon):
+    """PROCESS for machine m, if the example is new to it; an example outside the margin is turned away."""
+    made, k = STEPPED, a.count[SLOT]
+    if along.joined[m] and k >= 0:
+        if not a.delta[m] < np.inf:
+            start(k, m, a, epsilon)
+        made = direction_search(k, m, a, c, epsilon)
+        turned = made != NEEDS_ROW and a.beyond[m] > 0.0 and _is_outside(k, m, a)
+        if made == NO_PAIR or turned:
+            give_up(k, m, a, c, along)
+    return made
+
+
+@linked
+def optimise(rules, a, c, along, seeds):
     """PROCESS and REPROCESS, machine by machine, from where the last call stopped; true: all done."""
     keep_small()
-    count, listed, epsilon = a.count, rules.listed, rules.epsilon
+    count, epsilon = a.count, rules.epsilon
     phase, m = count[PHASE], count[MACHINE]
     while m < a.positive.shape[0]:
         made, k = STEPPED, count[SLOT]
         if phase == REPROCESS:
-            made = reprocess(m, a, c, along, epsilon, listed)
-        elif listed:
-            if joined[m] and k >= 0:
-                if not a.delta[m] < np.inf:
-                    start(k, m, a, epsilon)
-                made = direction_search(k, m, a, c, epsilon)
-                turned = made != NEEDS_ROW and a.beyond[m] > 0.0 and _is_outside(k, m, a)
-                if made == NO_PAIR or turned:
-                    give_up(k, m, a, c, along)
+            made = reprocess(m, a, c, along, epsilon, seeds)
+        elif seeds is not None:
+            made = process_as_listed(m, a, c, along, epsilon)
         elif not (count[CHANGED] or a.delta[m] > a.tau[m]):
             m += 1
             continue
@@ -336,13 +374,13 @@ def optimise(rules, joined, a, c, along):
         count[ROUND] += 1
         over = made in (NO_PAIR, OPTIMAL) or count[ROUND] >= rules.most
         if over or a.delta[m] < rules.delta_max * a.unit[m]:
-            if not listed:
+            if seeds is None:
                 measure(m, a, c)
             phase, m = PROCESS, m + 1
     return True
 
 
-@inner(_nrt=False)
+@linked
 def end_example(a, c, fewer):
     """Gradients are mended; where that or rows that left changed something, bias and gap follow."""
     keep_small()
@@ -351,88 +389,80 @@ def end_example(a, c, fewer):
             measure(m, a, c)
 
 
+@inlined
+def admit(q, fresh, a, c, along, epsilon, limits, near, seeds, nu):
+    """Steps 2 and 3: what is too old goes; the example joins, or is turned away. Whether it is new to S."""
+    count, given = a.count, fresh.given
+    changed, joins, part, mass = False, count[N] == 0, 1.0, 0.0
+    if seeds is not None:
+        joins = True
+    if nu is not None:
+        mass, changed, joins = nu * given[q, 2, 0], True, True
+    if limits is not None:
+        held = limits_of(limits)
+        changed |= forget(a, c, along, held, epsilon, near, nu, False)
+        if nu is not None:
+            fade_mass(a, c, held)
+        if changed:
+            gradients_of(q, given, a, along)
+        joins = held.labels[fresh.tags[q, 0]] < SEEDS
+        if nu is not None:
+            joins |= lacks_room(a, mass)
+        part = share_of_bound(a, held, fresh.about[q, 1])
+    count[SLOT], is_new = -1, False
+    if joins or _violates(q, given, a, along, epsilon):
+        is_new, changed = insert(q, fresh, a, c, along, part, epsilon), True
+        if limits is not None:
+            count_in(a, c, limits_of(limits).labels, count[SLOT], near)
+        elif nu is not None:
+            load(count[SLOT], mass, a, along.row, epsilon)
+    if nu is not None:
+        count[SLOT] = -1
+        if limits is not None:
+            add_mass(a, c, limits_of(limits), mass)
+    count[CHANGED], count[PHASE], count[MACHINE] = changed, PROCESS, 0
+    return is_new
+
+
 @jit(_nrt=False)
 def online(
-    X, X_low, values, tags, given, about, scores, gamma, other, store, low, squares,
-    rule_reals, rule_numbers, limit_reals, limit_numbers, labels, masses, near,
-    seeds, joined, slot_of, row, g,
-    reals, flags, marks, sizes, scales, positive, count,
-    pool, table, pages, stamp, free, blank, cache_count,
+    X, X_low, values, tags, given, about, scores, gamma, other,
+    state, cache, beside, rule, limits, near, seeds, nu,
 ):  # fmt: skip
     """Learn examples, from where the last call stopped; returns how many are done.
 
     It stops early where there is no space for another row, where a row of the RBF kernel is so far from
     the centre that it needs a second part (``kernel.rbf``) and has none, or where a kernel row is needed
-    (``count[NEED]``). Records are taken apart for the call (``Call``): to find out the type of a record
-    takes Numba longer than an example takes to learn. Rows that are not dense, or whose kernel is not
-    compiled, have no columns in X and in ``store``: kernel values are given, and the caller brings the
-    rows in line with their slots. ``g``, ``row``, ``joined``: space.
+    (``count[NEED]``). Rows that are not dense, or whose kernel is not compiled, have no columns in X:
+    kernel values are given, and the caller brings the rows in line with their slots. ``scores``, (n,
+    machines), are decision values before each was learned, for the caller. ``state``, ``cache``,
+    ``beside``, ``rule`` and ``limits`` are addresses of records (``Call``).
     """
     keep_small()
-    a = named(reals, flags, marks, sizes, scales, positive, count)
-    c = KernelCache(pool, table, pages, stamp, free, blank, cache_count)
-    along = Along(store, low, squares, row, slot_of)
-    fresh = Fresh(values, tags, given, about, scores, seeds, joined)
-    rules = Rules(rule_reals[0], rule_reals[1], rule_reals[2], rule_numbers[0], rule_numbers[1] > 0)
-    epsilon, nu, dense = rules.epsilon, rules.nu, X.shape[1] > 0
+    a, c, along, rules = state_of(state), cache_of(cache), along_of(beside), rules_of(rule)
+    count, epsilon, fresh = a.count, rules.epsilon, Fresh(values, tags, given, about)
     if count[OPEN] == 0:
         open_sides(a, epsilon)
-    count[NEED], x_square, part = -1, np.float32(0.0), 1.0
-    q = count[POSITION]
+    count[NEED], q = -1, count[POSITION]
     while q < tags.shape[0]:
         if count[PHASE] == INSERT:
-            n = count[N]
-            if dense:
-                x_square = squared_norm(X[q])
-                is_far = other is None and x_square > far_row(gamma)
-                if n + EIGHT >= a.label.shape[0] or (is_far and not X_low.shape[0]):
-                    break
-                kernel_row_of(X, X_low, q, x_square, store, low, squares, n, gamma, other, row)
-            else:
-                for s in range(n):
-                    row[s] = values[q, a.column[s]]
-            count[EVALUATIONS] += n + 1
-            gradients_of(row, a, given, q, g)
-            for m in range(g.shape[0]):
-                scores[q, m] = given[q, 0, m] - g[m] + a.bias[m]
-            mass, is_new, changed = nu * given[q, 2, 0], False, False
-            joins = rules.listed or n == 0 or nu > 0.0
-            if labels is not None:
-                limits = limits_of(limit_reals, limit_numbers, labels, masses)
-                changed = forget(a, c, along, limits, epsilon, nu, near, False)
-                if nu > 0.0:
-                    fade_mass(a, c, limits)
-                    changed = True
-                if changed:
-                    gradients_of(row, a, given, q, g)
-                joins = labels[tags[q, 0]] < SEEDS or (nu > 0.0 and lacks_room(a, mass))
-                part = share_of_bound(a, limits, about[q, 1])
-            count[SLOT] = -1
-            if joins or _violates(g, given, q, a, epsilon):
-                is_new = insert(q, fresh, a, c, along, g, part, epsilon)
-                changed = True
-                if is_new and dense:
-                    keep_row(X, X_low, q, x_square, along, count[SLOT])
-                    a.handle[count[SLOT]] = count[SLOT]
-                if labels is not None:
-                    count_in(a, c, labels, count[SLOT], near)
-                elif nu > 0.0:
-                    load(count[SLOT], mass, a, row, epsilon)
-            if nu > 0.0:
-                count[SLOT], changed = -1, True
-                if labels is not None:
-                    add_mass(a, c, limits_of(limit_reals, limit_numbers, labels, masses), mass)
-            count[CHANGED], count[PHASE], count[MACHINE] = changed, PROCESS, 0
-            if rules.listed and is_new and take_seed(tags[q, 0], seeds, a):
-                count[MACHINE] = g.shape[0]
-        if not optimise(rules, joined, a, c, along):
+            if not score(q, X, X_low, values, given, scores, gamma, other, a, along):
+                break
+            is_new = admit(q, fresh, a, c, along, epsilon, limits, near, seeds, nu)
+            if is_new and X.shape[1] > 0:
+                keep_row(X, X_low, q, a, along)
+            if seeds is not None:
+                if is_new and take_seed(tags[q, 0], seeds, a):
+                    count[MACHINE] = a.positive.shape[0]
+        if not optimise(rules, a, c, along, seeds):
             break
         count[CLOCK] += 1
-        if labels is not None and count[CHANGED]:
-            limits, n = limits_of(limit_reals, limit_numbers, labels, masses), count[N]
-            forget(a, c, along, limits, epsilon, nu, near, True)
-            end_example(a, c, count[N] < n)
-        if dense:
+        if limits is not None:
+            if count[CHANGED]:
+                n = count[N]
+                forget(a, c, along, limits_of(limits), epsilon, near, nu, True)
+                end_example(a, c, count[N] < n)
+        if X.shape[1] > 0:
             count[STORED] = count[N]
         q, count[PHASE] = q + 1, INSERT
         count[POSITION] = q
@@ -440,23 +470,17 @@ def online(
 
 
 @jit(_nrt=False)
-def repeat_reprocess(
-    m, epsilon, most, store, low, squares, row, slot_of,
-    reals, flags, marks, sizes, scales, positive, count,
-    pool, table, pages, stamp, free, blank, cache_count,
-):  # fmt: skip
+def repeat_reprocess(m, epsilon, most, state, cache, beside, seeds):
     """Repeat REPROCESS until delta <= tau. 0: done, -1: a row is needed, 1: ``most`` are used up.
 
     Where PROCESS was the last to move, a REPROCESS that bails out would leave a delta above tau for
     ever, so b and delta are measured at the end.
     """
-    a = named(reals, flags, marks, sizes, scales, positive, count)
-    c = KernelCache(pool, table, pages, stamp, free, blank, cache_count)
-    along = Along(store, low, squares, row, slot_of)
-    if count[OPEN] == 0:
+    a, c, along = state_of(state), cache_of(cache), along_of(beside)
+    if a.count[OPEN] == 0:
         open_sides(a, epsilon)
     for _ in range(most):
-        made = reprocess(m, a, c, along, epsilon, True)
+        made = reprocess(m, a, c, along, epsilon, seeds)
         if made == NEEDS_ROW:
             return -1
         if made != STEPPED:

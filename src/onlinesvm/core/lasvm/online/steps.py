@@ -22,8 +22,20 @@ import numpy as np
 
 from ...kernel.cache import move_slot, touch
 from ...kernel.emit.never_inline import keep_small, never_inline
+from ...kernel.emit.records import (
+    Flags,
+    Flags3,
+    Layout,
+    Numbers,
+    Numbers2,
+    Reals,
+    Reals2,
+    Reals3,
+    Values,
+    Values2,
+)
 from ...kernel.emit.slopes import shift_slopes
-from ...runtime.numerics import curvature_of, inlined, inner
+from ...runtime.numerics import curvature_of, inlined, linked
 from ..state import NEED, OPEN, SLOT, N
 
 ROUNDING = 1e-15
@@ -31,18 +43,28 @@ ROUNDING = 1e-15
 
 
 class Along(NamedTuple):
-    """What moves along when a row changes its slot, besides the state and the cache."""
+    """What moves along when a row changes its slot, besides the state and the cache; the example at hand."""
 
-    rows: np.ndarray  # the rows of the store; no columns where Python moves them
-    low: np.ndarray  # their second parts (``kernel.rbf``), or no row
-    squares: np.ndarray
-    row: np.ndarray  # kernel values of the example at hand with the rows held
-    slot_of: np.ndarray  # key -> slot, -1 outside the support set; empty on a stream
+    reals: Reals3  # the blocks of the state (``state.Blocks``)
+    flags: Flags3
+    marks: Numbers2
+    sizes: Reals2
+    rows: Values2  # the rows of the store; no columns where Python moves them
+    low: Values2  # their second parts (``kernel.rbf``), or no row
+    squares: Values
+    slot_of: Numbers  # key -> slot, -1 outside the support set; empty on a stream
+    row: Values  # kernel values of the example at hand with the rows held
+    g: Reals  # (machines,) its gradients
+    joined: Flags  # (machines,) whether it is new to the machine
 
 
-@inlined
+ALONG = Layout(Along)
+
+
+@linked
 def place(a, m, s, value, epsilon):
     """alpha_s becomes ``value``; its sides open or close. The cost epsilon |alpha| has a kink at zero."""
+    keep_small()
     a.alpha[m, s] = value
     moves = a.member[m, s]
     above = -epsilon if value >= 0.0 else epsilon
@@ -51,7 +73,7 @@ def place(a, m, s, value, epsilon):
     a.below[m, s] = below if moves and value > a.lo[m, s] else np.inf
 
 
-@inner(_nrt=False)
+@linked
 def open_sides(a, epsilon):
     """``above`` and ``below`` of all slots, where coefficients were changed elsewhere."""
     never_inline()
@@ -64,7 +86,7 @@ def open_sides(a, epsilon):
     a.count[OPEN] = 1
 
 
-@inner(_nrt=False)
+@linked
 def shift(a, c, m, i, j, step):
     """g -= step (K_i - K_j); then the slots of g_max and g_min (eq. 10), -1: none, and their slopes.
 
@@ -117,7 +139,7 @@ def value_of(c, i, j):
     return np.float64(c.pool[c.table[i, page], j - page * width])
 
 
-@inner(_nrt=False)
+@linked
 def move(a, c, m, i, j, most, epsilon):
     """alpha_i up and alpha_j down by ``most``, or exactly onto the end that one of them reaches.
 
@@ -176,15 +198,29 @@ def bring_down(a, c, m, s, size, epsilon, stays):
             value = sign * size
 
 
-@inner(_nrt=False)
+@inlined
+def _move_state(along, source, target, machines):
+    """All that the state has of slot ``source`` moves to slot ``target``."""
+    reals, flags, marks, sizes = along.reals, along.flags, along.marks, along.sizes
+    for m in range(machines):
+        for r in range(reals.shape[0]):
+            reals[r, m, target] = reals[r, m, source]
+        for r in range(flags.shape[0]):
+            flags[r, m, target] = flags[r, m, source]
+    for r in range(marks.shape[0]):
+        marks[r, target] = marks[r, source]
+    for r in range(sizes.shape[0]):
+        sizes[r, target] = sizes[r, source]
+
+
+@linked
 def leave(s, a, c, along):
     """Slot s is given up; the last slot moves into its place."""
     keep_small()
-    count, key, handle, slot_of = a.count, a.key, a.handle, along.slot_of
-    rows, low, squares = along.rows, along.low, along.squares
+    count, slot_of, rows, low = a.count, along.slot_of, along.rows, along.low
     last = count[N] - 1
     if slot_of.shape[0] > 0:
-        gone, moved = key[s], key[last]
+        gone, moved = a.key[s], a.key[last]
         if moved >= 0:
             slot_of[moved] = s
         if gone >= 0:
@@ -196,16 +232,9 @@ def leave(s, a, c, along):
     move_slot(c, last, s, last)
     if s != last:
         along.row[s] = along.row[last]
-        for m in range(a.positive.shape[0]):
-            a.alpha[m, s], a.grad[m, s], a.p[m, s] = a.alpha[m, last], a.grad[m, last], a.p[m, last]
-            a.lo[m, s], a.hi[m, s] = a.lo[m, last], a.hi[m, last]
-            a.above[m, s], a.below[m, s] = a.above[m, last], a.below[m, last]
-            a.member[m, s] = a.member[m, last]
-        a.label[s], a.born[s], key[s] = a.label[last], a.born[last], key[last]
-        a.bound[s], a.diagonal[s], a.near[s] = a.bound[last], a.diagonal[last], a.near[last]
-        a.column[s], handle[s] = a.column[last], handle[last]
+        _move_state(along, last, s, a.positive.shape[0])
         if rows.shape[1]:
-            handle[s], squares[s] = s, squares[last]
+            a.handle[s], along.squares[s] = s, along.squares[last]
             for f in range(rows.shape[1]):
                 rows[s, f] = rows[last, f]
             for f in range(low.shape[1] if low.shape[0] else 0):
@@ -222,7 +251,7 @@ OFTEN = 16.0
 """How many times larger ``path`` must be than right after the gradients were computed."""
 
 
-@inner(_nrt=False)
+@linked
 def mend_gradients(m, a, c):
     """Compute the gradients of machine m anew if rounding errors might spoil them; whether it did.
 
