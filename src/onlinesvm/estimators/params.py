@@ -252,13 +252,16 @@ window_ : int
 """
 """Entries of docstrings. A word in brackets tells those of the same name apart."""
 
+
 @contextmanager
 def name_nearest_kernel(kernel: Any) -> Iterator[None]:
     """Add the nearest name to scikit-learn's message about a kernel that does not exist."""
     try:
         yield
     except InvalidParameterError as error:
-        hint = "" if not isinstance(kernel, str) or kernel in KERNEL_NAMES else nearest_kernel(kernel)
+        hint = (
+            "" if not isinstance(kernel, str) or kernel in KERNEL_NAMES else nearest_kernel(kernel)
+        )
         if not hint:
             raise
         raise InvalidParameterError(f"{error}{hint}") from None
