@@ -229,11 +229,11 @@ if not JIT_DISABLED:
     def _(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
         return _ROWS_OF.get(_compiled_kind(other), _row_of)
 
-    @overload(row_size)
+    @overload(row_size, inline="always")
     def _(x, other):
         return _SIZES.get(_compiled_kind(other), _square_size)
 
-    @overload(far_size)
+    @overload(far_size, inline="always")
     def _(gamma, other):
         return _FAR.get(_compiled_kind(other), _never_far)
 
