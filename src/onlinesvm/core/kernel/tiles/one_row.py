@@ -229,11 +229,12 @@ if not JIT_DISABLED:
     def _(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
         return _ROWS_OF.get(_compiled_kind(other), _row_of)
 
-    @overload(row_size, inline="always")
+    # Not inline="always": loops compiled without reference counts then keep the wrong rows.
+    @overload(row_size)
     def _(x, other):
         return _SIZES.get(_compiled_kind(other), _square_size)
 
-    @overload(far_size, inline="always")
+    @overload(far_size)
     def _(gamma, other):
         return _FAR.get(_compiled_kind(other), _never_far)
 
