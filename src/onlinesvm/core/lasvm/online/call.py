@@ -45,14 +45,14 @@ class Call:
         self._kernel: tuple[Any, ...] = (np.float32(0.0), None)
         if dense:
             self.stored = store.dense, store.low, store.squares
-            self._kernel = compiled_params(kernel)
+            self._kernel = compiled_params(kernel, store.n_features)
         self.along = Along(
             *self.blocks[:4], *self.stored, NO_SLOTS, np.zeros(support.capacity, np.float32),
             np.empty(machines), np.zeros(machines, bool),
         )  # fmt: skip
         self.limits, near = None, None
         if memory is not None:
-            self.limits = memory.limits(n_labels, kernel.name == "rbf")
+            self.limits = memory.limits(n_labels, kernel.is_distance)
             near = support.a.near if memory.policy == POLICIES[-1] else None
         self._options = near, seeds if rules.listed else None, rules.nu or None
         self.tags, self.about = np.array([[0, -1]]), np.ones((1, 2))

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...examples import Examples
-from ...kernel.rows import Rows, RowStore
-from ...kernel.tiles.dense import squared_norms
+from ...kernel.rows import Rows, RowStore, dense_sizes
 from ...runtime.compact import Compact
 from ...runtime.numerics import ALL_EXAMPLES
 from ..state import CLOCK, Support
@@ -74,7 +73,7 @@ class Recent(Compact):
             self.store.reserve_second_parts()
         if len(self.store.low):
             self.store.low[n] = low[0] if len(low) else 0.0
-        squared_norms(x[None, :], self.store.squares[n : n + 1])  # as for many rows
+        self.store.squares[n : n + 1] = dense_sizes(x[None, :], self.store.absolute)
         self.store.n = n + 1
         self.label[n], self.key[n] = label, -1
         self.bound[n], self.diagonal[n] = bound, diagonal
@@ -143,17 +142,17 @@ class Memory(Compact):
         if window and not budget:
             self.recent = Recent(like, window, support.task.no_labels(0))
 
-    def cap(self, is_rbf: bool) -> float:
+    def cap(self, is_distance: bool) -> float:
         """Largest bound times k(x, x) after the first row that carried was pushed out."""
-        least = CAPPED if is_rbf else 0.0  # k(x, x) = 1: nothing shrinks
+        least = CAPPED if is_distance else 0.0  # k(x, x) = 1: nothing shrinks
         return CAPPED / self.cost if self.cost > least else np.inf
 
-    def limits(self, n_labels: int, is_rbf: bool) -> Limits:
+    def limits(self, n_labels: int, is_distance: bool) -> Limits:
         """What compiled loops need of it."""
         budget = self.budget or 0
         protected = budget // (4 * max(n_labels, 2))
         return Limits(
-            self.half_life, self.cap(is_rbf), self.window or 0, budget,
+            self.half_life, self.cap(is_distance), self.window or 0, budget,
             POLICIES.index(self.policy), protected, self.labels_held, self.masses,
         )  # fmt: skip
 

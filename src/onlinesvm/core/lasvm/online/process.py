@@ -51,9 +51,7 @@ import numpy as np
 from ...kernel.cache import CACHE, add_slot, trim_rows
 from ...kernel.emit.never_inline import keep_small, never_inline
 from ...kernel.emit.records import Layout
-from ...kernel.tiles.dense import squared_norm
-from ...kernel.tiles.one_row import EIGHT, kernel_row_of
-from ...kernel.tiles.rbf import far_row
+from ...kernel.tiles.one_row import EIGHT, far_size, kernel_row_of, row_size
 from ...runtime.numerics import inlined, jit, linked
 from ..state import (
     CHANGED,
@@ -135,8 +133,8 @@ def score(q, X, X_low, values, given, scores, gamma, other, a, along):
     """
     n, row, g = a.count[N], along.row, along.g
     if X.shape[1] > 0:
-        x_square = squared_norm(X[q])
-        is_far = other is None and x_square > far_row(gamma)
+        x_square = row_size(X[q], other)
+        is_far = x_square > far_size(gamma, other)
         if n + EIGHT >= a.label.shape[0] or (is_far and not X_low.shape[0]):
             return False
         rows, low, squares = along.rows, along.low, along.squares
@@ -197,10 +195,10 @@ def insert(q, fresh, a, c, along, part, epsilon):
 
 
 @inlined
-def keep_row(X, X_low, q, a, along):
+def keep_row(X, X_low, q, a, along, other):
     """The row itself, which is new, in its slot of the store."""
     k = a.count[N] - 1
-    a.handle[k], along.squares[k] = k, squared_norm(X[q])
+    a.handle[k], along.squares[k] = k, row_size(X[q], other)
     for f in range(X.shape[1]):
         along.rows[k, f] = X[q, f]
         if along.low.shape[0]:
@@ -431,7 +429,7 @@ def online(
 ):  # fmt: skip
     """Learn examples, from where the last call stopped; returns how many are done.
 
-    It stops early where there is no space for another row, where a row of the RBF kernel is so far from
+    It stops early where there is no space for another row, where a row is so far from
     the centre that it needs a second part (``kernel.rbf``) and has none, or where a kernel row is needed
     (``count[NEED]``). Rows that are not dense, or whose kernel is not compiled, have no columns in X:
     kernel values are given, and the caller brings the rows in line with their slots. ``scores``, (n,
@@ -450,7 +448,7 @@ def online(
                 break
             is_new = admit(q, fresh, a, c, along, epsilon, limits, near, seeds, nu)
             if is_new and X.shape[1] > 0:
-                keep_row(X, X_low, q, a, along)
+                keep_row(X, X_low, q, a, along, other)
             if seeds is not None:
                 if is_new and take_seed(tags[q, 0], seeds, a):
                     count[MACHINE] = a.positive.shape[0]
