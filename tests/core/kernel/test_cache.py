@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onlinesvm.core.kernel import cache
+from onlinesvm.core.kernel.emit import records
 
 FREE = cache.FREE
 
@@ -14,7 +15,9 @@ FREE = cache.FREE
 def plain_pages_of_four():
     """The same loops as plain Python, with pages so short that small rows have many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cache, "never_inline", lambda: None)
+        patch.setattr(cache, "keep_small", lambda: None)
+        patch.setattr(cache, "cache_of", lambda record: record)
+        patch.setattr(records.Table, "address", property(lambda table: table.record))
         for name, value in list(vars(cache).items()):
             if hasattr(value, "py_func"):
                 patch.setattr(cache, name, value.py_func)
