@@ -29,6 +29,9 @@ KINDS = {
 }
 """Estimators that are no classifiers."""
 
+VANISHING = 1e30
+"""Divided by this, a feature of weight zero is zero in single precision, and the centre is zero there."""
+
 KERNELS = ("linear", "poly", "rbf", "sigmoid")
 
 
@@ -71,7 +74,8 @@ def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) ->
             "values. Use one of the kernels linear, poly, rbf and sigmoid."
         )
     mean, scale = standardisation(preprocessing, made.vectors.shape[1])
-    return made._replace(shift=mean + scale * made.shift, scale=scale)
+    # made: x' = x / made.scale - its centre, for x that is standardised.
+    return made._replace(shift=mean + scale * made.scale * made.shift, scale=scale * made.scale)
 
 
 def standardisation(
@@ -123,9 +127,17 @@ def _of_online(estimator: Any, kind: str) -> Predictor:
     return Predictor(
         kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0),
         vectors, view.to_classes(model.coef), view.to_classes(model.bias),
-        view.classes.copy() if kind == CLASSIFIER else None, bool(model.unit_length), np.zeros(d) if centre is None else centre, np.ones(d),
+        view.classes.copy() if kind == CLASSIFIER else None, bool(model.unit_length),
+        np.zeros(d) if centre is None else centre, _scale(trained.feature_weights, d),
         _slopes(view),
     )  # fmt: skip
+
+
+def _scale(weights: np.ndarray | None, d: int) -> np.ndarray:
+    """What features are divided by in place of a multiplication by their weights."""
+    if weights is None:
+        return np.ones(d)
+    return np.where(weights > 0, 1.0 / np.where(weights > 0, weights, 1.0), VANISHING)
 
 
 def _slopes(view: Any) -> np.ndarray | None:
