@@ -181,7 +181,7 @@ class LASVMEstimator(KernelEstimator):
             )
 
     def _fit_sample(self, latest: float, sample: Sample, factors: np.ndarray | None) -> Any:
-        """This estimator fitted on a sample, with these weights of features."""
+        """Fit such an estimator on a sample, with these weights of features."""
         if clock() > latest:
             raise TooLong
         own = self.get_params(deep=False)
@@ -235,7 +235,9 @@ class LASVMEstimator(KernelEstimator):
         """
         from .metric import plot_weights
 
-        return plot_weights(self.feature_weights_, getattr(self, "feature_names_in_", None), ax, most)
+        return plot_weights(
+            self.feature_weights_, getattr(self, "feature_names_in_", None), ax, most
+        )
 
     # -- fitted attributes ----------------------------------------------------------------
 

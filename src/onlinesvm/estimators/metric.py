@@ -169,9 +169,7 @@ def _gain(difference: np.ndarray, share: np.ndarray) -> float:
     return mean / error if error > 0 else 0.0
 
 
-def _losses(
-    fit: Fit, sample: Sample, held: np.ndarray, rng: np.random.RandomState
-) -> np.ndarray:
+def _losses(fit: Fit, sample: Sample, held: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """Losses of the held examples after each number of rounds on the others."""
     learn, score = sample.take(np.flatnonzero(~held)), sample.take(np.flatnonzero(held))
     spread, weights, found = _spread(learn.X), None, []
@@ -188,7 +186,9 @@ def loss(model: Any, score: Sample) -> np.ndarray:
     predicted = model.predict(score.X)
     if score.has_classes:
         return np.asarray(predicted != score.y, np.float64)
-    squares = (np.reshape(predicted, (len(score.y), -1)) - np.reshape(score.y, (len(score.y), -1))) ** 2
+    squares = (
+        np.reshape(predicted, (len(score.y), -1)) - np.reshape(score.y, (len(score.y), -1))
+    ) ** 2
     return np.asarray(squares.sum(axis=1))
 
 
