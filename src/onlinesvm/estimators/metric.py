@@ -113,7 +113,7 @@ def _learned(fit: Fit, sample: Sample, rng: np.random.RandomState) -> np.ndarray
     losses = np.concatenate([_losses(fit, sample, folds == k, rng) for k in range(FOLDS)], axis=1)
     weight = np.concatenate([sample.weight[folds == k] for k in range(FOLDS)])
     rounds = chosen_round(losses, weight)
-    spread, weights = _spread(sample.X), None
+    spread, weights = spread_of(sample.X), None
     for _ in range(rounds):
         weights = next_weights(fit(sample, weights), sample.X, weights, spread, rng)
     return plain if weights is None else weights
@@ -172,7 +172,7 @@ def _gain(difference: np.ndarray, share: np.ndarray) -> float:
 def _losses(fit: Fit, sample: Sample, held: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     """Losses of the held examples after each number of rounds on the others."""
     learn, score = sample.take(np.flatnonzero(~held)), sample.take(np.flatnonzero(held))
-    spread, weights, found = _spread(learn.X), None, []
+    spread, weights, found = spread_of(learn.X), None, []
     for done in range(ROUNDS + 1):
         model = fit(learn, weights)
         found.append(loss(model, score))
@@ -192,7 +192,7 @@ def loss(model: Any, score: Sample) -> np.ndarray:
     return np.asarray(squares.sum(axis=1))
 
 
-def _spread(X: Any) -> np.ndarray:
+def spread_of(X: Any) -> np.ndarray:
     """The standard deviation of each feature."""
     if not sparse.issparse(X):
         return np.asarray(X.std(axis=0, dtype=np.float64))

@@ -1,0 +1,430 @@
+"""Kernel machines that set themselves: see ``AutoSVMClassifier`` and ``AutoSVMRegressor``."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted
+
+from ..core.runtime.interrupts import clock
+from ..core.runtime.threads import thread_count
+from ..estimators.lasvm import LASVMClassifier
+from ..estimators.lasvm_values import LASVMRegressor
+from ..estimators.metric import plot_weights
+from .race import Candidate, Race, quiet, seconds_for
+from .showing import plot_race, race_bar, race_table
+from .tables import TableEncoder
+
+LEFT = 0.9
+"""Share of what is left of the time limit that a fit of the winner is planned for."""
+
+CROSS_FITTING = 1.6
+"""How much longer a fit takes that makes probabilities, about."""
+
+SHORTEST = 0.2
+"""Seconds that the winner has in any case."""
+
+
+class AutoSVM(BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
+        "verbose": ["boolean"],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+    _has_classes: ClassVar[bool]
+    _kind: ClassVar[Any]
+    time_limit: float | None
+    verbose: bool
+    n_jobs: int | None
+    random_state: Any
+    best_estimator_: Pipeline
+    feature_names_in_: np.ndarray
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any) -> Self:
+        """Encode the table, race the settings, and fit the best one on all rows.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            The table: a data frame of pandas or polars with numbers, texts, categories, dates and
+            gaps, or an array.
+        y : array-like of shape (n_samples,)
+            Labels, or numbers.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator. After an error or Ctrl-C it is as it was before.
+        """
+        begin, seed = clock(), int(check_random_state(self.random_state).randint(2**31 - 1))
+        y = self._checked(X, y)
+        target = "auto" if self._has_classes else "continuous"
+        encoder = TableEncoder(target_type=target, random_state=seed)
+        rows = encoder.fit_transform(X, y)
+        limit = np.inf if self.time_limit is None else self.time_limit
+        with race_bar(self.verbose, begin, self.time_limit) as tell:
+            race = Race(
+                self._kind, rows, y, self._has_classes, ends=begin + limit, seed=seed,
+                threads=thread_count(self.n_jobs), tell=tell,
+            )  # fmt: skip
+            winner = quiet(race.run)
+            model, learned = self._final(race, winner, begin + limit, tell)
+        self._commit(race, winner, encoder, model, learned)
+        return self
+
+    def _final(self, race: Race, winner: Candidate, ends: float, tell: Any) -> tuple[Any, int]:
+        """The winner on all rows, or on as many as the time allows; and how many these are."""
+        metric = winner.setting.metric
+        weights = None if metric is None else race.weights(metric, race.order)[-1]
+        n, left = len(race.order), max(SHORTEST, ends - clock())
+        count = self._affordable(winner, n, LEFT * left)
+        tell(f"{count:,} rows, the winner")
+        model = self._kind(
+            **race.units.parameters(winner.setting), **self._more, feature_weights=weights,
+            n_jobs=self.n_jobs, random_state=0, time_limit=left if np.isfinite(left) else None,
+        )  # fmt: skip
+        which = np.sort(race.order[:count])
+        quiet(lambda: model.fit(race.X[which], race.y[which]))
+        return model, count
+
+    def _affordable(self, winner: Candidate, n: int, seconds: float) -> int:
+        """How many of n rows can be learned in this time."""
+        known, count = winner.last, n
+        factor = CROSS_FITTING if self._more else 1.0
+        while count > known.rows and factor * seconds_for(known, count) > seconds:
+            count = max(known.rows, int(0.9 * count))
+        return count
+
+    def _commit(
+        self, race: Race, winner: Candidate, encoder: TableEncoder, model: Any, count: int
+    ) -> None:
+        """All fitted attributes, at once."""
+        n = len(race.order)
+        learned = min(count, int(model.n_iter_)) if model.n_iter_ < count else count
+        self.n_features_in_ = encoder.n_features_in_
+        if hasattr(encoder, "feature_names_in_"):
+            self.feature_names_in_ = encoder.feature_names_in_
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.best_estimator_ = Pipeline([("encode", encoder), ("svm", model)])
+        self.best_params_ = {
+            **race.units.parameters(winner.setting),
+            "feature_weights": model.get_params()["feature_weights"],
+        }
+        self.best_error_ = race.error(winner)
+        self.race_ = race_table(race, winner)
+        self.learned_from_ = "all rows"
+        if count < n:
+            self.learned_from_ = f"a random sample of {learned:,} of {n:,} rows"
+        if race.out_of_time or count < n:
+            ended = "the race ended before its last round" if race.out_of_time else "the race is done"
+            warnings.warn(
+                f"time_limit={self.time_limit} s: {ended}, and the model is that of "
+                f"{self.learned_from_}. A larger time_limit may give a better one.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    # -- checks ---------------------------------------------------------------------------
+
+    def _checked(self, X: Any, y: Any) -> np.ndarray:
+        """The y of the table as an array, or one clear error."""
+        raise NotImplementedError
+
+    def _asked(self, X: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return X
+
+    # -- using it -------------------------------------------------------------------------
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels or values of the rows of a table.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            A table with the columns that were learned.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels or values.
+        """
+        return np.asarray(self.best_estimator_.predict(self._asked(X)))
+
+    @property
+    def feature_weights_(self) -> np.ndarray:
+        """Weights of the encoded features, in the order of ``feature_names_out_``."""
+        self._asked(None)
+        weights: np.ndarray = self.best_estimator_[-1].feature_weights_
+        return weights
+
+    @property
+    def feature_names_out_(self) -> np.ndarray:
+        """Names of the encoded features."""
+        self._asked(None)
+        names: np.ndarray = self.best_estimator_[0].get_feature_names_out()
+        return names
+
+    def plot_race(self, ax: Any = None) -> Any:
+        """Draw the race: the error of each candidate against the rows that it has learned.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+            The figure drawn on. The winner's line is thick.
+        """
+        self._asked(None)
+        return plot_race(self.race_, ax)
+
+    def plot_feature_weights(self, ax: Any = None, most: int = 20) -> Any:
+        """Draw ``feature_weights_`` as bars, the largest on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        most : int, default=20
+            Number of features that are drawn.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+            The figure drawn on.
+        """
+        return plot_weights(self.feature_weights_, self.feature_names_out_, ax, most)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+    @property
+    def _more(self) -> dict[str, Any]:
+        return {"probability": True} if self._has_classes else {}
+
+
+class AutoSVMClassifier(ClassifierMixin, AutoSVM):
+    """Kernel support vector classifier for a table, without settings.
+
+    Columns are encoded (``onlinesvm.auto.tables.TableEncoder``). Then kernels, C, gamma and weights
+    of features race: candidates learn growing samples and are scored on rows that they have not
+    learned, the worse ones drop out, and the winner learns all rows. Of two candidates that do not
+    differ by more than their noise, the plainer one wins.
+
+    Parameters
+    ----------
+    time_limit : float or None, default=60
+        Seconds that ``fit`` may take. If it is not enough for all rows, the model is that of a
+        random sample, which a warning and ``learned_from_`` say; None: no limit.
+    verbose : bool, default=False
+        Whether to show a progress bar of the race.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the samples. Two fits with the same seed are equal, unless the time limit decides
+        how many rounds are run or how many rows are learned: that depends on the machine.
+
+    Attributes
+    ----------
+    best_estimator_ : Pipeline
+        The encoder and a ``LASVMClassifier``: to save, to export, to go on learning with.
+    best_params_ : dict
+        Parameters of that ``LASVMClassifier``.
+    best_error_ : float
+        Share of wrong labels among rows that the winner had not learned, in its last round.
+    race_ : dict of ndarray
+        One row for each candidate in each round; ``pandas.DataFrame(model.race_)`` shows it.
+    learned_from_ : str
+        The rows that the model has learned: all, or a sample.
+    feature_weights_ : ndarray
+        Weights of the encoded features.
+    feature_names_out_ : ndarray
+        Names of the encoded features.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray
+        Names of the columns; only if X has some.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from onlinesvm import AutoSVMClassifier
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> model = AutoSVMClassifier(time_limit=None).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
+    True
+    """
+
+    _has_classes = True
+    _kind = LASVMClassifier
+
+    def __init__(
+        self,
+        *,
+        time_limit: float | None = 60,
+        verbose: bool = False,
+        n_jobs: int | None = -1,
+        random_state: Any = 0,
+    ):
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _checked(self, X: Any, y: Any) -> np.ndarray:
+        if y is None:
+            raise ValueError(
+                "AutoSVMClassifier requires y to be passed, but the target y is None."
+            )
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        labels = np.unique(y)
+        if len(labels) < 2:
+            raise ValueError(
+                f"AutoSVMClassifier can't train when only one class is present: all {len(y)} labels "
+                f"are {labels[0]!r}; give rows of at least two classes."
+            )
+        return y
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Signed distance from the boundary, in units of the margin.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            A table with the columns that were learned.
+
+        Returns
+        -------
+        values : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Positive for ``classes_[1]`` with two classes, else one column per class.
+        """
+        return np.asarray(self.best_estimator_.decision_function(self._asked(X)))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            A table with the columns that were learned.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return np.asarray(self.best_estimator_.predict_proba(self._asked(X)))
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """Labels, sorted."""
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("AutoSVMClassifier has no classes_ yet: call fit first.")
+        classes: np.ndarray = self.best_estimator_[-1].classes_
+        return classes
+
+
+class AutoSVMRegressor(RegressorMixin, AutoSVM):
+    """Kernel support vector regression for a table, without settings.
+
+    As ``AutoSVMClassifier``, for numbers: epsilon races as well, and candidates are scored by their
+    squared errors.
+
+    Parameters
+    ----------
+    time_limit : float or None, default=60
+        Seconds that ``fit`` may take, as in ``AutoSVMClassifier``; None: no limit.
+    verbose : bool, default=False
+        Whether to show a progress bar of the race.
+    n_jobs : int or None, default=-1
+        Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the samples, as in ``AutoSVMClassifier``.
+
+    Attributes
+    ----------
+    best_estimator_ : Pipeline
+        The encoder and a ``LASVMRegressor``: to save, to export, to go on learning with.
+    best_params_ : dict
+        Parameters of that ``LASVMRegressor``.
+    best_error_ : float
+        Root of the mean squared error on rows that the winner had not learned, in its last round.
+    race_ : dict of ndarray
+        One row for each candidate in each round; ``pandas.DataFrame(model.race_)`` shows it.
+    learned_from_ : str
+        The rows that the model has learned: all, or a sample.
+    feature_weights_ : ndarray
+        Weights of the encoded features.
+    feature_names_out_ : ndarray
+        Names of the encoded features.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray
+        Names of the columns; only if X has some.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> from onlinesvm import AutoSVMRegressor
+    >>> X, y = make_friedman1(600, random_state=0)
+    >>> model = AutoSVMRegressor(time_limit=None).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:], y[300:]) > 0.9)
+    True
+    """
+
+    _has_classes = False
+    _kind = LASVMRegressor
+
+    def __init__(
+        self,
+        *,
+        time_limit: float | None = 60,
+        verbose: bool = False,
+        n_jobs: int | None = -1,
+        random_state: Any = 0,
+    ):
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _checked(self, X: Any, y: Any) -> np.ndarray:
+        if y is None:
+            raise ValueError("AutoSVMRegressor requires y to be passed, but the target y is None.")
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        try:
+            numbers = np.asarray(y, np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"The targets are not numbers, such as {str(y[0])[:40]!r}: AutoSVMRegressor learns "
+                "numbers; for labels use AutoSVMClassifier."
+            ) from None
+        assert_all_finite(numbers, input_name="y")
+        if len(numbers) < 2:
+            raise ValueError("AutoSVMRegressor needs at least two rows: n_samples=1.")
+        return numbers

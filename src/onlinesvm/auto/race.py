@@ -1,0 +1,347 @@
+"""The race: candidates learn growing samples, are scored on rows they have not learned, and drop out.
+
+    rows     900    24 candidates                         the best third goes on
+             2,700  survivors, with learned weights, and neighbours of the best, until none is better
+             8,100  ... and so on: few candidates, more rows
+    at last  the winner learns all rows
+
+All candidates of a round learn the same rows and are scored on the same others, so that two of them
+are compared row by row: the difference has a standard error, and of two that differ by less, the
+plainer one wins. Tables of up to some 20,000 rows are scored in several folds.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.runtime.interrupts import clock
+from ..estimators.metric import Sample, TooLong, loss, next_weights, spread_of
+from .candidates import Metric, Setting, Units, first_settings
+
+FIRST, GROWTH = 1000, 3
+"""Rows of the first round, and how much longer each round is than the one before."""
+
+SCORED, FOLDS = 4000, 5
+"""Rows that candidates are scored on, if the table has so many, and folds at most."""
+
+KEPT = 1 / 3
+"""Share of the candidates that goes on to the next round."""
+
+FINALISTS = 3
+CLIMBS = 3
+"""Candidates that learn most rows; and how often neighbours of the best join in one round."""
+
+METRIC_ROWS = 2500
+"""Rows from which weights of features are learned."""
+
+TIED = 1.0
+"""Standard errors by which a less plain candidate must be better."""
+
+POWER = 1.8
+"""A fit of twice as many rows takes 2 to the power of this as long, about."""
+
+RACING = 0.5
+"""Share of the time limit that the race may take; the rest is for the winner."""
+
+
+class Fold(NamedTuple):
+    """Rows to learn, of which a round takes the first, and rows to score."""
+
+    learn: np.ndarray
+    score: np.ndarray
+
+
+@dataclass
+class Candidate:
+    """A setting, and how it did in the rounds that it took part in."""
+
+    number: int
+    setting: Setting
+    rounds: list[Round] = field(default_factory=list)
+
+    @property
+    def last(self) -> Round:
+        return self.rounds[-1]
+
+    @property
+    def loss(self) -> float:
+        """Mean loss in the last round."""
+        return float(self.last.losses.mean())
+
+
+class Round(NamedTuple):
+    """One candidate in one round."""
+
+    rows: int
+    losses: np.ndarray
+    seconds: float  # of one fit
+
+    @property
+    def noise(self) -> float:
+        """Standard error of the mean loss."""
+        return float(self.losses.std() / np.sqrt(len(self.losses)))
+
+
+class Race:
+    """One race. ``make(**parameters)`` gives an estimator that has learned nothing."""
+
+    def __init__(
+        self, make: Callable[..., Any], X: np.ndarray, y: np.ndarray, has_classes: bool, *,
+        ends: float, threads: int, seed: int, tell: Callable[[str], None],
+    ):  # fmt: skip
+        self.make, self.X, self.y, self.has_classes = make, X, y, has_classes
+        self.ends, self.threads, self.tell = ends, threads, tell
+        self.started = clock()
+        self.rng = np.random.RandomState(seed)
+        spread = 1.0 if has_classes else float(np.std(y)) or 1.0
+        self.units = Units(X, spread, self.rng)
+        self.order = _spread_out(y, has_classes, self.rng)
+        self.folds = _folds(self.order)
+        self.candidates: list[Candidate] = []
+        self._weights: dict[tuple[Setting, int], list[np.ndarray]] = {}
+        self.n_fits = 0
+        self.out_of_time = False
+
+    # -- the rounds -----------------------------------------------------------------------
+
+    def run(self) -> Candidate:
+        """Race; the winner."""
+        most = min(len(fold.learn) for fold in self.folds)
+        sizes = _sizes(most)
+        alive = [self._join(setting) for setting in first_settings(not self.has_classes)]
+        for number, rows in enumerate(sizes):
+            final = number == len(sizes) - 1
+            if number and not self._affords(alive, rows):
+                break
+            alive = self._round(alive, rows, min(len(self.folds), 2 + number))
+            if number or final:
+                alive = self._climb(alive, rows, min(len(self.folds), 2 + number), final)
+            alive = self._survivors(alive, 1 if final else FINALISTS if number else 0)
+            if number == 0 and not final:
+                alive += self._rescaled(alive)
+            if self.out_of_time:
+                break
+        return self._winner([c for c in alive if c.rounds])
+
+    def _join(self, setting: Setting) -> Candidate:
+        made = Candidate(len(self.candidates), setting)
+        self.candidates.append(made)
+        return made
+
+    def _round(self, among: list[Candidate], rows: int, folds: int) -> list[Candidate]:
+        """Let candidates learn this number of rows of some folds; those that were scored."""
+        self._tell(among, rows)
+        self._learn_weights(among, folds)
+        tasks = [(c, k) for c in among for k in range(folds)]
+        found: dict[int, list[tuple[np.ndarray, float]]] = {}
+        for (candidate, _), result in zip(tasks, self._run_tasks(tasks, rows), strict=False):
+            if result is not None:
+                found.setdefault(candidate.number, []).append(result)
+        scored = []
+        for candidate in among:
+            results = found.get(candidate.number, [])
+            if len(results) == folds:
+                losses = np.concatenate([losses for losses, _ in results])
+                seconds = float(np.mean([seconds for _, seconds in results]))
+                candidate.rounds.append(Round(rows, losses, seconds))
+                scored.append(candidate)
+        return scored or [c for c in among if c.rounds]
+
+    def _run_tasks(self, tasks: list[Any], rows: int) -> Iterable[Any]:
+        """Losses and seconds of each task; None for those that had no time left."""
+
+        def run(task: Any) -> Any:
+            try:
+                return self._score(*task, rows)
+            except TooLong:
+                self.out_of_time = True
+                return None
+
+        if self.threads == 1:
+            return [run(task) for task in tasks]
+        pool = ThreadPoolExecutor(self.threads)
+        try:
+            return list(pool.map(run, tasks))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _score(self, candidate: Candidate, k: int, rows: int) -> tuple[np.ndarray, float]:
+        fold = self.folds[k]
+        begin, learn, truth = clock(), fold.learn[:rows], self.y[fold.score]
+        if self._is_one_label(learn):
+            return np.asarray(truth != self.y[learn[0]], np.float64), clock() - begin
+        model = self._fit(candidate.setting, learn, self._metric(candidate, k))
+        seconds = clock() - begin
+        score = Sample(self.X[fold.score], truth, np.ones(len(truth)), self.has_classes)
+        return loss(model, score), seconds
+
+    def _is_one_label(self, rows: np.ndarray) -> bool:
+        return self.has_classes and bool((self.y[rows] == self.y[rows[0]]).all())
+
+    def _fit(self, setting: Setting, rows: np.ndarray, weights: np.ndarray | None) -> Any:
+        left = self.ends - clock()
+        if left <= 0 and self.n_fits >= 2:  # the first candidate is always scored
+            raise TooLong
+        self.n_fits += 1
+        parameters = self.units.parameters(setting)
+        model = self.make(
+            **parameters, feature_weights=weights, n_jobs=1, random_state=0,
+            time_limit=max(left, 0.05) if np.isfinite(left) else None,
+        )  # fmt: skip
+        return model.fit(self.X[rows], self.y[rows])
+
+    # -- weights of features --------------------------------------------------------------
+
+    def _metric(self, candidate: Candidate, k: int) -> np.ndarray | None:
+        """Weights of a candidate, learned from rows of this fold that are not scored."""
+        metric = candidate.setting.metric
+        return None if metric is None else self._weights[metric.by, k][metric.rounds - 1]
+
+    def _learn_weights(self, among: list[Candidate], folds: int) -> None:
+        wanted: dict[tuple[Setting, int], int] = {}
+        for candidate in among:
+            metric = candidate.setting.metric
+            for k in range(folds if metric is not None else 0):
+                assert metric is not None
+                known = len(self._weights.get((metric.by, k), []))
+                if known < metric.rounds:
+                    wanted[metric.by, k] = max(metric.rounds, wanted.get((metric.by, k), 0))
+        for (by, k), rounds in wanted.items():
+            self._weights[by, k] = self.weights(Metric(by, rounds), self.folds[k].learn)
+
+    def weights(self, metric: Metric, rows: np.ndarray) -> list[np.ndarray]:
+        """Weights after each round, learned from the first of these rows."""
+        rows = rows[:METRIC_ROWS]
+        X, found = self.X[rows], []
+        weights, spread = None, spread_of(X)
+        if self._is_one_label(rows):
+            return [np.ones(X.shape[1])] * metric.rounds
+        for _ in range(metric.rounds):
+            try:
+                model = self._fit(metric.by, rows, weights)
+            except TooLong:
+                self.out_of_time = True
+                weights = np.ones(X.shape[1]) if weights is None else weights
+            else:
+                weights = next_weights(model, X, weights, spread, np.random.RandomState(0))
+            found.append(weights)
+        return found
+
+    def _rescaled(self, alive: list[Candidate]) -> list[Candidate]:
+        """Candidates with learned weights: of the best of each kernel that is left."""
+        best: dict[str, Candidate] = {}
+        for candidate in sorted(alive, key=lambda c: c.loss):
+            best.setdefault(candidate.setting.kernel, candidate)
+        leaders = list(best.values())[:2]
+        return [self._join(c.setting.rescaled(rounds)) for c in leaders for rounds in (1, 3)]
+
+    # -- who goes on ----------------------------------------------------------------------
+
+    def _climb(self, alive: list[Candidate], rows: int, folds: int, final: bool) -> list[Candidate]:
+        """Neighbours of the best join, until none of them is better."""
+        tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
+        for _ in range(1 if final else CLIMBS):
+            best = min(alive, key=lambda c: c.loss)
+            fresh = [s for s in best.setting.neighbours() if s not in tried]
+            if not fresh or self.out_of_time or not self._affords([best] * len(fresh), rows, folds):
+                return alive
+            tried |= set(fresh)
+            alive = alive + self._round([self._join(s) for s in fresh], rows, folds)
+            if min(alive, key=lambda c: c.loss) is best:
+                return alive
+        return alive
+
+    def _survivors(self, among: list[Candidate], at_most: int) -> list[Candidate]:
+        """The best of them, and the best of another kernel or without weights."""
+        ranked = sorted((c for c in among if c.rounds), key=lambda c: c.loss)
+        count = at_most or max(FINALISTS, int(np.ceil(KEPT * len(ranked))))
+        kept = [self._winner(ranked)] if ranked else []
+        kept += [c for c in ranked if c not in kept][: max(0, count - 1)]
+        if at_most != 1:
+            structures = {c.setting.structure for c in kept}
+            other = [c for c in ranked if c.setting.structure not in structures]
+            kept += other[:1]
+        return kept
+
+    def _winner(self, among: list[Candidate]) -> Candidate:
+        """The one with the least loss, or a plainer one that is not worse by more than noise."""
+        rows = max(c.last.rows for c in among)
+        among = [c for c in among if c.last.rows == rows]
+        best = min(among, key=lambda c: c.loss)
+        same = [c for c in among if len(c.last.losses) == len(best.last.losses)]
+        for candidate in sorted(same, key=lambda c: (c.setting.structure, c.loss)):
+            if candidate.setting.structure >= best.setting.structure:
+                break
+            difference = candidate.last.losses - best.last.losses
+            if difference.mean() <= TIED * difference.std() / np.sqrt(len(difference)):
+                return candidate
+        return best
+
+    # -- time -----------------------------------------------------------------------------
+
+    def _affords(self, among: list[Candidate], rows: int, folds: int = 0) -> bool:
+        """Whether there is time for a round of so many rows, and for the winner after it."""
+        known = [c.last for c in among if c.rounds]
+        if not known or not np.isfinite(self.ends):
+            return True
+        folds = folds or len(self.folds)
+        work = sum(seconds_for(each, rows) for each in known) * folds / self.threads
+        now = clock()
+        return now + work < self.started + RACING * (self.ends - self.started)
+
+    def _tell(self, among: list[Candidate], rows: int) -> None:
+        there = [c for c in self.candidates if c.rounds]
+        best = min(there, key=lambda c: (-c.last.rows, c.loss)) if there else None
+        lead = "" if best is None else f", best {self.error(best):.4g} ({best.setting.kernel})"
+        self.tell(f"{rows:,} rows, {len(among)} candidates{lead}")
+
+    def error(self, candidate: Candidate) -> float:
+        """The error of the last round: share of wrong labels, or root of the mean squared error."""
+        return candidate.loss if self.has_classes else float(np.sqrt(candidate.loss))
+
+
+def seconds_for(known: Round, rows: int) -> float:
+    """How long a fit of so many rows takes, about."""
+    return known.seconds * max(1.0, rows / known.rows) ** POWER
+
+
+def _sizes(most: int) -> list[int]:
+    """Rows of each round; the last one is all there are."""
+    sizes = [most]
+    while sizes[0] > 1.5 * FIRST:
+        sizes.insert(0, int(np.ceil(sizes[0] / GROWTH)))
+    return sizes
+
+
+def _folds(order: np.ndarray) -> list[Fold]:
+    """Folds of rows, in an order of which every beginning has all labels in their shares."""
+    n = len(order)
+    size = min(max(1, n // FOLDS), SCORED)
+    count = max(1, min(FOLDS, int(np.ceil(SCORED / size))))
+    fold = np.arange(n) % max(FOLDS, n // size)
+    return [Fold(order[fold != k], order[fold == k]) for k in range(count)]
+
+
+def _spread_out(y: np.ndarray, has_classes: bool, rng: np.random.RandomState) -> np.ndarray:
+    """A random order in which the rows of each label are spread out evenly."""
+    order = rng.permutation(len(y))
+    if not has_classes:
+        return order
+    _, label, counts = np.unique(y[order], return_inverse=True, return_counts=True)
+    place = np.empty(len(y))
+    for k, count in enumerate(counts):
+        place[label == k] = (np.arange(count) + rng.rand()) / count
+    return order[np.argsort(place, kind="stable")]
+
+
+def quiet(function: Callable[[], Any]) -> Any:
+    """Run without warnings of fits that were cut short: the race says what it did."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function()
