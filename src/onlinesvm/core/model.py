@@ -80,7 +80,7 @@ class Learner(Protocol):
         if diagonal is None:
             return False
         about = (np.array([value]) for value in (label, bound, diagonal, -1))
-        rows = Rows.of(x[None, :])
+        rows = Rows.of(x[None, :], absolute=self.kernel.absolute)
         if rows.squares[0] > self.kernel.far:
             return False
         self.learn(Examples(rows, *about))
@@ -156,7 +156,7 @@ class EpochLearner(Learner, Protocol):
 
 def row_diagonal(kernel: Kernel, x: np.ndarray) -> float | None:
     """k(x, x) of one dense row; None where it is no number to compute with."""
-    if kernel.name == "rbf":
+    if kernel.is_distance:
         return 1.0
     diagonal = float(kernel.diagonal(Rows.of(x[None, :]))[0])
     return diagonal if np.isfinite(diagonal) else None
@@ -177,7 +177,8 @@ def owned_rows(rows: Rows) -> Rows:
     else:
         values = rows.values if rows.values.flags.owndata else rows.values.copy()
     key = None if rows.key is None else rows.key.copy()
-    return Rows(values, rows.squares.copy(), rows.n_features, key, rows.low.copy(), rows.whole)
+    rest = rows.n_features, key, rows.low.copy(), rows.whole, rows.absolute
+    return Rows(values, rows.squares.copy(), *rest)
 
 
 def product(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:

@@ -3,6 +3,8 @@
 ``linear``       <x, z>
 ``poly``         (gamma <x, z> + coef0) ** degree
 ``rbf``          exp(-gamma |x - z|^2)
+``laplacian``    exp(-gamma |x - z|_1), the sum of the absolute differences
+``matern12``     exp(-gamma |x - z|)
 ``sigmoid``      tanh(gamma <x, z> + coef0)
 ``precomputed``  the rows are kernel values
 a callable       takes two arrays, (n, d) and (m, d), and returns the (n, m) values
@@ -13,7 +15,8 @@ dense or sparse on either side and stay what they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -26,7 +29,12 @@ if TYPE_CHECKING:
     from .rows import Rows
     from .tiles.dense import KernelParams
 
-KERNEL_NAMES = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+DISTANCE_NAMES = ("rbf", "laplacian", "matern12")
+"""Kernels that are functions of a distance: k(x, x) = 1, and shifted rows have the same values."""
+
+KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "precomputed")
+GAMMA_NAMES = ("rbf", "laplacian", "matern12", "poly", "sigmoid")
+"""Kernels that have a gamma."""
 
 _INLINE_WORK, _FUNCTION_WORK = 8_000_000, 30
 """Below this number of multiplications threads cost more time than they save; one kernel function
@@ -63,9 +71,19 @@ class Kernel:
         return self.name not in ("precomputed", "callable")
 
     @property
+    def is_distance(self) -> bool:
+        """Whether k is a function of a distance: k(x, x) = 1, and a row may need more digits."""
+        return self.name in DISTANCE_NAMES
+
+    @property
+    def absolute(self) -> bool:
+        """Whether the size of a row is the sum of its absolute values (``core.kernel.tiles.laplacian``)."""
+        return self.name == "laplacian"
+
+    @property
     def ignores_shift(self) -> bool:
         """Whether k(x - c, z - c) = k(x, z), so rows may be centred."""
-        return self.name == "rbf"
+        return self.is_distance
 
     @property
     def params(self) -> KernelParams:
@@ -74,28 +92,39 @@ class Kernel:
 
     @property
     def far(self) -> float:
-        """|x|^2 above which a row needs more digits than single precision has (``core.kernel.tiles.rbf``)."""
-        from .tiles.rbf import FAR_ROW
+        """Size above which a row needs more digits than single precision has (``core.kernel.tiles.rbf``).
 
-        gamma = np.float64(self.params.gamma if self.name == "rbf" else 0.0)
-        return FAR_ROW / gamma if gamma > 0.0 else np.float64(np.inf)
+        The size is |x|^2, or |x|_1 where the kernel is ``absolute``.
+        """
+        from .tiles import laplacian, matern, rbf
+
+        gamma = np.float64(self.params.gamma if self.is_distance else 0.0)
+        if not gamma > 0.0:
+            return np.float64(np.inf)
+        if self.name == "matern12":
+            return matern.FAR_ROW / gamma / gamma
+        return (laplacian.FAR_ROW if self.absolute else rbf.FAR_ROW) / gamma
 
     def dot_error(self, X: Rows, Z: Rows) -> float:
         """Bound on the relative error of values k(x, z) that dot products alone give."""
         from .tiles.rbf import dot_rounding
 
-        if self.name != "rbf" or not len(X) or not len(Z):
+        if not self.is_distance or not len(X) or not len(Z):
             return 0.0
         squares = float(X.squares.max()) + float(Z.squares.max())
         if X.whole and Z.whole and squares < _EXACT:
             return 0.0
-        return float(self.params.gamma) * 2.0**-24 * float(dot_rounding(X.n_features)) * squares
+        gamma, rounding = float(self.params.gamma), 2.0**-24 * float(dot_rounding(X.n_features))
+        if self.name == "matern12":  # of a pair so close that nothing is left of the distance
+            return gamma * (rounding * squares) ** 0.5
+        return gamma * rounding * squares
 
     def needs_differences(self, X: Rows, Z: Rows) -> bool:
-        """Whether dot products may not be enough for some pair of these rows (``rbf``)."""
+        """Whether dot products may not be enough for some pair of these rows (``rbf``, ``matern``)."""
         from .tiles.rbf import TOLERANCE
 
-        return bool(self.dot_error(X, Z) > 0.99 * TOLERANCE)
+        error = self.dot_error(X, Z)
+        return error > 0.0 if self.name == "matern12" else bool(error > 0.99 * TOLERANCE)
 
     def block(self, X: Rows, Z: Rows, out: np.ndarray | None = None) -> np.ndarray:
         """k(x_i, z_j) for all pairs, float32 of shape (n, m).
@@ -103,6 +132,7 @@ class Kernel:
         ``out`` may be given, and be wider: columns beyond m are left alone. Of a block of rows
         with themselves (``Z is X``) one half is computed.
         """
+        X, Z = self._sized(X, Z)
         if out is None:
             out = np.empty((len(X), len(Z)), np.float32)
         if not self.is_compiled:
@@ -120,6 +150,7 @@ class Kernel:
         Both are computed in one go, which pays where blocks are small. The values are good until
         ``buffers`` is used again.
         """
+        X, Z = self._sized(X, Z)
         out = buffers.block(len(X), len(Z) + len(X))
         if not self.is_compiled:
             out[:, : len(Z)], out[:, len(Z) :] = self.block(X, Z), self.block(X, X)
@@ -145,6 +176,7 @@ class Kernel:
 
     def product(self, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
         """sum_j k(x_i, z_j) coef[c, j] for every machine c: float64 of shape (n, machines)."""
+        X, Z = self._sized(X, Z)
         out = np.zeros((len(X), len(coef)))
         if not len(X) or not len(Z):
             return out
@@ -168,9 +200,16 @@ class Kernel:
             check_size(out)
         return out
 
+    def _sized(self, X: Rows, Z: Rows) -> tuple[Rows, Rows]:
+        """Rows with the sizes that this kernel needs; most have them."""
+        if X.absolute == Z.absolute == self.absolute or not self.is_compiled:
+            return X, Z
+        sized = X.sized(self.absolute)
+        return sized, sized if Z is X else Z.sized(self.absolute)
+
     def _is_plain(self, X: Rows, Z: Rows) -> bool:
-        """Whether rows are dense and dot products are enough for values of the RBF kernel."""
-        if self.name != "rbf" or X.is_sparse or Z.is_sparse:
+        """Whether rows are dense and sums of products are enough (``row_product``)."""
+        if self.name not in ("rbf", "laplacian") or X.is_sparse or Z.is_sparse:
             return False
         return not self.needs_differences(X, Z)
 
@@ -182,14 +221,16 @@ class Kernel:
         """
         from .tiles.rbf import dot_rounding, far_limit
 
-        if len(Z) < _SORTED or Z.is_sparse or not self.needs_differences(Z, Z):
+        if self.name == "matern12" or len(Z) < _SORTED or Z.is_sparse:
+            return False
+        if not self.needs_differences(Z, Z):
             return False
         limit = far_limit(self.params.gamma, dot_rounding(Z.n_features))
         return int(np.count_nonzero(Z.squares > limit / 2)) * _MANY_LARGE > len(Z)
 
     def diagonal(self, X: Rows) -> np.ndarray:
         """k(x_i, x_i), single precision like all kernel values, as float64."""
-        if self.name == "rbf":
+        if self.is_distance:
             return np.ones(len(X))
         if self.name == "precomputed":
             return X.values[np.arange(len(X)), X.key].astype(np.float64)  # type: ignore[call-overload]
@@ -197,7 +238,7 @@ class Kernel:
             parts = [X.take(slice(a, a + _FEW)) for a in range(0, len(X), _FEW)]
             values = [self._python_block(part, part).diagonal() for part in parts]
             return np.concatenate([np.empty(0), *values])
-        squares = X.squares.astype(np.float64)
+        squares = X.sized(False).squares.astype(np.float64)
         if self.name == "linear":
             return squares
         inner = self.gamma * squares + self.coef0
@@ -298,31 +339,64 @@ def make_kernel(
     n_jobs: int | None = None,
     X: Any = None,
 ) -> Kernel:
-    """A kernel with gamma resolved: ``"scale"`` is 1 / (features * variance of X).
+    """A kernel with gamma resolved (``resolve_gamma``).
 
     On a stream ``X`` is the first block, which fixes gamma for good.
     """
     if callable(kernel):
         return Kernel("callable", function=kernel, n_jobs=n_jobs)
     if kernel not in KERNEL_NAMES:
-        raise ValueError(
-            f"kernel={kernel!r} does not exist; choose one of {', '.join(KERNEL_NAMES)}, "
-            "or pass a function of two arrays."
-        )
-    return Kernel(kernel, resolve_gamma(gamma, X), int(degree), float(coef0), n_jobs=n_jobs)
+        raise ValueError(unknown_kernel(kernel, KERNEL_NAMES))
+    gamma = resolve_gamma(gamma, X, kernel)
+    return Kernel(kernel, gamma, int(degree), float(coef0), n_jobs=n_jobs)
+
+
+def unknown_kernel(kernel: Any, names: Sequence[str]) -> str:
+    """What is said about a kernel that does not exist: the nearest name, and all names."""
+    nearest = difflib.get_close_matches(str(kernel).lower(), names, n=1, cutoff=0.5)
+    meant = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    return (
+        f"kernel={kernel!r} does not exist; choose one of {', '.join(names)}, "
+        f"or pass a function of two arrays.{meant}"
+    )
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that large are refused as rows
-def resolve_gamma(gamma: float | str, X: Any) -> float:
-    """The number that ``gamma`` stands for on these examples."""
+def resolve_gamma(gamma: float | str, X: Any, kernel: str = "rbf") -> float:
+    """The number that ``gamma`` stands for on these examples.
+
+    ``"scale"`` is 1 / (features * variance of X); for ``laplacian`` 1 / the sum of the standard
+    deviations of the columns, for ``matern12`` 1 / the root of the sum of their variances: the distance
+    of two rows is then about 1.
+    """
     if not isinstance(gamma, str):
         return float(gamma)
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma != "scale":
         raise ValueError(f"gamma={gamma!r} is not known; use 'scale', 'auto' or a number.")
+    if kernel in ("laplacian", "matern12"):
+        return gamma_of_columns(kernel, column_variances(X))
     variance = _variance(X) if sparse.issparse(X) else np.var(X, dtype=np.float64)
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def gamma_of_columns(kernel: str, variances: np.ndarray) -> float:
+    """``gamma="scale"`` of a kernel whose distance is not squared, from the variances of the columns."""
+    spread = np.sqrt(variances).sum() if kernel == "laplacian" else np.sqrt(variances.sum())
+    return float(1.0 / spread) if spread > 0 else 1.0
+
+
+def column_variances(X: Any) -> np.ndarray:
+    """Variance of each column, from differences: far from zero, squares cancel."""
+    if not sparse.issparse(X):
+        return np.asarray(X).var(axis=0, dtype=np.float64)
+    X = X.tocsc()
+    n, stored = X.shape[0], np.diff(X.indptr)
+    column, data = np.repeat(np.arange(X.shape[1]), stored), np.asarray(X.data, np.float64)
+    mean = np.bincount(column, data, X.shape[1]) / n
+    squares = np.bincount(column, (data - mean[column]) ** 2, X.shape[1])
+    return (squares + (n - stored) * mean**2) / n
 
 
 def _variance(X: Any) -> float:

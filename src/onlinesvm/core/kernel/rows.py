@@ -4,6 +4,9 @@ A row is float32. Dense rows are a C-ordered matrix; sparse rows are pieces of t
 (``tiles.SparseRows``). Rows of a precomputed kernel are its values, and carry the column that
 each of them is (``key``). Rows far from the centre have a second float32 part, what the first one
 leaves of the value (``rbf``): it is kept for all rows or none, and zero for those that are near.
+
+Beside each row its size is kept: the squared norm, or, for the Laplacian kernel, the sum of its absolute
+values (``absolute``).
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from scipy import sparse
 
 from ..runtime.compact import Compact
 from .tiles import dense as tiles
+from .tiles import laplacian
 from .tiles.dense import SparseRows
 
 
@@ -22,7 +26,8 @@ class Rows:
     """n examples: their values, squared norms and, for a precomputed kernel, columns.
 
     ``low`` has the second parts of dense rows, or no row; those of sparse rows are in ``values``.
-    ``whole``: sparse rows of whole numbers, whose dot products have no rounding error.
+    ``whole``: sparse rows of whole numbers, whose dot products have no rounding error. ``absolute``:
+    ``squares`` has sums of absolute values.
     """
 
     def __init__(
@@ -33,8 +38,10 @@ class Rows:
         key: np.ndarray | None = None,
         low: np.ndarray | None = None,
         whole: bool = False,
+        absolute: bool = False,
     ):
         self.whole = whole
+        self.absolute = absolute
         self.values = values
         self.squares = squares
         self.n_features = n_features
@@ -49,26 +56,26 @@ class Rows:
         centre: np.ndarray | None = None,
         key: np.ndarray | None = None,
         far: float = np.inf,
+        absolute: bool = False,
     ) -> Rows:
         """Rows of an array or CSR matrix, less ``centre`` (before digits are lost to float32).
 
-        Those whose squared norm is above ``far`` have a second part.
+        Those whose size is above ``far`` have a second part. ``absolute``: the size is |x|_1.
         """
         if sparse.issparse(X):
-            return cls._of_sparse(X if centre is None else shifted(X, -centre), key, far)
+            return cls._of_sparse(X if centre is None else shifted(X, -centre), key, far, absolute)
         wide = np.asarray(X) if centre is None else np.asarray(X) - centre
         dense = np.ascontiguousarray(wide, np.float32)
-        squares = np.empty(len(dense), np.float32)
-        tiles.squared_norms(dense, squares)
+        squares = dense_sizes(dense, absolute)
         is_far = squares > far
         low = None
         if is_far.any():
             low = np.zeros_like(dense)
             low[is_far] = wide[is_far] - dense[is_far]
-        return cls(dense, squares, dense.shape[1], key, low)
+        return cls(dense, squares, dense.shape[1], key, low, absolute=absolute)
 
     @classmethod
-    def _of_sparse(cls, X: Any, key: np.ndarray | None, far: float) -> Rows:
+    def _of_sparse(cls, X: Any, key: np.ndarray | None, far: float, absolute: bool) -> Rows:
         X = X.tocsr()
         if not X.has_canonical_format:  # entries in any order, or given in parts
             X = X.copy()
@@ -76,13 +83,10 @@ class Rows:
         data = np.ascontiguousarray(X.data, np.float32)
         indices = np.ascontiguousarray(X.indices, np.int32)
         pointer = X.indptr.astype(np.int64)
-        squares = np.zeros(X.shape[0], np.float32)
-        full = np.flatnonzero(pointer[1:] > pointer[:-1])
-        if full.size:
-            squares[full] = np.add.reduceat(data.astype(np.float64) ** 2, pointer[full])
+        squares = sparse_sizes(pointer[:-1], pointer[1:], data, absolute)
         low = _second_parts(X.data, data, pointer, squares > far)
         values = SparseRows(pointer[:-1], pointer[1:], indices, data, low)
-        return cls(values, squares, X.shape[1], key, whole=_is_whole(X.data))
+        return cls(values, squares, X.shape[1], key, None, _is_whole(X.data), absolute)
 
     @classmethod
     def packed(
@@ -91,16 +95,20 @@ class Rows:
         centre: np.ndarray | None = None,
         key: np.ndarray | None = None,
         far: float = np.inf,
+        absolute: bool = False,
     ) -> Rows:
         """As ``of`` for a dense array, whose rows are kept sparse."""
         X = np.ascontiguousarray(X if centre is None else X - centre)
         begin, indices, data, squares = tiles.compress(X)
+        if absolute:
+            squares = sparse_sizes(begin[:-1], begin[1:], data, absolute)
         is_far = squares > far
         low = _NONE
         if is_far.any():
             low = _second_parts(X[X != 0], data, begin, is_far)
         values = SparseRows(begin[:-1], begin[1:], indices, data, low)
-        return cls(values, squares, X.shape[1], key, whole=_is_whole(data) and not len(low))
+        whole = _is_whole(data) and not len(low)
+        return cls(values, squares, X.shape[1], key, None, whole, absolute)
 
     def __len__(self) -> int:
         return len(self.squares)
@@ -128,19 +136,32 @@ class Rows:
         )
         key = None if self.key is None else self.key[which]
         low = _rows_of(self.low, which) if len(self.low) else None
-        return Rows(values, self.squares[which], self.n_features, key, low, self.whole)
+        squares = self.squares[which]
+        return Rows(values, squares, self.n_features, key, low, self.whole, self.absolute)
+
+    def sized(self, absolute: bool) -> Rows:
+        """The same rows with squared norms, or with sums of absolute values."""
+        if self.absolute == absolute:
+            return self
+        if isinstance(self.values, SparseRows):
+            packed = pack(self.values)
+            squares = sparse_sizes(packed.begin, packed.end, packed.data, absolute)
+        else:
+            squares = dense_sizes(self.values, absolute)
+        rest = self.n_features, self.key, self.low, self.whole, absolute
+        return Rows(self.values, squares, *rest)
 
     def to_sparse(self) -> Rows:
         """The same rows, sparse."""
         if isinstance(self.values, SparseRows):
             return self
         if not len(self.low):
-            return Rows.packed(self.values, None, self.key)
+            return Rows.packed(self.values, None, self.key, absolute=self.absolute)
         # An entry may have a second part alone: both parts keep the columns of their sum.
         begin, indices, _, _ = tiles.compress(self.to_array())
         where = np.repeat(np.arange(len(self)), np.diff(begin)), indices
         values = SparseRows(begin[:-1], begin[1:], indices, self.values[where], self.low[where])
-        return Rows(values, self.squares, self.n_features, self.key)
+        return Rows(values, self.squares, self.n_features, self.key, absolute=self.absolute)
 
     def to_dense(self) -> Rows:
         """The same rows, dense."""
@@ -154,7 +175,8 @@ class Rows:
         if len(packed.low):
             low = np.zeros_like(dense)
             low[where] = packed.low
-        return Rows(dense, self.squares, self.n_features, self.key, low)
+        rest = self.n_features, self.key, low
+        return Rows(dense, self.squares, *rest, absolute=self.absolute)
 
     def to_array(self, centre: np.ndarray | None = None) -> np.ndarray | sparse.csr_matrix:
         """The rows as users know them: float64, moved back by ``centre``."""
@@ -170,6 +192,27 @@ class Rows:
         pointer = np.append(packed.begin, len(packed.data))
         rows = sparse.csr_matrix((data, packed.indices, pointer), (len(self), self.n_features))
         return rows if centre is None else shifted(rows, centre)
+
+
+def dense_sizes(rows: np.ndarray, absolute: bool) -> np.ndarray:
+    """|x|^2 of dense rows, or |x|_1."""
+    sizes = np.empty(len(rows), np.float32)
+    (laplacian.absolute_sums if absolute else tiles.squared_norms)(rows, sizes)
+    return sizes
+
+
+def sparse_sizes(
+    begin: np.ndarray, end: np.ndarray, data: np.ndarray, absolute: bool
+) -> np.ndarray:
+    """The same of sparse rows that lie one after the other."""
+    sizes = np.zeros(len(begin), np.float32)
+    if absolute:
+        laplacian.sparse_absolute_sums(begin, end, data, sizes)
+        return sizes
+    full = np.flatnonzero(end > begin)
+    if full.size:
+        sizes[full] = np.add.reduceat(data.astype(np.float64) ** 2, begin[full])
+    return sizes
 
 
 def _rows_of(array: np.ndarray, which: np.ndarray | slice) -> np.ndarray:
@@ -231,11 +274,14 @@ def _grown(array: np.ndarray, used: int, needed: int) -> np.ndarray:
 class RowStore(Compact):
     """Rows that come and go: appended at the end, holes filled from the end."""
 
+    _absolute = False  # of stores in pickles from before there was another size
+
     def __init__(self, like: Rows, capacity: int = 64):
         self.n = 0
         self.n_features = like.n_features
         self.is_sparse = like.is_sparse
         self._whole = True  # of the rows that have ever been here
+        self._absolute = like.absolute
         self._squares = np.empty(capacity, np.float32)
         self._key = None if like.key is None else np.empty(capacity, like.key.dtype)
         if self.is_sparse:
@@ -253,6 +299,11 @@ class RowStore(Compact):
     def whole(self) -> bool:
         """Whether all values are whole numbers."""
         return self._whole
+
+    @property
+    def absolute(self) -> bool:
+        """Whether ``squares`` has sums of absolute values."""
+        return self._absolute
 
     def _in_use(self) -> dict[str, Any]:
         n, state = self.n, dict(self.__dict__)
@@ -274,6 +325,7 @@ class RowStore(Compact):
             self._begin, self._used = self._end - lengths, len(self._data)
 
     def append(self, rows: Rows) -> None:
+        rows = rows.sized(self._absolute)
         n, total = self.n, self.n + len(rows)
         self._whole = self._whole and rows.whole
         self._squares = _grown(self._squares, n, total)
@@ -398,4 +450,4 @@ class RowStore(Compact):
         key = None if self._key is None else self._key[:n]
         low = None if self.is_sparse or not len(self._low) else self._low[:n]
         whole = self.is_sparse and self._whole
-        return Rows(values, self._squares[:n], self.n_features, key, low, whole)
+        return Rows(values, self._squares[:n], self.n_features, key, low, whole, self._absolute)

@@ -534,7 +534,7 @@ class LASVM(Compact, Learner):
         return self._learn_one(x, self.store.low[:0], label, bound, diagonal)
 
     def learn_far(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> None:
-        """As ``learn_one`` with the RBF kernel; ``wide`` is the row before it became float32."""
+        """As ``learn_one`` with a kernel of a distance; ``wide`` is the row before it became float32."""
         self.store.reserve_second_parts()
         self._learn_one(x, second_part(wide, x), label, bound, 1.0)
 
@@ -579,7 +579,7 @@ class LASVM(Compact, Learner):
             return False
         if self.learn_one(x, label, bound, diagonal):
             return True
-        if self.kernel.name != "rbf" or self.store.is_sparse:
+        if not self.kernel.is_distance or self.store.is_sparse:
             return False
         self.learn_far(x, wide, label, bound)
         return True

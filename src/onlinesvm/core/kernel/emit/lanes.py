@@ -3,6 +3,8 @@
 - ``lanes_rbf``: dot products become values of the RBF kernel.
 - ``lanes_needed``: a bit for each pair that needs differences; ``lowest_bit``, ``count_bits``: which
   is the first of them, and how many there are.
+- ``lanes_root``: dot products become values of the Matern kernel; ``lanes_near``: a bit for each pair
+  below a given squared distance; ``lanes_close``: for each that needs differences.
 - ``lanes_dot``: the sum of the values times weights, in float64; ``lanes_wide``: the values as float64.
 - ``lanes_store``: the values into an array; ``lanes_turn``: 16 values of 16 rows, as columns.
 
@@ -15,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...runtime.numerics import JIT_DISABLED, ORDERED_MATH
+from ..tiles.matern import BEYOND, BEYOND_SQUARED, LINE, SLOPE, SURE, close
 from ..tiles.rbf import EXP2_TERMS, LOG_BIAS, LOG_BITS, LOWEST_POWER, RATIO, ROUND, noticed
 from .vector import LANES
 
@@ -30,15 +33,37 @@ if JIT_DISABLED:
         with np.errstate(over="ignore", invalid="ignore"):
             return scale * (np.float32(2.0) * tile[row] - (x_sq + tile[z_row]))
 
+    def _apart(tile, row, x_sq, z_row):
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (x_sq + tile[z_row]) - np.float32(2.0) * tile[row]
+
+    def lanes_root(tile, row, x_sq, z_row, scale):
+        with np.errstate(over="ignore"):
+            root = np.sqrt(np.maximum(_apart(tile, row, x_sq, z_row), np.float32(0.0)))
+            tile[row] = _exp2(-(scale * root))
+
+    def _bits(found):
+        return np.uint64(sum(1 << lane for lane in range(LANES) if found[lane]))
+
+    def lanes_near(tile, row, x_sq, z_row, bound):
+        return _bits(_apart(tile, row, x_sq, z_row) < bound)
+
+    def lanes_close(tile, row, x_sq, z_row, error, steep, reach):
+        with np.errstate(over="ignore"):
+            bounds = [close(x_sq + z_sq, error, steep, reach) for z_sq in tile[z_row]]
+        return _bits(_apart(tile, row, x_sq, z_row) < np.array(bounds))
+
     def lanes_rbf(tile, row, x_sq, z_row, scale):
-        power = _powers(tile, row, x_sq, z_row, scale)
+        tile[row] = _exp2(_powers(tile, row, x_sq, z_row, scale))
+
+    def _exp2(power):
         power = np.maximum(np.minimum(power, np.float32(0.0)), LOWEST_POWER)
         rounded = power + ROUND
         f = power - (rounded - ROUND)
         value = np.full(LANES, EXP2_TERMS[0])
         for term in EXP2_TERMS[1:]:
             value = value * f + term
-        tile[row] = value * ((rounded.view(np.int32) + 127) << 23).view(np.float32)
+        return value * ((rounded.view(np.int32) + 127) << 23).view(np.float32)
 
     def lanes_needed(tile, row, x_sq, z_row, scale, error_scale, limit):
         powers, squares = _powers(tile, row, x_sq, z_row, scale), x_sq + tile[z_row]
@@ -46,7 +71,7 @@ if JIT_DISABLED:
             bool(square > limit and power >= noticed(square, error_scale))
             for power, square in zip(powers, squares, strict=True)
         ]
-        return np.uint64(sum(1 << lane for lane in range(LANES) if needed[lane]))
+        return _bits(needed)
 
     def lowest_bit(bits):
         return (int(bits) & -int(bits)).bit_length() - 1
@@ -132,6 +157,84 @@ else:
             return context.get_dummy_value()
 
         return types.void(tile, types.intp, types.float32, types.intp, types.float32), codegen
+
+    def _emit_apart(context, builder, signature, args, lane):
+        """|x|^2 + |z|^2 - 2 x.z, the squares alone, and where this part of the row is."""
+        data = array_data(context, builder, signature.args[0], args[0])
+        where = _place(builder, args[1], lane)
+        z_sq = load(builder, data, _place(builder, args[3], lane), _PART)
+        squares = builder.fadd(spread(builder, args[2], _PART), z_sq)
+        twice = builder.fmul(_all(2.0), load(builder, data, where, _PART))
+        return builder.fsub(squares, twice), squares, data, where
+
+    @intrinsic
+    def lanes_root(typingctx, tile, row, x_sq, z_row, scale):
+        require("lanes_root", tile=(tile, 2, FLOAT32))
+
+        def codegen(context, builder, signature, args):
+            kind = ir.FunctionType(_PART, [_PART])
+            root = get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{PART_LANES}f32")
+            scale = spread(builder, builder.fneg(args[4]), _PART)
+            for lane in range(0, LANES, PART_LANES):
+                square, _, data, where = _emit_apart(context, builder, signature, args, lane)
+                square = _emit_choice(builder, ">", square, _all(0.0))
+                power = builder.fmul(scale, builder.call(root, [square]), flags=_FLAGS)
+                store(builder, data, where, _emit_exp2(builder, power))
+            return context.get_dummy_value()
+
+        return types.void(tile, types.intp, types.float32, types.intp, types.float32), codegen
+
+    def _emit_bits(context, builder, signature, args, found_in):
+        """64 bits from what ``found_in`` says of each part of the row."""
+        needed = ir.Constant(ir.IntType(LANES), 0)
+        for lane in range(0, LANES, PART_LANES):
+            square, squares, _, _ = _emit_apart(context, builder, signature, args, lane)
+            bits = builder.bitcast(found_in(square, squares), ir.IntType(PART_LANES))
+            bits = builder.shl(builder.zext(bits, needed.type), ir.Constant(needed.type, lane))
+            needed = builder.or_(needed, bits)
+        return needed
+
+    @intrinsic
+    def lanes_near(typingctx, tile, row, x_sq, z_row, bound):
+        require("lanes_near", tile=(tile, 2, FLOAT32))
+
+        def codegen(context, builder, signature, args):
+            bound = spread(builder, args[4], _PART)
+
+            def found_in(square, squares):
+                return builder.fcmp_ordered("<", square, bound)
+
+            return _emit_bits(context, builder, signature, args, found_in)
+
+        return types.uint64(tile, types.intp, types.float32, types.intp, types.float32), codegen
+
+    @intrinsic
+    def lanes_close(typingctx, tile, row, x_sq, z_row, error, steep, reach):
+        require("lanes_close", tile=(tile, 2, FLOAT32))
+
+        def codegen(context, builder, signature, args):
+            error, steep, reach = (spread(builder, arg, _PART) for arg in args[4:])
+
+            def smaller(left, right):
+                return builder.select(builder.fcmp_ordered("<", left, right), left, right)
+
+            def larger(left, right):
+                return builder.select(builder.fcmp_ordered(">", left, right), left, right)
+
+            def found_in(square, squares):
+                """``matern.close`` in every lane, rounded as there."""
+                e, t = builder.fmul(error, squares), builder.fmul(steep, squares)
+                line = builder.fadd(builder.fmul(_all(float(SLOPE)), t), _all(float(LINE)))
+                w = smaller(smaller(t, line), _all(float(BEYOND)))
+                wide = builder.fmul(reach, builder.fmul(w, w))
+                near = larger(builder.fmul(_all(float(SURE)), e), wide)
+                rest = builder.fadd(builder.fmul(_all(float(BEYOND_SQUARED)), reach), e)
+                return builder.fcmp_ordered("<", square, smaller(near, rest))
+
+            return _emit_bits(context, builder, signature, args, found_in)
+
+        real = types.float32
+        return types.uint64(tile, types.intp, real, types.intp, real, real, real), codegen
 
     def _emit_noticed(builder, squares, error_scale):
         """``rbf.noticed`` in every lane, rounded as there."""

@@ -11,7 +11,9 @@ tuned GEMM does on one core; sparse panels hold only the features that are used.
 
 One function does both, for dense rows here and for sparse ones in ``sparse_tiles``, and it is
 flat: each function that compiled code calls is compiled by itself and again in its caller.
-``other`` is None for the RBF kernel, which saves compiling the other kernels, else their parameters.
+``other`` is None for the kernels that are functions of a distance, which saves compiling the others, else
+their parameters. ``absolute`` is None except for the Laplacian kernel, ``roots`` except for the Matern
+kernel (``matern.Roots``): what is None is not compiled.
 Pairs for which dot products are not enough (``rbf``) are computed from differences where they are few.
 Else the function stops, says where, and goes on when the caller has put the tile right
 (``differences``, ``jobs``).
@@ -28,15 +30,30 @@ from ...runtime.numerics import ORDERED_MATH, REORDERED_MATH, inlined, inner, ji
 from ..emit.lanes import (
     TURNED,
     count_bits,
+    lanes_close,
     lanes_dot,
+    lanes_near,
     lanes_needed,
     lanes_rbf,
+    lanes_root,
     lanes_store,
     lanes_turn,
     lanes_wide,
     lowest_bit,
 )
-from ..emit.vector import GROUP, GROUP_LANES, LANES, panel_dot, panel_dots
+from ..emit.vector import (
+    GROUP,
+    GROUP_LANES,
+    LANES,
+    LEAST_GROUP,
+    LEAST_LANES,
+    panel_dot,
+    panel_dots,
+    panel_least,
+    panel_leasts,
+)
+from .laplacian import row_absolute
+from .matern import close, root_value
 from .rbf import FIRST_LANE, MANY, NO_LANE, exp2, in_use, panel_square, rbf, rbf_scale
 
 TILE_ROWS = 96
@@ -46,8 +63,15 @@ PANEL, ROW, MENDED = range(3)
 """Places in ``place``: first row of Z in the panel at hand, first row of X in the tile at hand, and
 whether that tile has become kernel values already."""
 
-LINEAR, POLY, RBF, SIGMOID = 0, 1, 2, 3
-KernelCode = {"linear": LINEAR, "poly": POLY, "rbf": RBF, "sigmoid": SIGMOID}
+LINEAR, POLY, RBF, SIGMOID, LAPLACIAN, MATERN12 = range(6)
+KernelCode = {
+    "linear": LINEAR,
+    "poly": POLY,
+    "rbf": RBF,
+    "sigmoid": SIGMOID,
+    "laplacian": LAPLACIAN,
+    "matern12": MATERN12,
+}
 
 
 class KernelParams(NamedTuple):
@@ -169,8 +193,8 @@ def store_tile(tile, n, lanes, out, i0, j0, column, mirrored):
 
 @jit
 def dense_tiles(
-    X, x_sq, Z, z_sq, scale, error, limit, second_parts, other, coef, mirrored, column, first, last,
-    place, panel, tile, weights, out, sums,
+    X, x_sq, Z, z_sq, scale, error, limit, second_parts, other, absolute, roots, coef, mirrored, column,
+    first, last, place, panel, tile, weights, out, sums,
 ):  # fmt: skip
     """Kernel values of X's rows first .. last with Z; whether all is done.
 
@@ -179,7 +203,8 @@ def dense_tiles(
     in: apart, for a tile behind its panel is up to a seventh slower (the processor takes a load for
     one of what was just stored). ``weights``: the coefficients of the panel's rows, and a row for
     values in float64. ``limit``: |x|^2 + |z|^2 above which pairs are looked at (``rbf``); ``error``:
-    the error of an exponent is that times it. ``second_parts``: whether some rows have them.
+    the error of an exponent is that times it. ``second_parts``: whether some rows have them. For the
+    Laplacian kernel |x|_1 stands in the place of |x|^2, and the panel is split (``vector.panel_least``).
     """
     width, machines = X.shape[1], coef.shape[0]
     squares = TILE_ROWS
@@ -192,7 +217,11 @@ def dense_tiles(
                 for m in range(machines):
                     weights[m, lane] = coef[m, j0 + lane] if used else 0.0
                 for f in range(width):
-                    panel[f, lane] = Z[j0 + lane, f] if used else _ZERO
+                    z = Z[j0 + lane, f] if used else _ZERO
+                    if absolute is None:
+                        panel[f, lane] = z
+                    else:
+                        panel[f, lane], panel[width + f, lane] = max(z, _ZERO), max(-z, _ZERO)
         most, used_lanes = _ZERO, in_use(lanes)
         for lane in range(lanes):
             most = max(most, tile[squares, lane])
@@ -203,13 +232,22 @@ def dense_tiles(
                 place[MENDED] = 0
             else:
                 r = 0
-                while r + GROUP <= n:
-                    for lane in range(0, lanes, GROUP_LANES):
-                        panel_dots(X, i0 + r, panel, lane, tile, r, width)
-                    r += GROUP
-                while r < n:
-                    panel_dot(X, i0 + r, panel, 0, tile, r, width)
-                    r += 1
+                if absolute is None:
+                    while r + GROUP <= n:
+                        for lane in range(0, lanes, GROUP_LANES):
+                            panel_dots(X, i0 + r, panel, lane, tile, r, width)
+                        r += GROUP
+                    while r < n:
+                        panel_dot(X, i0 + r, panel, 0, tile, r, width)
+                        r += 1
+                else:
+                    while r + LEAST_GROUP <= n:
+                        for lane in range(0, lanes, LEAST_LANES):
+                            panel_leasts(X, i0 + r, panel, lane, tile, r, width)
+                        r += LEAST_GROUP
+                    while r < n:
+                        panel_least(X, i0 + r, panel, 0, tile, r, width)
+                        r += 1
                 for r in range(n):
                     for lane in range(
                         (lanes + GROUP_LANES - 1) // GROUP_LANES * GROUP_LANES, LANES
@@ -217,6 +255,29 @@ def dense_tiles(
                         tile[r, lane] = _ZERO
                 if other is not None:
                     other_kernel(tile, n, other)
+                elif roots is not None:
+                    e, steep, reach = roots.error, roots.steep, roots.reach
+                    if second_parts:
+                        found = NO_LANE
+                        for i in range(i0, i0 + n):
+                            found |= used_lanes & lanes_close(
+                                tile, i - i0, x_sq[i], squares, e, steep, reach
+                            )
+                        if found != NO_LANE:
+                            place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
+                            return False
+                    for i in range(i0, i0 + n):
+                        bits, r = NO_LANE, i - i0
+                        if x_sq[i] + most > limit:
+                            bound = close(x_sq[i] + most, e, steep, reach)
+                            bits = used_lanes & lanes_near(tile, r, x_sq[i], squares, bound)
+                            if bits != NO_LANE:
+                                bits &= lanes_close(tile, r, x_sq[i], squares, e, steep, reach)
+                        lanes_root(tile, r, x_sq[i], squares, scale)
+                        while bits != NO_LANE:
+                            lane = lowest_bit(bits)
+                            tile[r, lane] = root_value(panel_square(X, i, panel, lane), scale)
+                            bits &= bits - FIRST_LANE
                 else:
                     few = many = False
                     for i in range(i0, i0 + n):
@@ -239,7 +300,10 @@ def dense_tiles(
                         lanes_rbf(tile, r, x_sq[i], squares, scale)
                         while bits != NO_LANE:
                             lane = lowest_bit(bits)
-                            distance = panel_square(X, i, panel, lane)
+                            if absolute is None:
+                                distance = panel_square(X, i, panel, lane)
+                            else:
+                                distance = row_absolute(X, i, Z, j0 + lane)
                             tile[r, lane] = exp2(-(scale * distance))
                             bits &= bits - FIRST_LANE
             if machines == 0:

@@ -15,6 +15,7 @@ from . import dense as tiles
 from . import differences
 from . import sparse as sparse_tiles
 from .dense import MENDED, PANEL, ROW
+from .matern import roots_of
 from .rbf import UNIT, dot_rounding, far_limit, scale_of
 from .row_product import row_product
 
@@ -55,12 +56,16 @@ class TileJob:
         self.coef, self.sums, self.out, self.column = coef, sums, out, column
         params = kernel.params
         self.gamma, self.scale = params.gamma, scale_of(params.gamma)
-        self.other = None if kernel.name == "rbf" else params
+        self.other = None if kernel.is_distance else params
         c = dot_rounding(X.n_features)
+        self.absolute = True if kernel.absolute else None
+        self.roots = roots_of(params.gamma, c) if kernel.name == "matern12" else None
         self.error = self.scale * (UNIT * c)
         self.second_parts = self.X.has_second_parts() or self.Z.has_second_parts()
         self.limit = np.float32(np.inf)
-        if self.other is None and kernel.needs_differences(self.X, self.Z):
+        if self.roots is not None and kernel.needs_differences(self.X, self.Z):
+            self.limit = np.float32(0.0)  # there is no pair so near that its root were safe
+        elif self.other is None and kernel.needs_differences(self.X, self.Z):
             self.limit = far_limit(params.gamma, c)
 
     def __call__(self, first: int, last: int) -> None:
@@ -72,35 +77,40 @@ class TileJob:
 
     def _dense(self, first: int, last: int, place: np.ndarray, weights: np.ndarray) -> None:
         X, Z, width = self.X, self.Z, self.X.n_features
-        panel, tile = aligned(width), aligned(tiles.TILE_ROWS + 1)
+        panel, tile = self._panel(width), aligned(tiles.TILE_ROWS + 1)
         while not tiles.dense_tiles(
             X.values, X.squares, Z.values, Z.squares, self.scale, self.error, self.limit,
-            self.second_parts, self.other, self.coef, self.mirrored, self.column, first, last,
-            place, panel, tile, weights, self.out, self.sums,
+            self.second_parts, self.other, self.absolute, self.roots, self.coef, self.mirrored,
+            self.column, first, last, place, panel, tile, weights, self.out, self.sums,
         ):  # fmt: skip
             j0, i0, n = self._stopped(place, last, tiles.TILE_ROWS)
             differences.mend_dense(
-                X.values, X.low, X.squares, Z.values, Z.low, self.gamma, j0, i0, n, panel, tile,
-                tiles.TILE_ROWS,
+                X.values, X.low, X.squares, Z.values, Z.low, self.gamma, self.absolute, self.roots,
+                j0, i0, n, panel, tile, tiles.TILE_ROWS,
             )  # fmt: skip
 
     def _sparse(self, first: int, last: int, place: np.ndarray, weights: np.ndarray) -> None:
         X: Any = self.X
         Z: Any = self.Z
         height = sparse_tiles.panel_height(Z.values, X.n_features)
-        panel, tile = aligned(height), aligned(sparse_tiles.SPARSE_ROWS + 1)
+        panel, tile = self._panel(height), aligned(sparse_tiles.SPARSE_ROWS + 1)
         used, column_of = np.zeros(height + 1, np.int32), np.zeros(X.n_features, np.int32)
         cuts = sparse_tiles.feature_cuts(X.values, first, last, X.n_features)
         while not sparse_tiles.sparse_tiles(
             *X.values[2:4], X.squares, *Z.values[:4], Z.squares, self.scale, self.error, self.limit,
-            self.second_parts, self.other, self.coef, self.mirrored, self.column, first, last,
-            place, panel, tile, weights, self.out, self.sums, cuts, column_of, used,
+            self.second_parts, self.other, self.absolute, self.roots, self.coef, self.mirrored,
+            self.column, first, last, place, panel, tile, weights, self.out, self.sums, cuts,
+            column_of, used,
         ):  # fmt: skip
             j0, i0, n = self._stopped(place, last, sparse_tiles.SPARSE_ROWS)
             differences.mend_sparse(
-                X.values, X.squares, Z.values, X.n_features, self.gamma, j0, i0, n, panel, tile,
-                sparse_tiles.SPARSE_ROWS,
+                X.values, X.squares, Z.values, X.n_features, self.gamma, self.absolute, self.roots,
+                j0, i0, n, panel, tile, sparse_tiles.SPARSE_ROWS,
             )  # fmt: skip
+
+    def _panel(self, height: int) -> np.ndarray:
+        """Memory for a panel, which the Laplacian kernel has in two halves."""
+        return aligned(height if self.absolute is None else 2 * height)
 
     def _stopped(self, place: np.ndarray, last: int, tile_rows: int) -> tuple[int, int, int]:
         """First row of the panel, first row of the tile, and rows in the tile."""
@@ -112,9 +122,12 @@ class TileJob:
 
 def one_row_product(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
     """As a job of one row with ``sums``, for what ``row_product`` can do."""
-    panel, tile, sums = aligned(X.n_features), aligned(2), np.zeros((1, len(coef)))
+    absolute = True if kernel.absolute else None
+    panel = aligned(X.n_features if absolute is None else 2 * X.n_features)
+    tile, sums = aligned(2), np.zeros((1, len(coef)))
     weights, scale = np.empty((len(coef) + 1, LANES)), scale_of(kernel.params.gamma)
     row_product(
-        X.values, X.squares[0], Z.values, Z.squares, scale, coef, panel, tile, weights, sums[0]
-    )
+        X.values, X.squares[0], Z.values, Z.squares, scale, absolute, coef, panel, tile, weights,
+        sums[0],
+    )  # fmt: skip
     return sums

@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
-from ...runtime.numerics import ORDERED_MATH, inlined, inner, jit
+from ...runtime.numerics import JIT_DISABLED, ORDERED_MATH, inlined, inner, jit
 from ..emit.never_inline import never_inline
 from ..kernel import Kernel
 from ..rows import RowStore
+from . import laplacian, matern
 from .dense import RBF, KernelParams, kernel_row, squared_norm
-from .rbf import dense_row, exp2, far_row, limit_of, needs_differences, rbf_scale, rounding
+from .laplacian import absolute_sum
+from .matern import Roots, apart, close, root_value, roots_of
+from .rbf import (
+    dense_row,
+    dot_rounding,
+    exp2,
+    far_row,
+    limit_of,
+    needs_differences,
+    rbf_scale,
+    rounding,
+)
 
 EIGHT = 8
 """Dot products under way at once: enough to hide the latency of one sum in order."""
 
-_TWO, _ZERO = np.float32(2.0), np.float32(0.0)
+_TWO, _ZERO, _ONE = np.float32(2.0), np.float32(0.0), np.float32(1.0)
+
+
+class Absolute(NamedTuple):
+    """A compiled function that is given this computes the Laplacian kernel."""
+
+    gamma: np.float32
 
 
 def _eight_dots(x, rows, first, out):
@@ -49,13 +69,8 @@ def kernel_values(x, x_square, rows, squares, n, code, gamma, coef0, degree, out
         kernel_row(out[:n], x_square, squares[:n], KernelParams(code, gamma, coef0, degree))
 
 
-@inner(fastmath=ORDERED_MATH)
-def kernel_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
-    """k(X[q], rows[s]) for s < n. ``rows`` and ``out`` have space for eight rows more than n.
-
-    ``X_low`` and ``low`` have the second parts of X and of the rows, or no row. ``other`` are the
-    parameters of a kernel that is not the RBF, or None.
-    """
+def _row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
+    """``kernel_row_of`` for the RBF and for kernels that are functions of dot products."""
     never_inline()
     x = X[q]
     for first in range(0, n, EIGHT):
@@ -84,11 +99,150 @@ def kernel_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, ou
                 out[s] = exp2(power)
 
 
+def _eight_leasts(x, rows, first, out):
+    """As ``_eight_dots`` with ``least`` in place of the product (``laplacian``)."""
+    a = b = c = d = e = f = g = h = np.float32(0.0)
+    for j in range(x.shape[0]):
+        size, sign = abs(x[j]), _ONE if x[j] >= _ZERO else -_ONE
+        a += min(size, max(sign * rows[first, j], _ZERO))
+        b += min(size, max(sign * rows[first + 1, j], _ZERO))
+        c += min(size, max(sign * rows[first + 2, j], _ZERO))
+        d += min(size, max(sign * rows[first + 3, j], _ZERO))
+        e += min(size, max(sign * rows[first + 4, j], _ZERO))
+        f += min(size, max(sign * rows[first + 5, j], _ZERO))
+        g += min(size, max(sign * rows[first + 6, j], _ZERO))
+        h += min(size, max(sign * rows[first + 7, j], _ZERO))
+    out[first], out[first + 1], out[first + 2], out[first + 3] = a, b, c, d
+    out[first + 4], out[first + 5], out[first + 6], out[first + 7] = e, f, g, h
+
+
+leasts_in_place = inlined(_eight_leasts)
+
+
+def _laplacian_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
+    """``kernel_row_of`` for the Laplacian kernel."""
+    never_inline()
+    x = X[q]
+    for first in range(0, n, EIGHT):
+        leasts_in_place(x, rows, first, out)
+    c, scale = rounding(x.shape[0]), rbf_scale(gamma)
+    limit = limit_of(gamma, c)
+    for s in range(n):
+        power = scale * (_TWO * out[s] - (x_square + squares[s]))
+        if needs_differences(power, x_square + squares[s], c, scale, limit):
+            total = _ZERO  # in order, as ``dense_absolute``
+            for f in range(x.shape[0]):
+                of_x = X_low[q, f] if X_low.shape[0] else _ZERO
+                of_s = low[s, f] if low.shape[0] else _ZERO
+                total += abs((x[f] - rows[s, f]) + (of_x - of_s))
+            power = -(scale * total)
+        out[s] = exp2(power)
+
+
+def _root_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
+    """``kernel_row_of`` for the Matern kernel."""
+    never_inline()
+    x, scale = X[q], rbf_scale(gamma)
+    for first in range(0, n, EIGHT):
+        dots_in_place(x, rows, first, out)
+    for s in range(n):
+        square = apart(out[s], x_square, squares[s])
+        if square < close(x_square + squares[s], other.error, other.steep, other.reach):
+            square = _ZERO  # in order, as ``dense_square``
+            for f in range(x.shape[0]):
+                of_x = X_low[q, f] if X_low.shape[0] else _ZERO
+                of_s = low[s, f] if low.shape[0] else _ZERO
+                d = (x[f] - rows[s, f]) + (of_x - of_s)
+                square += d * d
+        out[s] = root_value(square, scale)
+
+
+# -- one name for each, by the type of ``other``: what is not used is not compiled ---------
+
+
+def _kind(other: Any) -> type | None:
+    """``Absolute``, ``Roots``, ``KernelParams``, or None for the RBF kernel."""
+    return None if other is None else type(other)
+
+
+def kernel_row_of(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
+    """k(X[q], rows[s]) for s < n. ``rows`` and ``out`` have space for eight rows more than n.
+
+    ``X_low`` and ``low`` have the second parts of X and of the rows, or no row. ``other``: see
+    ``compiled_params``.
+    """
+    _ROWS_OF.get(_kind(other), _row_of)(
+        X, X_low, q, x_square, rows, low, squares, n, gamma, other, out
+    )
+
+
+def row_size(x, other):
+    """The size of a row that the kernel needs: |x|^2, or |x|_1."""
+    return _SIZES.get(_kind(other), _square_size)(x, other)
+
+
+def far_size(gamma, other):
+    """Size of a row above which it is far, and needs a second part."""
+    return _FAR.get(_kind(other), _never_far)(gamma, other)
+
+
+def _square_size(x, other):
+    return squared_norm(x)
+
+
+def _absolute_size(x, other):
+    return absolute_sum(x)
+
+
+def _rbf_far(gamma, other):
+    return far_row(gamma)
+
+
+def _laplacian_far(gamma, other):
+    return laplacian.FAR_ROW / np.float64(gamma)
+
+
+def _root_far(gamma, other):
+    return matern.FAR_ROW / np.float64(gamma) / np.float64(gamma)
+
+
+def _never_far(gamma, other):
+    return np.inf
+
+
+_ROWS_OF: dict[type | None, Any] = {Absolute: _laplacian_row_of, Roots: _root_row_of}
+_SIZES: dict[type | None, Any] = {Absolute: _absolute_size}
+_FAR: dict[type | None, Any] = {None: _rbf_far, Absolute: _laplacian_far, Roots: _root_far}
+
+if not JIT_DISABLED:
+    from numba.core import types
+    from numba.extending import overload
+
+    def _compiled_kind(other: Any) -> type | None:
+        """As ``_kind``, of a type of Numba's."""
+        if other is None or isinstance(other, types.NoneType | types.Omitted):
+            return None
+        kind: type = other.instance_class
+        return kind
+
+    @overload(kernel_row_of, jit_options={"fastmath": ORDERED_MATH})
+    def _(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
+        return _ROWS_OF.get(_compiled_kind(other), _row_of)
+
+    @overload(row_size)
+    def _(x, other):
+        return _SIZES.get(_compiled_kind(other), _square_size)
+
+    @overload(far_size)
+    def _(gamma, other):
+        return _FAR.get(_compiled_kind(other), _never_far)
+
+
 @jit
 def _decide(X, X_low, gamma, other, rows, low, squares, alpha, bias, n, out):
     """Decision values of one dense row; false: it is far and needs a second part."""
-    x_square = squared_norm(X[0])
-    if other is None and x_square > far_row(gamma) and not X_low.shape[0]:
+    x_square = row_size(X[0], other)
+    if x_square > far_size(gamma, other) and not X_low.shape[0]:
         return False
     row = np.empty(rows.shape[0], np.float32)
     kernel_row_of(X, X_low, np.int64(0), x_square, rows, low, squares, n, gamma, other, row)
@@ -112,7 +266,7 @@ def decide_one(
         return None
     if len(store.dense) < n + EIGHT:
         store.reserve(n + EIGHT)
-    gamma, other = compiled_params(kernel)
+    gamma, other = compiled_params(kernel, store.n_features)
     low = store.low
     out, rest = np.empty(len(alpha)), (store.dense, low, store.squares, alpha, bias, n)
     X = x[None, :]
@@ -124,9 +278,13 @@ def decide_one(
     return out
 
 
-def compiled_params(kernel: Kernel) -> tuple[np.float32, KernelParams | None]:
-    """gamma and None for the RBF kernel; all parameters for another one."""
+def compiled_params(kernel: Kernel, width: int) -> tuple[np.float32, Any]:
+    """gamma and None for the RBF kernel; else ``Absolute``, ``Roots`` or all parameters."""
     params = kernel.params
+    if kernel.name == "laplacian":
+        return params.gamma, Absolute(params.gamma)
+    if kernel.name == "matern12":
+        return params.gamma, roots_of(params.gamma, dot_rounding(width))
     return params.gamma, None if params.code == RBF else params
 
 

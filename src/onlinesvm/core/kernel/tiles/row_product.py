@@ -1,4 +1,6 @@
-"""One dense row times coefficients with the RBF kernel: sum_j k(x, z_j) c[:, j], as tiles sum it.
+"""One dense row times coefficients: sum_j k(x, z_j) c[:, j], as tiles sum it.
+
+For the RBF kernel, and for the Laplacian kernel where ``absolute`` is not None.
 
 A stream asks for one row at a time. This is what is left of ``tiles.dense_tiles`` for one row whose
 pairs dot products are enough for, in the same order and so the same to the last bit; it compiles in a
@@ -11,7 +13,7 @@ import numpy as np
 
 from ...runtime.numerics import jit
 from ..emit.lanes import lanes_dot, lanes_rbf, lanes_wide
-from ..emit.vector import LANES, panel_dot
+from ..emit.vector import LANES, panel_dot, panel_least
 
 DOTS, SQUARES = range(2)
 """Rows of ``tile``: dot products that become kernel values, and |z|^2 of the panel's rows."""
@@ -20,7 +22,7 @@ _ZERO = np.float32(0.0)
 
 
 @jit(_nrt=False)
-def row_product(X, x_square, Z, z_sq, scale, coef, panel, tile, weights, sums):
+def row_product(X, x_square, Z, z_sq, scale, absolute, coef, panel, tile, weights, sums):
     """sums[m] += sum_j k(X[0], Z[j]) coef[m, j]; the other arguments are those of ``dense_tiles``."""
     width, machines = X.shape[1], coef.shape[0]
     for j0 in range(0, Z.shape[0], LANES):
@@ -31,8 +33,15 @@ def row_product(X, x_square, Z, z_sq, scale, coef, panel, tile, weights, sums):
             for m in range(machines):
                 weights[m, lane] = coef[m, j] if used else 0.0
             for f in range(width):
-                panel[f, lane] = Z[j, f] if used else _ZERO
-        panel_dot(X, 0, panel, 0, tile, DOTS, width)
+                z = Z[j, f] if used else _ZERO
+                if absolute is None:
+                    panel[f, lane] = z
+                else:
+                    panel[f, lane], panel[width + f, lane] = max(z, _ZERO), max(-z, _ZERO)
+        if absolute is None:
+            panel_dot(X, 0, panel, 0, tile, DOTS, width)
+        else:
+            panel_least(X, 0, panel, 0, tile, DOTS, width)
         lanes_rbf(tile, DOTS, x_square, SQUARES, scale)
         if machines == 1:
             sums[0] += lanes_dot(tile, DOTS, weights, 0)

@@ -10,9 +10,21 @@ from __future__ import annotations
 import numpy as np
 
 from ...runtime.numerics import jit
-from ..emit.lanes import count_bits, lanes_dot, lanes_needed, lanes_rbf, lanes_wide, lowest_bit
-from ..emit.vector import LANES, gather_dot
+from ..emit.lanes import (
+    count_bits,
+    lanes_close,
+    lanes_dot,
+    lanes_near,
+    lanes_needed,
+    lanes_rbf,
+    lanes_root,
+    lanes_wide,
+    lowest_bit,
+)
+from ..emit.vector import LANES, gather_dot, gather_least
 from .dense import MENDED, PANEL, ROW, SparseRows, other_kernel, store_tile
+from .laplacian import sparse_absolute
+from .matern import close, root_value
 from .rbf import FIRST_LANE, MANY, NO_LANE, exp2, in_use, sparse_square
 
 SPARSE_ROWS, GROUP_FEATURES = 32, 192
@@ -65,8 +77,8 @@ def _cut_rows(indices, span, cuts):
 @jit
 def sparse_tiles(
     indices, data, x_sq, z_begin, z_end, z_indices, z_data, z_sq, scale, error, limit,
-    second_parts, other, coef, mirrored, column, first, last, place, panel, tile, weights, out, sums, cuts,
-    column_of, used,
+    second_parts, other, absolute, roots, coef, mirrored, column, first, last, place, panel, tile, weights,
+    out, sums, cuts, column_of, used,
 ):  # fmt: skip
     """As ``tiles.dense_tiles``, for sparse rows: their parts one by one (``tiles.SparseRows``).
 
@@ -76,13 +88,16 @@ def sparse_tiles(
     """
     machines, total = coef.shape[0], z_begin.shape[0]
     squares = SPARSE_ROWS
-    in_order = panel.shape[0] == column_of.shape[0] + 1
+    height = panel.shape[0] if absolute is None else panel.shape[0] // 2
+    in_order = height == column_of.shape[0] + 1
     for j0 in range(place[PANEL], total, LANES):
         lanes = min(LANES, total - j0)
         if not place[MENDED]:
             for u in range(1, used[0] + 1):
                 for lane in range(LANES):
                     panel[column_of[used[u]], lane] = _ZERO
+                    if absolute is not None:
+                        panel[height + column_of[used[u]], lane] = _ZERO
                 column_of[used[u]] = 0
             used[0] = 0
             for lane in range(LANES):
@@ -98,7 +113,11 @@ def sparse_tiles(
                         used[0] += 1
                         used[used[0]] = feature
                         column_of[feature] = feature + 1 if in_order else used[0]
-                    panel[column_of[feature], lane] += z_data[p]
+                    if absolute is None:
+                        panel[column_of[feature], lane] += z_data[p]
+                    else:
+                        panel[column_of[feature], lane] = max(z_data[p], _ZERO)
+                        panel[height + column_of[feature], lane] = max(-z_data[p], _ZERO)
         most, used_lanes = _ZERO, in_use(lanes)
         for lane in range(lanes):
             most = max(most, tile[squares, lane])
@@ -115,11 +134,43 @@ def sparse_tiles(
                     for i in range(i0, i0 + n):
                         begin, end = cuts[i - first, g], cuts[i - first, g + 1]
                         if begin < end:
-                            gather_dot(
-                                indices, data, begin, end, column_of, panel, tile, (i - i0) * LANES
-                            )
+                            where = (i - i0) * LANES
+                            if absolute is None:
+                                gather_dot(indices, data, begin, end, column_of, panel, tile, where)
+                            else:
+                                gather_least(
+                                    indices, data, begin, end, column_of, panel, tile, where
+                                )
                 if other is not None:
                     other_kernel(tile, n, other)
+                elif roots is not None:
+                    e, steep, reach = roots.error, roots.steep, roots.reach
+                    if second_parts:
+                        found = NO_LANE
+                        for i in range(i0, i0 + n):
+                            found |= used_lanes & lanes_close(
+                                tile, i - i0, x_sq[i], squares, e, steep, reach
+                            )
+                        if found != NO_LANE:
+                            place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
+                            return False
+                    for i in range(i0, i0 + n):
+                        bits, r = NO_LANE, i - i0
+                        if x_sq[i] + most > limit:
+                            bound = close(x_sq[i] + most, e, steep, reach)
+                            bits = used_lanes & lanes_near(tile, r, x_sq[i], squares, bound)
+                            if bits != NO_LANE:
+                                bits &= lanes_close(tile, r, x_sq[i], squares, e, steep, reach)
+                        lanes_root(tile, r, x_sq[i], squares, scale)
+                        while bits != NO_LANE:
+                            lane = lowest_bit(bits)
+                            j = j0 + lane
+                            distance = sparse_square(
+                                indices, data, data[:0], cuts[i - first, 0], cuts[i - first, -1],
+                                z_indices, z_data, data[:0], z_begin[j], z_end[j],
+                            )  # fmt: skip
+                            tile[r, lane] = root_value(distance, scale)
+                            bits &= bits - FIRST_LANE
                 else:
                     few = many = False
                     for i in range(i0, i0 + n):
@@ -143,10 +194,16 @@ def sparse_tiles(
                         while bits != NO_LANE:
                             lane = lowest_bit(bits)
                             j = j0 + lane
-                            distance = sparse_square(
-                                indices, data, data[:0], cuts[i - first, 0], cuts[i - first, -1],
-                                z_indices, z_data, data[:0], z_begin[j], z_end[j],
-                            )  # fmt: skip
+                            if absolute is None:
+                                distance = sparse_square(
+                                    indices, data, data[:0], cuts[i - first, 0], cuts[i - first, -1],
+                                    z_indices, z_data, data[:0], z_begin[j], z_end[j],
+                                )  # fmt: skip
+                            else:
+                                distance = sparse_absolute(
+                                    indices, data, data[:0], cuts[i - first, 0], cuts[i - first, -1],
+                                    z_indices, z_data, data[:0], z_begin[j], z_end[j],
+                                )  # fmt: skip
                             tile[r, lane] = exp2(-(scale * distance))
                             bits &= bits - FIRST_LANE
             if machines == 0:

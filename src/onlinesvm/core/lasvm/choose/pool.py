@@ -122,6 +122,11 @@ def add_row(values, change, row):
                 values[m, i] += change[m] * row[i]
 
 
+def _error(kernel: Kernel, X: Rows, Z: Rows) -> float:
+    """``kernel.dot_error``; infinite for kernels whose rows are not made here, but in tiles."""
+    return np.inf if kernel.name in ("laplacian", "matern12") else kernel.dot_error(X, Z)
+
+
 class PoolRows:
     """Kernel rows over the pool, the least recently used dropped when memory runs out.
 
@@ -131,7 +136,7 @@ class PoolRows:
     def __init__(self, rows: Rows, kernel: Kernel, megabytes: float):
         self.rows, self.kernel = rows, replace(kernel)  # these values are not counted
         self.params = kernel.params
-        self.error = kernel.dot_error(rows, rows)
+        self.error = _error(kernel, rows, rows)
         memory, self.n = int(megabytes * 2**20), len(rows)
         self.columns = self.panels = None
         if isinstance(rows.values, SparseRows):
@@ -312,7 +317,7 @@ def learn_sparse(learner: LASVM, fresh: Examples, row: np.ndarray | None) -> Non
     support, n = learner.support, learner.support.n
     values = np.empty((1, n + 1), np.float32)
     own = support.rows()
-    if row is None and learner.kernel.dot_error(fresh.rows, own) > 0.99 * TOLERANCE:
+    if row is None and _error(learner.kernel, fresh.rows, own) > 0.99 * TOLERANCE:
         values[:, :n] = replace(learner.kernel).block(fresh.rows, own)
     elif row is None:
         x, params = fresh.rows.to_dense().values[0], learner.kernel.params

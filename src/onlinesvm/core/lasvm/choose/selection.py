@@ -172,7 +172,7 @@ class SelectiveLASVM(LASVM):
         """As ``learn`` with one dense row; False as in ``LASVM.learn_one``."""
         if self.everything:
             return super().learn_one(x, label, bound, diagonal)
-        rows = Rows.of(x[None, :])
+        rows = Rows.of(x[None, :], absolute=self.kernel.absolute)
         if rows.squares[0] > self.kernel.far:
             return False
         fresh = Examples(rows, *(np.array([value]) for value in (label, bound, diagonal, -1)))

@@ -43,7 +43,7 @@ class Call:
         self.stored: tuple[Any, ...] = (_NO_ROWS, _NO_ROWS, _NO_SQUARES)
         self._kernel: tuple[Any, ...] = (np.float32(0.0), None)
         if dense:
-            self.stored, self._kernel = _arrays_of(store), compiled_params(kernel)
+            self.stored, self._kernel = _arrays_of(store), compiled_params(kernel, store.n_features)
         self._rules = (
             np.array([rules.delta_max, rules.epsilon, rules.nu]),
             np.array([rules.most, int(rules.listed)]),
@@ -51,7 +51,7 @@ class Call:
         self._limits: tuple[Any, ...] = (_NO_REALS, _NO_NUMBERS, None, None, None)
         if memory is not None:
             near = support.a.near if memory.policy == POLICIES[-1] else None
-            reals, numbers = memory.arrays(n_labels, kernel.name == "rbf")
+            reals, numbers = memory.arrays(n_labels, kernel.is_distance)
             self._limits = reals, numbers, memory.labels_held, memory.masses, near
             self._window = numbers
         self._row = np.zeros(capacity, np.float32)

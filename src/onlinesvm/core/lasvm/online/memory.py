@@ -54,17 +54,17 @@ class Memory(Compact):
         if window and not budget:
             self.recent = Recent(like, window, support.task.no_labels(0))
 
-    def cap(self, is_rbf: bool) -> float:
+    def cap(self, is_distance: bool) -> float:
         """Largest bound times k(x, x) after the first row that carried was pushed out."""
-        least = CAPPED if is_rbf else 0.0  # k(x, x) = 1: nothing shrinks
+        least = CAPPED if is_distance else 0.0  # k(x, x) = 1: nothing shrinks
         return CAPPED / self.cost if self.cost > least else np.inf
 
-    def arrays(self, n_labels: int, is_rbf: bool) -> tuple[np.ndarray, np.ndarray]:
+    def arrays(self, n_labels: int, is_distance: bool) -> tuple[np.ndarray, np.ndarray]:
         """The numbers that compiled loops need (``limits.limits_of``)."""
         budget = self.budget or 0
         protected = budget // (4 * max(n_labels, 2))
         numbers = self.window or 0, budget, POLICIES.index(self.policy), protected
-        return np.array([self.half_life, self.cap(is_rbf)]), np.array(numbers)
+        return np.array([self.half_life, self.cap(is_distance)]), np.array(numbers)
 
     def add_label(self, n_labels: int) -> None:
         """One more label, of which no row is held."""

@@ -49,9 +49,7 @@ import numpy as np
 
 from ...kernel.cache import KernelCache, add_slot, trim_rows
 from ...kernel.emit.never_inline import keep_small, never_inline
-from ...kernel.tiles.dense import squared_norm
-from ...kernel.tiles.one_row import EIGHT, kernel_row_of
-from ...kernel.tiles.rbf import far_row
+from ...kernel.tiles.one_row import EIGHT, far_size, kernel_row_of, row_size
 from ...runtime.numerics import inlined, inner, jit
 from ..state import (
     CHANGED,
@@ -361,8 +359,7 @@ def online(
 ):  # fmt: skip
     """Learn examples, from where the last call stopped; returns how many are done.
 
-    It stops early where there is no space for another row, where a row of the RBF kernel is so far from
-    the centre that it needs a second part (``kernel.rbf``) and has none, or where a kernel row is needed
+    It stops early where there is no space for another row, where a row is so far from the centre that it needs a second part (``kernel.rbf``) and has none, or where a kernel row is needed
     (``count[NEED]``). Records are taken apart for the call (``Call``): to find out the type of a record
     takes Numba longer than an example takes to learn. Rows that are not dense, or whose kernel is not
     compiled, have no columns in X and in ``store``: kernel values are given, and the caller brings the
@@ -383,8 +380,8 @@ def online(
         if count[PHASE] == INSERT:
             n = count[N]
             if dense:
-                x_square = squared_norm(X[q])
-                is_far = other is None and x_square > far_row(gamma)
+                x_square = row_size(X[q], other)
+                is_far = x_square > far_size(gamma, other)
                 if n + EIGHT >= a.label.shape[0] or (is_far and not X_low.shape[0]):
                     break
                 kernel_row_of(X, X_low, q, x_square, store, low, squares, n, gamma, other, row)

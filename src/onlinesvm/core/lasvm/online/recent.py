@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...examples import Examples
-from ...kernel.rows import Rows, RowStore
-from ...kernel.tiles.dense import squared_norms
+from ...kernel.rows import Rows, RowStore, dense_sizes
 from ...runtime.compact import Compact
 
 _ARRAYS = Examples._fields[1:]
@@ -55,7 +54,7 @@ class Recent(Compact):
             self.store.reserve_second_parts()
         if len(self.store.low):
             self.store.low[n] = low[0] if len(low) else 0.0
-        squared_norms(x[None, :], self.store.squares[n : n + 1])  # as for many rows
+        self.store.squares[n : n + 1] = dense_sizes(x[None, :], self.store.absolute)
         self.store.n = n + 1
         self.label[n], self.key[n] = label, -1
         self.bound[n], self.diagonal[n] = bound, diagonal

@@ -34,6 +34,7 @@ _DOT = Kernel("linear")
 def distances(rows: Rows, centres: Rows) -> np.ndarray:
     """|x - c|^2 of every row and centre, not below zero; the same however rows are grouped."""
     kernel = replace(_DOT, n_jobs=1)
+    rows = rows.sized(False)
     squares = rows.squares[:, None].astype(np.float64) + centres.squares
     return np.maximum(squares - 2.0 * kernel.block(rows, centres), 0.0)
 
