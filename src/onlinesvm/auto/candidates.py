@@ -1,4 +1,4 @@
-"""Settings that race: kernel, C, gamma, epsilon, and how often the features are rescaled.
+"""Settings that race: kernel, C, gamma, epsilon, how numbers are scaled, and features rescaled.
 
 gamma is given in units of the kernel: 1 over the median distance of two rows, as the kernel measures
 distance (squared for the RBF). epsilon and the C of regression are in units of the spread of y. So
@@ -17,6 +17,9 @@ from ..core.kernel.kernel import KERNEL_NAMES
 
 PLAINNESS = ("rbf", "laplacian", "matern12")
 """Kernels that race, the plainest first."""
+
+SCALES = ("standard", "ranks")
+"""How numbers are scaled (``tables``), the plainer first."""
 
 GAMMAS = {"rbf": (1.0, 0.25, 4.0), "laplacian": (1.0, 0.25, 3.0), "matern12": (1.5, 0.3)}
 COSTS = (4.0, 0.5, 32.0)
@@ -37,6 +40,7 @@ class Setting:
     C: float
     gamma: float
     epsilon: float | None = None
+    numbers: str = "standard"
     metric: Metric | None = None
 
     @property
@@ -45,9 +49,9 @@ class Setting:
         return 0 if self.metric is None else self.metric.rounds
 
     @property
-    def structure(self) -> tuple[bool, int]:
-        """The less the plainer: kernel and weights, without numbers."""
-        return self.metric is not None, PLAINNESS.index(self.kernel)
+    def structure(self) -> tuple[bool, int, int]:
+        """The less the plainer: weights, kernel and scale."""
+        return self.metric is not None, PLAINNESS.index(self.kernel), SCALES.index(self.numbers)
 
     def neighbours(self) -> list[Setting]:
         """A step up and a step down in each number."""
@@ -58,9 +62,16 @@ class Setting:
                 found += [replace(self, **{name: _rounded(value * f)}) for f in (step, 1 / step)]
         return found
 
-    def rescaled(self, rounds: int) -> Setting:
-        """The same with weights learned by it, in so many rounds."""
-        return replace(self, metric=Metric(replace(self, metric=None), rounds))
+    def variants(self) -> list[Setting]:
+        """The same with the other scale of numbers, with learned weights, and without."""
+        other = SCALES[1 - SCALES.index(self.numbers)]
+        plain = replace(self, metric=None)
+        found = [replace(plain, numbers=other)]
+        if self.metric is None:
+            return found + [replace(self, metric=Metric(self, rounds)) for rounds in (1, 3)]
+        by = replace(self.metric.by, numbers=other)
+        found.append(replace(self, numbers=other, metric=Metric(by, self.metric.rounds)))
+        return [*found, plain]
 
 
 @dataclass(frozen=True)
@@ -92,23 +103,23 @@ def first_settings(is_regression: bool) -> list[Setting]:
 
 
 class Units:
-    """What the numbers of a setting are multiplied by for a table."""
+    """What the numbers of a setting are multiplied by for a table, for each scale of its numbers."""
 
-    def __init__(self, X: np.ndarray, spread: float, rng: np.random.RandomState):
-        pairs = rng.randint(len(X), size=(2, PAIRS))
-        difference = np.abs(X[pairs[0]] - X[pairs[1]])
-        squares = (difference**2).sum(axis=1)
-        distances = {
-            "rbf": squares, "matern12": np.sqrt(squares), "laplacian": difference.sum(axis=1),
-        }  # fmt: skip
-        self.gamma = {name: 1.0 / _middle(values) for name, values in distances.items()}
-        self.spread = spread
+    def __init__(self, X: dict[str, np.ndarray], spread: float, rng: np.random.RandomState):
+        self.spread, self.gamma = spread, {}
+        pairs = rng.randint(len(X[SCALES[0]]), size=(2, PAIRS))
+        for scale, rows in X.items():
+            difference = np.abs(rows[pairs[0]] - rows[pairs[1]])
+            squares = (difference**2).sum(axis=1)
+            self.gamma[scale, "rbf"] = 1.0 / _middle(squares)
+            self.gamma[scale, "matern12"] = 1.0 / _middle(np.sqrt(squares))
+            self.gamma[scale, "laplacian"] = 1.0 / _middle(difference.sum(axis=1))
 
     def parameters(self, setting: Setting) -> dict[str, Any]:
         """Parameters of the estimator."""
         made: dict[str, Any] = {
             "kernel": setting.kernel,
-            "gamma": setting.gamma * self.gamma[setting.kernel],
+            "gamma": setting.gamma * self.gamma[setting.numbers, setting.kernel],
             "C": setting.C,
         }
         if setting.epsilon is not None:

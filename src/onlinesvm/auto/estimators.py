@@ -20,6 +20,7 @@ from ..core.runtime.threads import thread_count
 from ..estimators.lasvm import LASVMClassifier
 from ..estimators.lasvm_values import LASVMRegressor
 from ..estimators.metric import plot_weights
+from .candidates import SCALES
 from .race import Candidate, Race, quiet, seconds_for
 from .showing import plot_race, race_bar, race_table
 from .tables import TableEncoder
@@ -72,8 +73,16 @@ class AutoSVM(BaseEstimator):
         begin, seed = clock(), int(check_random_state(self.random_state).randint(2**31 - 1))
         y = self._checked(X, y)
         target = "auto" if self._has_classes else "continuous"
-        encoder = TableEncoder(target_type=target, random_state=seed)
-        rows = encoder.fit_transform(X, y)
+        encoders = {
+            numbers: TableEncoder(numbers=numbers, target_type=target, random_state=seed)
+            for numbers in SCALES
+        }
+        rows = {}
+        for numbers, encoder in encoders.items():
+            with warnings.catch_warnings():
+                if rows:  # the first one has said it
+                    warnings.simplefilter("ignore")
+                rows[numbers] = encoder.fit_transform(X, y)
         limit = np.inf if self.time_limit is None else self.time_limit
         with race_bar(self.verbose, begin, self.time_limit) as tell:
             race = Race(
@@ -82,7 +91,7 @@ class AutoSVM(BaseEstimator):
             )  # fmt: skip
             winner = quiet(race.run)
             model, learned = self._final(race, winner, begin + limit, tell)
-        self._commit(race, winner, encoder, model, learned)
+        self._commit(race, winner, encoders[winner.setting.numbers], model, learned)
         return self
 
     def _final(self, race: Race, winner: Candidate, ends: float, tell: Any) -> tuple[Any, int]:
@@ -97,7 +106,7 @@ class AutoSVM(BaseEstimator):
             n_jobs=self.n_jobs, random_state=0, time_limit=left if np.isfinite(left) else None,
         )  # fmt: skip
         which = np.sort(race.order[:count])
-        quiet(lambda: model.fit(race.X[which], race.y[which]))
+        quiet(lambda: model.fit(race.X[winner.setting.numbers][which], race.y[which]))
         return model, count
 
     def _affordable(self, winner: Candidate, n: int, seconds: float) -> int:

@@ -40,6 +40,9 @@ CLIMBS = 3
 METRIC_ROWS = 2500
 """Rows from which weights of features are learned."""
 
+WARMING = 100
+"""Rows of a fit before the race."""
+
 TIED = 1.0
 """Standard errors by which a less plain candidate must be better."""
 
@@ -92,7 +95,7 @@ class Race:
     """One race. ``make(**parameters)`` gives an estimator that has learned nothing."""
 
     def __init__(
-        self, make: Callable[..., Any], X: np.ndarray, y: np.ndarray, has_classes: bool, *,
+        self, make: Callable[..., Any], X: dict[str, np.ndarray], y: np.ndarray, has_classes: bool, *,
         ends: float, threads: int, seed: int, tell: Callable[[str], None],
     ):  # fmt: skip
         self.make, self.X, self.y, self.has_classes = make, X, y, has_classes
@@ -115,19 +118,29 @@ class Race:
         most = min(len(fold.learn) for fold in self.folds)
         sizes = _sizes(most)
         alive = [self._join(setting) for setting in first_settings(not self.has_classes)]
+        self._warm_up(alive)
         for number, rows in enumerate(sizes):
             final = number == len(sizes) - 1
             if number and not self._affords(alive, rows):
                 break
-            alive = self._round(alive, rows, min(len(self.folds), 2 + number))
+            folds = len(self.folds) if final else min(len(self.folds), 2 + number)
+            alive = self._round(alive, rows, folds)
             if number or final:
-                alive = self._climb(alive, rows, min(len(self.folds), 2 + number), final)
+                alive = self._climb(alive, rows, folds)
             alive = self._survivors(alive, 1 if final else FINALISTS if number else 0)
             if number == 0 and not final:
-                alive += self._rescaled(alive)
+                alive += self._variants(alive)
             if self.out_of_time:
                 break
         return self._winner([c for c in alive if c.rounds])
+
+    def _warm_up(self, among: list[Candidate]) -> None:
+        """A few rows with each kernel: in a new process, loops are compiled or loaded first."""
+        rows = self.order[:WARMING]
+        for kernel in {c.setting.kernel: c for c in among}.values():
+            if not self._is_one_label(rows) and clock() < self.ends:
+                self._fit(kernel.setting, rows, None)
+        self.n_fits = 0
 
     def _join(self, setting: Setting) -> Candidate:
         made = Candidate(len(self.candidates), setting)
@@ -148,7 +161,7 @@ class Race:
             results = found.get(candidate.number, [])
             if len(results) == folds:
                 losses = np.concatenate([losses for losses, _ in results])
-                seconds = float(np.mean([seconds for _, seconds in results]))
+                seconds = min(seconds for _, seconds in results)
                 candidate.rounds.append(Round(rows, losses, seconds))
                 scored.append(candidate)
         return scored or [c for c in among if c.rounds]
@@ -178,7 +191,8 @@ class Race:
             return np.asarray(truth != self.y[learn[0]], np.float64), clock() - begin
         model = self._fit(candidate.setting, learn, self._metric(candidate, k))
         seconds = clock() - begin
-        score = Sample(self.X[fold.score], truth, np.ones(len(truth)), self.has_classes)
+        rows_scored = self.X[candidate.setting.numbers][fold.score]
+        score = Sample(rows_scored, truth, np.ones(len(truth)), self.has_classes)
         return loss(model, score), seconds
 
     def _is_one_label(self, rows: np.ndarray) -> bool:
@@ -194,7 +208,7 @@ class Race:
             **parameters, feature_weights=weights, n_jobs=1, random_state=0,
             time_limit=max(left, 0.05) if np.isfinite(left) else None,
         )  # fmt: skip
-        return model.fit(self.X[rows], self.y[rows])
+        return model.fit(self.X[setting.numbers][rows], self.y[rows])
 
     # -- weights of features --------------------------------------------------------------
 
@@ -218,7 +232,7 @@ class Race:
     def weights(self, metric: Metric, rows: np.ndarray) -> list[np.ndarray]:
         """Weights after each round, learned from the first of these rows."""
         rows = rows[:METRIC_ROWS]
-        X, found = self.X[rows], []
+        X, found = self.X[metric.by.numbers][rows], []
         weights, spread = None, spread_of(X)
         if self._is_one_label(rows):
             return [np.ones(X.shape[1])] * metric.rounds
@@ -233,22 +247,23 @@ class Race:
             found.append(weights)
         return found
 
-    def _rescaled(self, alive: list[Candidate]) -> list[Candidate]:
-        """Candidates with learned weights: of the best of each kernel that is left."""
+    def _variants(self, alive: list[Candidate]) -> list[Candidate]:
+        """Candidates with learned weights or another scale: of the best of each kernel that is left."""
         best: dict[str, Candidate] = {}
         for candidate in sorted(alive, key=lambda c: c.loss):
             best.setdefault(candidate.setting.kernel, candidate)
         leaders = list(best.values())[:2]
-        return [self._join(c.setting.rescaled(rounds)) for c in leaders for rounds in (1, 3)]
+        return [self._join(setting) for c in leaders for setting in c.setting.variants()]
 
     # -- who goes on ----------------------------------------------------------------------
 
-    def _climb(self, alive: list[Candidate], rows: int, folds: int, final: bool) -> list[Candidate]:
+    def _climb(self, alive: list[Candidate], rows: int, folds: int) -> list[Candidate]:
         """Neighbours of the best join, until none of them is better."""
         tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
-        for _ in range(1 if final else CLIMBS):
+        for _ in range(CLIMBS):
             best = min(alive, key=lambda c: c.loss)
-            fresh = [s for s in best.setting.neighbours() if s not in tried]
+            near = best.setting.neighbours() + best.setting.variants()
+            fresh = [setting for setting in near if setting not in tried]
             if not fresh or self.out_of_time or not self._affords([best] * len(fresh), rows, folds):
                 return alive
             tried |= set(fresh)

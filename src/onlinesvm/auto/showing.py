@@ -27,6 +27,7 @@ def race_table(race: Race, winner: Candidate) -> dict[str, np.ndarray]:
                 {
                     "candidate": candidate.number, "kernel": own["kernel"], "C": own["C"],
                     "gamma": own["gamma"], "epsilon": own.get("epsilon", np.nan),
+                    "numbers": candidate.setting.numbers,
                     "rescalings": candidate.setting.rounds, "rows": each.rows,
                     "scored": len(each.losses), "error": error, "noise": noise,
                     "seconds": each.seconds, "won": candidate is winner,

@@ -21,12 +21,14 @@ FEW_LEVELS = 30
 RAREST = 4
 """Categories with fewer rows than this are one category together."""
 
-HEAVY = 6.0
-"""A column with a value farther from its median than this number of robust standard deviations has
-heavy tails: its values are replaced by their normal scores."""
+BEND = 4.0
+"""Numbers are bent towards this number of robust standard deviations: z / sqrt(1 + (z / BEND)^2)."""
 
-FARTHEST = 3.0
-"""Numbers are clipped to this number of standard deviations beyond what was seen, and normal scores."""
+NORMAL = 1.349
+"""Distance of the quartiles of a normal distribution, in standard deviations."""
+
+UNIFORM = 3.4641
+"""Width of a uniform distribution of standard deviation one."""
 
 DAY, YEAR = 86400.0, 365.2425 * 86400.0
 
@@ -37,14 +39,16 @@ CYCLES = {"hour": DAY, "weekday": 7 * DAY, "season": YEAR}
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a table of numbers, categories and dates with gaps into rows for a kernel.
 
-    Numbers are standardised; those with heavy tails become normal scores (``QuantileTransformer``).
-    Gaps are filled with the median, and one more feature says where they were. Categories become
+    Numbers are scaled by their quartiles and bent, so that values far out stay near; or they are
+    replaced by their ranks (``QuantileTransformer``). Columns of two numbers become 0 and 1. Gaps are filled with the median, and one more feature says where they were. Categories become
     one feature for each (``OneHotEncoder``), rare ones together; a column of more than 30 categories
     becomes their mean target (``TargetEncoder``, cross-fitted). Dates become seconds, and their
     place in the day, the week and the year. Texts that are numbers or dates in ISO 8601 are read.
 
     Parameters
     ----------
+    numbers : {"standard", "ranks"}, default="standard"
+        How numbers are scaled.
     target_type : {"auto", "continuous"}, default="auto"
         What ``TargetEncoder`` takes y for.
     random_state : int, default=0
@@ -60,7 +64,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         What each column is: number, moment, category, or empty (left out).
     """
 
-    def __init__(self, *, target_type: str = "auto", random_state: int = 0):
+    def __init__(
+        self, *, numbers: str = "standard", target_type: str = "auto", random_state: int = 0
+    ):
+        self.numbers = numbers
         self.target_type = target_type
         self.random_state = random_state
 
@@ -155,29 +162,28 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             median = np.nanmedian(numbers, axis=0) if numbers.size else np.zeros(numbers.shape[1])
         self.median_ = np.nan_to_num(median)
         filled = np.where(gaps, self.median_, numbers)
-        self.lowest_, self.highest_ = filled.min(axis=0), filled.max(axis=0)
-        self.heavy_ = _is_heavy(filled)
-        self.mean_, spread = filled.mean(axis=0), filled.std(axis=0)
-        self.varies_ = self.highest_ > self.lowest_
-        self.spread_ = np.where(spread > 0, spread, 1.0)
-        self.scores_ = None
-        if self.heavy_.any():
-            self.scores_ = QuantileTransformer(
-                n_quantiles=min(1000, len(filled)), output_distribution="normal",
-                subsample=100_000, random_state=self.random_state,
-            ).fit(filled[:, self.heavy_])  # fmt: skip
+        low, high = filled.min(axis=0), filled.max(axis=0)
+        self.varies_ = high > low
+        two = np.array([len(np.unique(column)) <= 2 for column in filled.T], bool)
+        self.centre_, self.spread_ = np.where(two, low, self.median_), _spread(filled)
+        self.spread_[two] = np.where(high > low, high - low, 1.0)[two]
+        self.bent_, self.ranks_ = self.varies_ & ~two, None
+        if self.numbers == "ranks" and self.bent_.any():
+            self.ranks_ = QuantileTransformer(
+                n_quantiles=min(1000, len(filled)), subsample=100_000,
+                random_state=self.random_state,
+            ).fit(filled[:, self.bent_])  # fmt: skip
         return self._scaled(numbers)
 
     def _scaled(self, numbers: np.ndarray) -> np.ndarray:
         """Numbers filled and scaled, without columns that did not vary, and where the gaps were."""
         gaps = np.isnan(numbers)
         filled = np.where(gaps, self.median_, numbers)
-        margin = FARTHEST * self.spread_
-        scaled = np.clip(filled, self.lowest_ - margin, self.highest_ + margin)
-        scaled = (scaled - self.mean_) / self.spread_
-        if self.scores_ is not None:
-            scores = self.scores_.transform(filled[:, self.heavy_])
-            scaled[:, self.heavy_] = np.clip(scores, -FARTHEST, FARTHEST)
+        scaled = (filled - self.centre_) / self.spread_
+        if self.ranks_ is not None:
+            scaled[:, self.bent_] = UNIFORM * (self.ranks_.transform(filled[:, self.bent_]) - 0.5)
+        else:
+            scaled /= np.sqrt(1.0 + (scaled / BEND) ** 2)
         return np.concatenate([scaled[:, self.varies_], gaps[:, self.has_gaps_]], axis=1)
 
     # -- categories -----------------------------------------------------------------------
@@ -302,12 +308,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _is_heavy(values: np.ndarray) -> np.ndarray:
-    """Columns with heavy tails: a value far from the median, measured by the middle of the values."""
+def _spread(values: np.ndarray) -> np.ndarray:
+    """The distance of the quartiles, in standard deviations; or that, where half of a column is equal."""
     if not values.size:
-        return np.zeros(values.shape[1], bool)
-    low, median, high = np.percentile(values, [10, 50, 90], axis=0)
-    spread = (high - low) / 2.563  # of a normal distribution: its standard deviation
-    farthest = np.abs(values - median).max(axis=0)
-    several = np.array([len(np.unique(column[:5000])) > 2 for column in values.T])
-    return several & (farthest > HEAVY * np.where(spread > 0, spread, 0.0)) & (farthest > 0)
+        return np.ones(values.shape[1])
+    low, high = np.percentile(values, [25, 75], axis=0)
+    spread = np.where(high > low, (high - low) / NORMAL, values.std(axis=0))
+    return np.where(spread > 0, spread, 1.0)
