@@ -42,9 +42,10 @@ ALLOWED = {
     "core": {"core"},
     "estimators": {"core", "estimators"},
     "active": {"core", "estimators", "active"},
+    "auto": {"core", "estimators", "auto"},
     "model": {None, "core", "estimators", "model"},
     "stream": {"core", "estimators", "model", "stream"},
-    "cli": {None, "core", "estimators", "active", "stream", "model", "cli"},
+    "cli": {None, "core", "estimators", "active", "auto", "stream", "model", "cli"},
     "dask": {"core", "estimators", "stream", "dask"},
 }
 

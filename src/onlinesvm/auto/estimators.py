@@ -151,11 +151,23 @@ class AutoSVM(BaseEstimator):
 
     def _checked(self, X: Any, y: Any) -> np.ndarray:
         """The y of the table as an array, or one clear error."""
-        raise NotImplementedError
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        if len(y) < 2:
+            raise ValueError(
+                f"Found array with {len(y)} sample(s) while a minimum of 2 is required by "
+                f"{type(self).__name__}."
+            )
+        return y
 
-    def _asked(self, X: Any) -> Any:
+    def _fitted(self) -> Pipeline:
+        """The pipeline; one clear error before there is one."""
         check_is_fitted(self, "best_estimator_")
-        return X
+        return self.best_estimator_
 
     # -- using it -------------------------------------------------------------------------
 
@@ -172,20 +184,18 @@ class AutoSVM(BaseEstimator):
         y : ndarray of shape (n_samples,)
             Labels or values.
         """
-        return np.asarray(self.best_estimator_.predict(self._asked(X)))
+        return np.asarray(self._fitted().predict(X))
 
     @property
     def feature_weights_(self) -> np.ndarray:
         """Weights of the encoded features, in the order of ``feature_names_out_``."""
-        self._asked(None)
-        weights: np.ndarray = self.best_estimator_[-1].feature_weights_
+        weights: np.ndarray = self._fitted()[-1].feature_weights_
         return weights
 
     @property
     def feature_names_out_(self) -> np.ndarray:
         """Names of the encoded features."""
-        self._asked(None)
-        names: np.ndarray = self.best_estimator_[0].get_feature_names_out()
+        names: np.ndarray = self._fitted()[0].get_feature_names_out()
         return names
 
     def plot_race(self, ax: Any = None) -> Any:
@@ -201,7 +211,7 @@ class AutoSVM(BaseEstimator):
         figure : matplotlib Figure
             The figure drawn on. The winner's line is thick.
         """
-        self._asked(None)
+        self._fitted()
         return plot_race(self.race_, ax)
 
     def plot_feature_weights(self, ax: Any = None, most: int = 20) -> Any:
@@ -302,12 +312,7 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
         self.random_state = random_state
 
     def _checked(self, X: Any, y: Any) -> np.ndarray:
-        if y is None:
-            raise ValueError(
-                "AutoSVMClassifier requires y to be passed, but the target y is None."
-            )
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        y = super()._checked(X, y)
         assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         labels = np.unique(y)
@@ -331,7 +336,7 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
             Positive for ``classes_[1]`` with two classes, else one column per class.
         """
-        return np.asarray(self.best_estimator_.decision_function(self._asked(X)))
+        return np.asarray(self._fitted().decision_function(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class.
@@ -346,7 +351,7 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of ``classes_``.
         """
-        return np.asarray(self.best_estimator_.predict_proba(self._asked(X)))
+        return np.asarray(self._fitted().predict_proba(X))
 
     @property
     def classes_(self) -> np.ndarray:
@@ -422,10 +427,7 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
         self.random_state = random_state
 
     def _checked(self, X: Any, y: Any) -> np.ndarray:
-        if y is None:
-            raise ValueError("AutoSVMRegressor requires y to be passed, but the target y is None.")
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
+        y = super()._checked(X, y)
         try:
             numbers = np.asarray(y, np.float64)
         except (TypeError, ValueError):
@@ -434,6 +436,4 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
                 "numbers; for labels use AutoSVMClassifier."
             ) from None
         assert_all_finite(numbers, input_name="y")
-        if len(numbers) < 2:
-            raise ValueError("AutoSVMRegressor needs at least two rows: n_samples=1.")
         return numbers

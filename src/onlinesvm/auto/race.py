@@ -37,6 +37,9 @@ FINALISTS = 3
 CLIMBS = 3
 """Candidates that learn most rows; and how often neighbours of the best join in one round."""
 
+WORTH_CLIMBING = 200
+"""Rows below which neighbours join once: scores of so few rows are mostly noise."""
+
 METRIC_ROWS = 2500
 """Rows from which weights of features are learned."""
 
@@ -260,7 +263,7 @@ class Race:
     def _climb(self, alive: list[Candidate], rows: int, folds: int) -> list[Candidate]:
         """Neighbours of the best join, until none of them is better."""
         tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
-        for _ in range(CLIMBS):
+        for _ in range(CLIMBS if rows >= WORTH_CLIMBING else 1):
             best = min(alive, key=lambda c: c.loss)
             near = best.setting.neighbours() + best.setting.variants()
             fresh = [setting for setting in near if setting not in tried]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, TargetEncoder
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .columns import CATEGORY, EMPTY, MOMENT, NUMBER, Table, as_kind, is_frame, kind_of, read_columns
@@ -63,6 +65,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds_ : list of str
         What each column is: number, moment, category, or empty (left out).
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "numbers": [StrOptions({"standard", "ranks"})],
+        "target_type": [StrOptions({"auto", "continuous"})],
+        "random_state": [Integral],
+    }
 
     def __init__(
         self, *, numbers: str = "standard", target_type: str = "auto", random_state: int = 0
@@ -211,7 +219,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             parts.append(self.one_hot_.fit_transform(labels[:, ~self.many_]))
         if self.many_.any():
             self.means_ = TargetEncoder(target_type=self.target_type, random_state=self.random_state)
-            means = self.means_.fit_transform(labels[:, self.many_], y)
+            with warnings.catch_warnings():  # scikit-learn 1.9 wants folds in place of a seed
+                warnings.simplefilter("ignore", FutureWarning)
+                means = self.means_.fit_transform(labels[:, self.many_], y)
             self.means_centre_, spread = means.mean(axis=0), means.std(axis=0)
             self.means_spread_ = np.where(spread > 0, spread, 1.0)
             parts.append((means - self.means_centre_) / self.means_spread_)
