@@ -115,7 +115,7 @@ def test_values_and_novelty_are_those_of_learn_one_with_arrays():
 # -- the same model as with arrays -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern12", "linear", "poly", "sigmoid"])
 def test_the_model_is_that_of_learn_one_with_arrays(kernel):
     X, y = examples()
     river = taught(LASVMClassifier(C=2, kernel=kernel, gamma=0.2, budget=50, half_life=100), X, y)
@@ -173,7 +173,7 @@ def test_labels_are_those_of_python():
 # -- names that come and go ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "sigmoid"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern12", "linear", "poly", "sigmoid"])
 @pytest.mark.parametrize(
     "limit", [{"window": 60, "budget": None}, {"budget": 40}, {"budget": None}]
 )

@@ -29,7 +29,7 @@ from benchmarks.papers.active_pool import RUNS
 from benchmarks.papers.page import Section
 from benchmarks.papers.references import reference
 from benchmarks.quick import few, results
-from benchmarks.tables import bar, markdown
+from benchmarks.markdown import bar, markdown
 
 CRITERIA = ("random", "gradient", "active", "autoactive")
 ORIGINAL_SECONDS = 34.0

@@ -21,7 +21,7 @@ from benchmarks.papers import active_plots
 from benchmarks.papers.page import Section
 from benchmarks.quick import few, results
 from benchmarks.runs import Runs
-from benchmarks.tables import bar, markdown
+from benchmarks.markdown import bar, markdown
 
 RUNS = Runs("active.json")
 

@@ -28,7 +28,7 @@ from benchmarks.memory import peak_memory
 from benchmarks.papers.page import Section
 from benchmarks.papers.references import distinct, reference
 from benchmarks.quick import few
-from benchmarks.tables import markdown, number
+from benchmarks.markdown import markdown, number
 
 SEEDS = range(5)
 SETS = ("uci_waveform", "banana", "usps0", "a9a", "reuters", "mnist8")

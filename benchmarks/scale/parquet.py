@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.papers.page import Section
 from benchmarks.quick import generated_rows
-from benchmarks.tables import markdown, number, percent
+from benchmarks.markdown import markdown, number, percent
 
 ROWS, COLUMNS, PER_FILE, LIMIT = 10_000_000, 30, 250_000, 3 * 2**30
 CLUSTERS, DISTANCE = 20, 1.3

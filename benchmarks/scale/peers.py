@@ -10,7 +10,7 @@ from benchmarks.clock import Clock, warm_up
 from benchmarks.datasets import Dataset, load
 from benchmarks.papers.page import Section
 from benchmarks.quick import few, generated_rows
-from benchmarks.tables import markdown, number, percent
+from benchmarks.markdown import markdown, number, percent
 
 SETS = ("waveform:320000", "forest:500000")
 SUBSAMPLE = 50_000

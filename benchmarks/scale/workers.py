@@ -12,7 +12,7 @@ from benchmarks.clock import seconds_of
 from benchmarks.datasets import Dataset, load
 from benchmarks.papers.page import Section
 from benchmarks.quick import few, generated_rows
-from benchmarks.tables import markdown, number, percent
+from benchmarks.markdown import markdown, number, percent
 
 PARTITIONS, REPEATS = 8, 3
 SETS = ("waveform:320000", "mnist8")

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.clock import Clock
 from benchmarks.papers.page import Section
 from benchmarks.quick import few
-from benchmarks.tables import markdown
+from benchmarks.markdown import markdown
 from onlinesvm import LASVMClassifier
 
 DIMENSIONS, FEWEST, MOST = 20, 400, 500

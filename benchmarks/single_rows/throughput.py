@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.clock import Clock, best_of, seconds_of
 from benchmarks.papers.page import Section
 from benchmarks.quick import few
-from benchmarks.tables import markdown
+from benchmarks.markdown import markdown
 
 BLOCK = 1_000
 DIMENSIONS = 54

@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from benchmarks.datasets import Dataset
 from benchmarks.papers.active_pool import EVERY, METHODS, Retrained, _ask
 from benchmarks.runs import Runs
-from benchmarks.tables import bar
+from benchmarks.markdown import bar
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X / 16, np.where(Y == 0, 1, -1).astype(np.int8)

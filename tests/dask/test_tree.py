@@ -127,6 +127,18 @@ def test_the_same_partitions_give_the_same_bits_whatever_they_are_made_of(tmp_pa
     assert same(tree().fit(tmp_path, "target"), tree().fit(single, Y))
 
 
+@pytest.mark.parametrize("kernel", ["laplacian", "matern12"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_gamma_scale_of_columns_is_that_of_all_partitions(kernel, form):
+    order = np.argsort(X[:, 1])  # partitions differ in their spread, and in their mean
+    rows, y = form(X[order] * np.array([1.0, 5.0, 1.0]) + 3.0), Y[order]
+    model = tree(kernel=kernel, gamma="scale", passes=None).fit(rows, y)
+    exact = LASVMClassifier(C=5.0, kernel=kernel, epochs="converge", random_state=0).fit(rows, y)
+    assert model.to_local().gamma_ == pytest.approx(exact.gamma_, rel=1e-12)
+    ours, theirs = model.decision_function(rows), exact.decision_function(rows)
+    np.testing.assert_allclose(ours, theirs, atol=1e-2)
+
+
 def test_sparse_rows_and_gamma_scale_are_those_of_all_partitions():
     some = np.where(np.abs(X) > 0.7, X, 0.0) * np.array([1.0, 5.0, 1.0])
     order = np.argsort(some[:, 1])  # partitions differ in their spread

@@ -31,7 +31,7 @@ def noisy(n, seed, noise=20):
 # -- weights that are given ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian", "matern12"])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, lambda a: a.astype(np.float32)])
 def test_weights_are_as_if_the_rows_had_been_multiplied(kernel, form):
     A = form(np.where(np.abs(X) > 0.5, X, 0.0))
@@ -99,7 +99,7 @@ def test_weights_need_features():
 # -- weights that are learned -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kernel", ["rbf"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern12"])
 def test_noise_features_get_a_tenth_of_the_weight_and_less(kernel):
     A, f = noisy(1500, 0)
     T, g = noisy(2000, 1)
@@ -259,7 +259,7 @@ def test_single_rows_reach_the_weights_too():
     assert model.feature_weights_[5:].max() < 0.3 * model.feature_weights_[:2].min()
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian", "matern12"])
 @pytest.mark.parametrize("weights", [W, None])
 def test_files_and_exports_carry_the_weights(kernel, weights, tmp_path):
     model = LASVMClassifier(kernel=kernel, feature_weights=weights, budget=60).fit(X + 3.0, Y)

@@ -38,10 +38,13 @@ KERNELS = {
     "linear": {"kernel": "linear"},
     "poly": {"kernel": "poly", "gamma": 0.2, "coef0": 0.5, "degree": 3},
     "rbf": {"kernel": "rbf", "gamma": 0.3},
+    "laplacian": {"kernel": "laplacian", "gamma": 0.3},
+    "matern12": {"kernel": "matern12", "gamma": 0.5},
     "sigmoid": {"kernel": "sigmoid", "gamma": 0.05, "coef0": -0.2},
 }
 SEVERAL_TARGETS = ("LASVM two targets", "LASVM values window")
 CLASSES = [name for name in CASES if "cache" not in name and name not in SEVERAL_TARGETS]
+NOT_IN_LIBSVM = ("laplacian", "matern12")
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
 TWO = Y > 0
 SCALING = {"mean": X.mean(axis=0) + 3.0, "scale": X.std(axis=0) * np.arange(1.0, 7.0)}
@@ -279,7 +282,7 @@ def svm_predict(path, rows, folder):
 
 
 @needs_libsvm
-@every_kernel
+@pytest.mark.parametrize("kernel", [name for name in KERNELS if name not in NOT_IN_LIBSVM])
 @pytest.mark.parametrize("rows", [X, X + 100.0, CSR], ids=["dense", "shifted", "sparse"])
 def test_svm_predict_gives_the_same_labels(kernel, rows, tmp_path):
     if rows is not X and kernel != "rbf" and rows is not CSR:
@@ -418,6 +421,14 @@ def test_kernels_that_other_programs_lack(export, tmp_path):
         export(LASVMClassifier(kernel="precomputed").fit(X @ X.T, Y), tmp_path / "model")
     with pytest.raises(ModelFileError, match="kernel that is callable cannot be exported"):
         export(LASVMClassifier(kernel=lambda A, B: A @ B.T).fit(X, Y), tmp_path / "model")
+
+
+@pytest.mark.parametrize("kernel", NOT_IN_LIBSVM)
+def test_libsvm_text_has_no_such_kernel(kernel, tmp_path):
+    model = LASVMClassifier(**KERNELS[kernel]).fit(X, TWO)
+    with pytest.raises(ModelFileError, match=f"no {kernel} kernel: export to ONNX or Python"):
+        export_libsvm(model, tmp_path / "model.txt")
+    assert not list(tmp_path.iterdir())
 
 
 @every_export

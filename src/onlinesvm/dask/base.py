@@ -11,7 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.kernel.kernel import COLUMN_NAMES, KERNEL_NAMES
 from ..estimators.lasvm import LASVMClassifier
+from ..estimators.params import name_nearest_kernel
 from .frame import Frame
 from .partitions import Partitions, partitions_of
 from .predicting import accuracy, outcome
@@ -21,7 +23,7 @@ from .tasks import Place
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "C": [Interval(Real, 0.0, None, closed="right")],
-    "kernel": [StrOptions({"linear", "poly", "rbf", "sigmoid"}), callable],
+    "kernel": [StrOptions(set(KERNEL_NAMES) - {"precomputed"}), callable],
     "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="neither")],
     "degree": [Interval(Integral, 0, None, closed="left")],
     "coef0": [Interval(Real, None, None, closed="neither")],
@@ -50,6 +52,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
     _model: Any
     _schema: dict[str, Any] | None
 
+    def _validate_params(self) -> None:
+        with name_nearest_kernel(self.kernel):
+            super()._validate_params()
+
     def _local_estimator(self, **more: Any) -> LASVMClassifier:
         """An ordinary estimator with the same settings."""
         return LASVMClassifier(
@@ -60,10 +66,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
     def _first_look(self, run: Run, X: Any, y: Any) -> tuple[Partitions, Whole, Frame]:
         """Partitions, what they have in common, and the estimator that is fixed by it."""
         partitions = partitions_of(run, X, y, self.partition_size)
-        count = len(partitions.parts)
+        count, by_column = len(partitions.parts), self.kernel in COLUMN_NAMES
         found = run.results(
             [
-                run.task("summary", i, summarise, part, i, count)
+                run.task("summary", i, summarise, part, i, count, by_column)
                 for i, part in enumerate(partitions.parts)
             ]
         )

@@ -34,7 +34,7 @@ class CellLASVMClassifier(DaskClassifier):
     ----------
     C, kernel (Dask) : shared
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the kernels rbf, poly and sigmoid. ``"scale"`` is that of all rows.
+        Coefficient of all kernels but ``linear``. ``"scale"`` is that of all rows.
     degree (Dask), coef0 (Dask) : shared
     tol : float, default=1e-3
         Tolerance of the optimality conditions, in each cell.

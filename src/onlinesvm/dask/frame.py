@@ -36,7 +36,7 @@ class Frame:
         """Fix what the summary of all partitions decides."""
         gamma = estimator.gamma
         if gamma == "scale":
-            gamma = 1.0 / (whole.features * whole.variance) if whole.variance > 0 else 1.0
+            gamma = whole.gamma(estimator.kernel)
         kernel = make_kernel(
             estimator.kernel, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0,
             n_jobs=estimator.n_jobs, X=whole.sample,

@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 
 from ..core.kernel.centre import SAMPLE
 from ..core.kernel.csr import canonical_csr, check_structure
+from ..core.kernel.kernel import column_moments, gamma_of_columns
 from ..estimators.labels import check_several, joined_labels, unique_labels
 from ..estimators.rows import stack
 from .partitions import as_arrays
@@ -33,6 +34,7 @@ class Summary(NamedTuple):
     counts: np.ndarray
     sample: Any  # a few rows, evenly spaced
     nbytes: int
+    columns: tuple[np.ndarray, np.ndarray] | None = None  # mean and deviations of each
 
 
 class Whole(NamedTuple):
@@ -44,14 +46,24 @@ class Whole(NamedTuple):
     labels: np.ndarray
     counts: np.ndarray
     sample: Any
+    column_variances: np.ndarray | None = None
+
+    def gamma(self, kernel: Any) -> float:
+        """``gamma="scale"`` of all rows."""
+        if self.column_variances is not None:
+            return gamma_of_columns(kernel, self.column_variances)
+        return 1.0 / (self.features * self.variance) if self.variance > 0 else 1.0
 
     def offsets(self) -> list[int]:
         """Number of the first row of each partition."""
         return [0, *np.cumsum(self.rows).tolist()]
 
 
-def summarise(part: Any, number: int, n_parts: int) -> Summary:
-    """The summary of partition ``number``, or one sentence that names it."""
+def summarise(part: Any, number: int, n_parts: int, by_column: bool = False) -> Summary:
+    """The summary of partition ``number``, or one sentence that names it.
+
+    ``by_column``: with the spread of each column.
+    """
     X, y = as_arrays(part, number)
     try:
         if sparse.issparse(X):
@@ -68,7 +80,8 @@ def summarise(part: Any, number: int, n_parts: int) -> Summary:
     mean = float(values.sum(dtype=np.float64)) / size
     spread = _squares(values, mean) + (size - filled) * mean**2
     few = np.linspace(0, n - 1, min(n, -(-SAMPLE // n_parts))).astype(np.int64)
-    return Summary(n, d, size, mean, spread, labels, counts, X[few], _bytes(X))
+    columns = column_moments(X) if by_column else None
+    return Summary(n, d, size, mean, spread, labels, counts, X[few], _bytes(X), columns)
 
 
 def _squares(values: np.ndarray, mean: float) -> float:
@@ -124,7 +137,8 @@ def whole_of(found: list[Summary]) -> Whole:
     for part in found[1:]:
         sample = stack(sample, part.sample)
     rows = [part.rows for part in found]
-    return Whole(rows, first.features, _variance(found), labels, counts, sample)
+    variances = _column_variances(found)
+    return Whole(rows, first.features, _variance(found), labels, counts, sample, variances)
 
 
 def _classes(found: list[Summary]) -> tuple[np.ndarray, np.ndarray]:
@@ -137,11 +151,21 @@ def _classes(found: list[Summary]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _variance(found: list[Summary]) -> float:
-    size, mean, deviations = found[0].size, found[0].mean, found[0].deviations
-    for part in found[1:]:
-        total, apart = size + part.size, part.mean - mean
-        deviations += part.deviations + apart**2 * size * part.size / total
-        mean += apart * part.size / total
+    return float(_joined([(part.size, part.mean, part.deviations) for part in found]))
+
+
+def _column_variances(found: list[Summary]) -> np.ndarray | None:
+    moments = [(part.rows, *part.columns) for part in found if part.columns is not None]
+    return np.asarray(_joined(moments)) if moments else None
+
+
+def _joined(moments: list[tuple[float, Any, Any]]) -> Any:
+    """Variance of the union of parts, given size, mean and deviations of each."""
+    size, mean, deviations = moments[0]
+    for more, its_mean, its_deviations in moments[1:]:
+        total, apart = size + more, its_mean - mean
+        deviations = deviations + its_deviations + apart**2 * (size * more / total)
+        mean = mean + apart * (more / total)
         size = total
     return deviations / size
 

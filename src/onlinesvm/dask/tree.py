@@ -38,7 +38,7 @@ class TreeLASVMClassifier(DaskClassifier):
     ----------
     C, kernel (Dask) : shared
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the kernels rbf, poly and sigmoid. ``"scale"`` is that of all partitions.
+        Coefficient of all kernels but ``linear``. ``"scale"`` is that of all partitions.
     degree (Dask), coef0 (Dask) : shared
     tol : float, default=1e-3
         Tolerance of the optimality conditions.

@@ -23,7 +23,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.kernel.kernel import make_kernel
+from ..core.kernel.kernel import GAMMA_NAMES, make_kernel
 from ..core.runtime.interrupts import (
     Deadline,
     Interruptible,
@@ -46,6 +46,7 @@ from .checks import (
 )
 from .labels import NoTargets, check_sample_weight, finite_cost
 from .metric import weighted
+from .params import name_nearest_kernel
 from .rows import ENOUGH, ENOUGH_FOR_WEIGHTS, is_estimated, joined
 from .trained import Trained
 from .views import FittedView
@@ -584,7 +585,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
     def gamma_(self) -> float:
         """The gamma in use."""
         kernel = self._seen("gamma_").kernel
-        if kernel.name not in ("rbf", "poly", "sigmoid"):
+        if kernel.name not in GAMMA_NAMES:
             raise AttributeError(
                 f"gamma_ is not available: the kernel {kernel.name!r} has no gamma."
             )
@@ -599,6 +600,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
     def n_support_(self) -> np.ndarray:
         """Number of support vectors."""
         return np.array([len(self._seen("n_support_").support)])
+
+    def _validate_params(self) -> None:
+        with name_nearest_kernel(self.kernel):
+            super()._validate_params()
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._trained is not None and self._trained.learner is not None

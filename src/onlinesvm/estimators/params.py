@@ -7,16 +7,17 @@ the text of ``ENTRIES`` in its place, with the default value of the signature.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache, partial
 from inspect import Parameter, signature
 from numbers import Integral, Real
 from types import FunctionType
 from typing import Any, TypeVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 
-from ..core.kernel.kernel import KERNEL_NAMES
+from ..core.kernel.kernel import KERNEL_NAMES, nearest_kernel
 from ..core.lasvm.online.policies import POLICIES
 
 Constraints = dict[str, list[Any]]
@@ -147,14 +148,16 @@ fit_status_ : int
 fit_status_ (SimpleSVM) : int
     0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
 gamma : {"scale", "auto"} or float
-    Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-    1 / (n_features * X.var()); on a stream, X stands for the first 100 rows.
+    Coefficient of all kernels but ``linear``. ``"scale"`` is 1 / (n_features * X.var());
+    for ``laplacian`` 1 / X.std(axis=0).sum(), for ``matern12`` 1 / sqrt(X.var(axis=0).sum()).
+    On a stream, X stands for the first 100 rows.
 gamma (River) : {"scale", "auto"} or float
-    Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-    1 / (features * variance of their values), estimated from the first 100 examples;
-    ``"auto"`` is 1 / features of the first example.
+    Coefficient of all kernels but ``linear``. ``"scale"`` is
+    1 / (features * variance of their values), estimated from the first 100 examples; for
+    ``laplacian`` 1 / (sum of the features' standard deviations), for ``matern12``
+    1 / sqrt(sum of their variances). ``"auto"`` is 1 / features of the first example.
 gamma (SimpleSVM) : {"scale", "auto"} or float
-    Coefficient of ``rbf``, ``poly`` and ``sigmoid``.
+    Coefficient of all kernels but ``linear``, as in ``LASVMClassifier``.
 gamma_ : float
     Value of gamma in use; only for kernels that have one.
 gamma_ (SimpleSVM) : float
@@ -171,15 +174,17 @@ intercept_ (perceptron) : ndarray of shape (n_machines,)
     Zeros: the bias remains zero.
 intercept_ (SimpleSVM) : ndarray of shape (1,)
     Bias.
-kernel : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
-    Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
-kernel (Dask) : {"linear", "poly", "rbf", "sigmoid"} or callable
+kernel : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "precomputed"} or callable
+    Kernel; ``laplacian`` is exp(-gamma sum_j abs(x_j - z_j)), ``matern12`` exp(-gamma norm(x - z)).
+    A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
+kernel (Dask) : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid"} or callable
     Kernel; a callable takes two arrays and must be known to the workers.
-kernel (LASVM) : {"linear", "poly", "rbf", "sigmoid", "precomputed"} or callable
-    Kernel. A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
+kernel (LASVM) : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "precomputed"} or callable
+    Kernel; ``laplacian`` is exp(-gamma sum_j abs(x_j - z_j)), ``matern12`` exp(-gamma norm(x - z)).
+    A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
     the X of ``fit`` is a list of objects, such as strings, it takes arrays of n and m objects.
-kernel (River) : {"rbf", "linear", "poly", "sigmoid"}
-    Kernel.
+kernel (River) : {"rbf", "laplacian", "matern12", "linear", "poly", "sigmoid"}
+    Kernel; ``laplacian`` is exp(-gamma sum_j abs(x_j - z_j)), ``matern12`` exp(-gamma norm(x - z)).
 kkt_violation_ : float
     Largest part of the KKT gap of any example.
 low_rank : int, float, "linear", callable or None
@@ -258,6 +263,21 @@ window_ : int
     Examples that count, with ``window`` or ``half_life``.
 """
 """Entries of docstrings. A word in brackets tells those of the same name apart."""
+
+
+@contextmanager
+def name_nearest_kernel(kernel: Any) -> Iterator[None]:
+    """Add the nearest name to scikit-learn's message about a kernel that does not exist."""
+    try:
+        yield
+    except InvalidParameterError as error:
+        hint = (
+            "" if not isinstance(kernel, str) or kernel in KERNEL_NAMES else nearest_kernel(kernel)
+        )
+        if not hint:
+            raise
+        raise InvalidParameterError(f"{error}{hint}") from None
+
 
 _SHARED_LINE = re.compile(r"^( *)(\S.*?) : shared$", re.M)
 _ENTRY = re.compile(r"^(\S.*?) : (.*)\n((?:    .*\n?)+)", re.M)

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core.kernel.csr import canonical_csr
+from ..core.kernel.kernel import GAMMA_NAMES
 from .labels import joined_labels
 
 ENOUGH = 100
@@ -67,7 +68,7 @@ def stack(first: Any, second: Any) -> Any:
 
 def is_estimated(kernel: Any, gamma: Any) -> bool:
     """Whether gamma is estimated from the rows."""
-    return isinstance(gamma, str) and gamma == "scale" and kernel in ("rbf", "poly", "sigmoid")
+    return isinstance(gamma, str) and gamma == "scale" and kernel in GAMMA_NAMES
 
 
 # -- double precision, moved to the centre, and back --------------------------------------

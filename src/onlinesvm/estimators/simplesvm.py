@@ -37,8 +37,8 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         Cost of a margin violation. ``inf`` is ``margin="hard"``, which has none.
     kernel : shared
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of ``rbf``, ``poly`` and ``sigmoid``. ``"scale"`` is
-        1 / (n_features * X.var()), of the first examples on a stream.
+        Coefficient of all kernels but ``linear``. ``"scale"`` is 1 / (n_features * X.var()), of the
+        first examples on a stream; for ``laplacian`` and ``matern12`` as in ``LASVMClassifier``.
     degree, coef0 : shared
     margin : {"linear", "quadratic", "hard"}, default="linear"
         ``"linear"`` is the problem of ``SVC``; ``"quadratic"`` charges C/2 for the square of a

@@ -83,7 +83,7 @@ class Trained(Compact):
         if kernel.ignores_shift:
             from ..core.kernel.centre import centre_of
 
-            centre = centre_of(X, kernel.gamma, kept_sparse)
+            centre = centre_of(X, kernel, kept_sparse)
         return cls(
             kernel, encoder, given.features, centre, packs, kept_sparse,
             class_weights=class_weights, objects=objects, feature_weights=feature_weights,
@@ -113,15 +113,16 @@ class Trained(Compact):
         """Checked input as rows of this model; ``key`` numbers those of a precomputed kernel."""
         from ..core.kernel.rows import Rows
 
-        far, X = self.kernel.far, weighted(X, self.feature_weights)
+        far, absolute = self.kernel.far, self.kernel.absolute
+        X = weighted(X, self.feature_weights)
         if self.kernel.name == "precomputed" and sparse.issparse(X):
             X = X.toarray()
         if self.packs and not sparse.issparse(X):
-            rows = Rows.packed(X, self.centre, key, far)
+            rows = Rows.packed(X, self.centre, key, far, absolute)
         else:
             if sparse.issparse(X) and self.centre is not None and not self.sparse:
                 X = X.toarray()  # The model is dense and shifted; a block at a time, it fits.
-            rows = Rows.of(X, self.centre, key, far)
+            rows = Rows.of(X, self.centre, key, far, absolute)
         check_size(rows.squares)
         return rows
 

@@ -1,4 +1,4 @@
-"""RBF kernel values far from the centre: right to 1e-5, in [0, 1], the same in every way.
+"""Values of kernels of a distance, far from the centre: right to 1e-5, in [0, 1], the same in every way.
 
 The twin is NumPy in extended precision, by differences. Data: an offset, one outlier, a sentinel
 value in a column, a stream that moves; dense, CSR, and dense rows kept sparse.
@@ -63,53 +63,98 @@ DATA = {f"offset {by:g}": offset(by) for by in (0, 1, 1e2, 1e3, 1e4, 1e6)} | {
 data = pytest.mark.parametrize("make", DATA.values(), ids=DATA)
 
 
-def true_values(X, Z, gamma):
+kernels = pytest.mark.parametrize("name", ["rbf", "laplacian", "matern12"])
+
+
+def true_values(X, Z, gamma, name="rbf"):
     X, Z = X.astype(np.longdouble), Z.astype(np.longdouble)
-    distance = sum((X[:, [j]] - Z[:, j]) ** 2 for j in range(X.shape[1]))
+    power = 1 if name == "laplacian" else 2
+    distance = sum(abs(X[:, [j]] - Z[:, j]) ** power for j in range(X.shape[1]))
+    distance = np.sqrt(distance) if name == "matern12" else distance
     return np.exp(-gamma * distance).astype(np.float64)
+
+
+def rows_of(form, X, kernel):
+    return FORMS[form](X, far=kernel.far, absolute=kernel.absolute)
+
+
+def scaled(name, width, d, spread=1.0):
+    """gamma with which the exponent of two rows of d features of this spread is about ``width``."""
+    unit = {"rbf": d * spread**2, "laplacian": d * spread, "matern12": d**0.5 * spread}
+    return width / unit[name]
 
 
 @forms
 @data
+@kernels
 @pytest.mark.parametrize("d", [1, 10, 70])
-def test_values_are_right_and_the_same_however_computed(form, make, d):
+def test_values_are_right_and_the_same_however_computed(form, make, d, name):
     rng = np.random.default_rng(d)
     X = make(rng, 150, d)
     X[:20] = X[20:40] + 1e-3 * rng.normal(size=(20, d))  # pairs close to each other
-    for gamma in (0.01 / d, 1.0 / d, 10.0 / d):
-        kernel = Kernel("rbf", gamma=gamma, n_jobs=2)
-        left, right = (FORMS[form](part, far=kernel.far) for part in (X, X[:100]))
+    X[40:45] = X[45:50]
+    for width in (0.01, 1.0, 10.0):
+        gamma = scaled(name, width, d)
+        kernel = Kernel(name, gamma=gamma, n_jobs=2)
+        left, right = (rows_of(form, part, kernel) for part in (X, X[:100]))
         K = kernel.block(left, right)
         assert K.min() >= 0.0
         assert K.max() <= 1.0
-        np.testing.assert_allclose(K, true_values(X, X[:100], gamma), atol=1e-5)
+        np.testing.assert_allclose(K, true_values(X, X[:100], gamma, name), atol=1e-5)
+        if name != "rbf":
+            assert (kernel.block(left, left).diagonal() == 1.0).all()
+            assert (K[40:45, 45:50].diagonal() == 1.0).all()
         assert_same(kernel.block(right, left).T, K)
         assert_same(kernel.block(left, left)[:, :100], K)
         assert_same(kernel.product(left, right, np.eye(100)), K)
         assert_same(np.concatenate([kernel.block(left, right.take([j])) for j in range(100)], 1), K)
-        plain = FORMS["dense"](X, far=kernel.far)
+        plain = rows_of("dense", X, kernel)
         assert_same(kernel.block(plain, plain)[:, :100], K)
 
 
 @given(
+    name=st.sampled_from(["rbf", "laplacian", "matern12"]),
     seed=st.integers(0, 10**6),
     d=st.integers(1, 40),
     shift=st.floats(-1e6, 1e6),
     spread=st.sampled_from([1e-6, 1e-3, 1.0, 1e3, 1e6]),
     width=st.floats(1e-3, 1e3),
+    close=st.sampled_from([0.0, 1e-12, 1e-7, 1e-4, 1e-2]),
     form=st.sampled_from(list(FORMS)),
 )
-def test_any_offset_and_scale(seed, d, shift, spread, width, form):
+def test_any_offset_and_scale(name, seed, d, shift, spread, width, close, form):
     rng = np.random.default_rng(seed)
     X = shift + spread * rng.normal(size=(30, d))
+    X[:10] = X[10:20] + close * spread * rng.normal(size=(10, d))  # near copies
     # 48 bits of a value are kept: it is for the true values that these are the values.
-    gamma = min(width / (d * spread**2), 1e-5 * 2.0**48 / (abs(shift) + spread) ** 2)
-    kernel = Kernel("rbf", gamma=gamma)
-    rows = FORMS[form](X, far=kernel.far)
-    K = kernel.block(rows, FORMS[form](X, far=kernel.far))
+    most = 1e-5 * 2.0**48 / (abs(shift) + spread) ** (2 if name == "rbf" else 1) / d
+    gamma = min(scaled(name, width, d, spread), most if name != "rbf" else most * d)
+    kernel = Kernel(name, gamma=gamma)
+    rows = rows_of(form, X, kernel)
+    K = kernel.block(rows, rows_of(form, X, kernel))
     assert K.max() <= 1.0
-    np.testing.assert_allclose(K, true_values(X, X, gamma), atol=1e-5)
+    np.testing.assert_allclose(K, true_values(X, X, gamma, name), atol=1e-5)
     np.testing.assert_allclose(kernel.block(rows, rows).diagonal(), 1.0, atol=1e-5)
+    if name != "rbf":
+        assert (K.diagonal() == 1.0).all()
+        assert (kernel.block(rows, rows).diagonal() == 1.0).all()
+
+
+@kernels
+@pytest.mark.parametrize("exponent", [-60, -30, 0, 30, 60])
+def test_units_change_no_value(name, exponent):
+    """Powers of two change digits of no number: the same values to the last bit."""
+    X = np.random.default_rng(0).normal(size=(90, 7)).astype(np.float32).astype(float)
+    unit, gamma = 2.0**exponent, 2.0**-2
+    plain = Kernel(name, gamma=gamma)
+    if abs(exponent) > 30 and name == "rbf":
+        pytest.skip("gamma is beyond single precision")
+    moved = Kernel(name, gamma=gamma / unit ** (2 if name == "rbf" else 1))
+    K = [
+        kernel.block(*[rows_of("dense", Z, kernel)] * 2)
+        for kernel, Z in ((plain, X), (moved, unit * X))
+    ]
+    assert_same(K[1], K[0])
 
 
 @forms
@@ -144,19 +189,22 @@ def test_the_second_part_stays_with_its_row(form):
 
 
 @forms
+@kernels
 @pytest.mark.parametrize("d", [1, 3, 70])
 @pytest.mark.parametrize("share", [0.02, 1.0], ids=["few pairs", "many pairs"])
-def test_rows_with_second_parts_meet_rows_that_have_none(form, d, share):
+def test_rows_with_second_parts_meet_rows_that_have_none(form, d, share, name):
     rng = np.random.default_rng(d)
-    kernel = Kernel("rbf", gamma=1.0)
-    X = 0.3 * rng.normal(size=(100, d)) + 20.0 / np.sqrt(d) * (rng.random((100, 1)) < share)
+    kernel = Kernel(name, gamma=1.0)
+    size = {"rbf": 20.0 / np.sqrt(d), "laplacian": 10.0 / d, "matern12": 12.0 / np.sqrt(d)}[name]
+    spread = 0.3 if name == "rbf" else 2.0 / d
+    X = spread * rng.normal(size=(100, d)) + size * (rng.random((100, 1)) < share)
     Z = X + 1e-4 * rng.normal(size=X.shape)
     far = np.concatenate([X, [[1e6] * d]])
-    some, others = FORMS[form](far, far=kernel.far), FORMS[form](Z, far=kernel.far)
+    some, others = rows_of(form, far, kernel), rows_of(form, Z, kernel)
     assert some.has_second_parts()
     assert not others.has_second_parts()
     K = kernel.block(some, others)
-    np.testing.assert_allclose(K, true_values(far, Z, 1.0), atol=1e-5)
+    np.testing.assert_allclose(K, true_values(far, Z, 1.0, name), atol=1e-5)
     np.testing.assert_array_equal(kernel.block(others, some), K.T)
 
 
@@ -168,14 +216,15 @@ def test_rows_that_differ_in_the_second_part_are_no_duplicates(form):
     assert first_equal(FORMS[form](X), np.zeros(4, int)).tolist() == [0, 0, 0, 0]
 
 
+@kernels
 @pytest.mark.parametrize("form", ["dense", "packed"])
 @pytest.mark.parametrize("gamma", [0.02, 1.0, 30.0], ids=["near", "a few pairs", "far"])
-def test_rows_of_a_pool_are_rows_of_the_block(form, gamma):
+def test_rows_of_a_pool_are_rows_of_the_block(form, gamma, name):
     rng = np.random.default_rng(0)
     X = 1.0 + rng.normal(size=(200, 30)) * (rng.random((200, 30)) < 0.3)
     X[100:110] = X[:10] + 1e-3
-    kernel = Kernel("rbf", gamma=gamma)
-    rows = FORMS[form](X, far=kernel.far)
+    kernel = Kernel(name, gamma=gamma)
+    rows = rows_of(form, X, kernel)
     pool = PoolRows(rows, kernel, 10.0)
     assert_same(np.stack([pool[i] for i in range(200)]), kernel.block(rows, rows.take(slice(200))))
 
@@ -273,20 +322,23 @@ def test_a_stream_that_moves(form, by):
     assert np.mean(errors) < np.mean(reference.predict(X) != y)
 
 
-@pytest.mark.parametrize("settings", [{}, {"budget": 30}, {"selection": "active"}])
+@kernels
+@pytest.mark.parametrize("settings", [{}, {"budget": 30}, {"window": 60}, {"selection": "active"}])
 @pytest.mark.parametrize("by", [3.0, 1e3, 1e6])
-def test_learn_one_equals_partial_fit_in_a_stream_that_moves_and_returns(settings, by):
+def test_learn_one_equals_partial_fit_in_a_stream_that_moves_and_returns(settings, by, name):
     rng = np.random.default_rng(0)
     X, y = problem(rng, 150)
     X[40:90] += by
     X[60] = X[61] + 1e-4
     rows, one = (
-        LASVMClassifier(gamma=2.0, **settings).partial_fit(X[:20], y[:20]) for _ in range(2)
+        LASVMClassifier(kernel=name, gamma=2.0, **settings).partial_fit(X[:20], y[:20])
+        for _ in range(2)
     )
     for x, label in zip(X[20:], y[20:].tolist(), strict=True):
         rows.partial_fit(x[None, :], [label])
         one.learn_one(x, label)
     assert_same(one.decision_function(X), rows.decision_function(X))
+    assert_same(np.array([one.decision_one(x) for x in X]), one.decision_function(X))
     assert one.n_kernel_evaluations_ == rows.n_kernel_evaluations_
     again = pickle.loads(pickle.dumps(one)).learn_one(X[50] + 0.1, 1)
     assert_same(again.decision_function(X), one.learn_one(X[50] + 0.1, 1).decision_function(X))
@@ -296,21 +348,22 @@ def test_learn_one_equals_partial_fit_in_a_stream_that_moves_and_returns(setting
 
 
 @forms
+@kernels
 @pytest.mark.parametrize("gamma", [1e-300, 1e-45, 1e30, 1e300, 1.7e308])
-def test_gamma_of_any_size(form, gamma):
+def test_gamma_of_any_size(form, gamma, name):
     X = np.random.default_rng(0).normal(size=(90, 4))
     X[:40, 1:] = 0.0
-    kernel = Kernel("rbf", gamma=gamma)
-    rows = FORMS[form](X, far=kernel.far)
+    kernel = Kernel(name, gamma=gamma)
+    rows = rows_of(form, X, kernel)
     wanted = np.eye(90) if gamma > 1 else np.ones((90, 90))
     np.testing.assert_allclose(kernel.block(rows, rows), wanted, atol=1e-30)
-    copies = FORMS[form](X, far=kernel.far)
+    copies = rows_of(form, X, kernel)
     np.testing.assert_allclose(kernel.block(rows, copies), wanted, atol=1e-30)
 
 
 @pytest.mark.filterwarnings("ignore:The hulls")
 @pytest.mark.parametrize("name", ONLINE)
-@pytest.mark.parametrize("kernel", ["rbf", "poly", "sigmoid"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern12", "poly", "sigmoid"])
 @pytest.mark.parametrize("gamma", [1e-300, 1e300])
 def test_no_model_holds_nan(name, kernel, gamma):
     X, y = problem(np.random.default_rng(0), 80)

@@ -32,6 +32,14 @@ KERNELS = {
         Kernel("sigmoid", gamma=0.2, coef0=-0.5),
         lambda X, Z: pairwise.sigmoid_kernel(X, Z, gamma=0.2, coef0=-0.5),
     ),
+    "laplacian": (
+        Kernel("laplacian", gamma=0.3),
+        lambda X, Z: pairwise.laplacian_kernel(X, Z, gamma=0.3),
+    ),
+    "matern12": (
+        Kernel("matern12", gamma=0.4),
+        lambda X, Z: np.exp(-0.4 * pairwise.euclidean_distances(X, Z)),
+    ),
     "callable": (
         Kernel("callable", function=pairwise.laplacian_kernel),
         pairwise.laplacian_kernel,
@@ -136,11 +144,12 @@ def test_a_value_is_the_same_to_the_last_bit_however_it_is_computed(name, d):
             assert_same(kernel.block(rows.take(where), rows.take(where)), K[np.ix_(where, where)])
 
 
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "matern12"])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_threads_do_not_change_the_values(kind):
+def test_threads_do_not_change_the_values(kind, name):
     rng = np.random.default_rng(1)
     X, coef = as_rows(half_zero(rng, 700, 12), kind), rng.normal(size=(2, 700))
-    settings = {"name": "rbf", "gamma": 0.1}
+    settings = {"name": name, "gamma": 0.1}
     alone, many = Kernel(**settings, n_jobs=1), Kernel(**settings, n_jobs=2)
     assert_same(alone.block(X, X), many.block(X, X))
     assert_same(alone.product(X, X, coef), many.product(X, X, coef))
@@ -195,7 +204,25 @@ def test_unknown_names_are_refused_with_the_known():
         make_kernel("gauss")
     with pytest.raises(ValueError, match="'fast' is not known; use 'scale', 'auto' or a number"):
         make_kernel("rbf", gamma="fast", X=np.ones((2, 2)))
-    assert set(KERNEL_NAMES) == {"linear", "poly", "rbf", "sigmoid", "precomputed"}
+    with pytest.raises(ValueError, match=r"'Laplace' does not exist.* Did you mean 'laplacian'\?"):
+        make_kernel("Laplace")
+    names = {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "precomputed"}
+    assert set(KERNEL_NAMES) == names
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_gamma_of_kernels_whose_distance_is_not_squared(make, offset):
+    """1 / the spread of the rows: a change of units changes no kernel value, an offset nothing at all."""
+    X = half_zero(np.random.default_rng(5), 40, 6) + offset
+    deviations = X.std(axis=0)
+    for unit in (2.0**-30, 1.0, 2.0**30):
+        found = [make_kernel(name, X=make(unit * X)).gamma for name in ("laplacian", "matern12")]
+        wanted = 1 / (unit * deviations.sum()), 1 / (unit * np.sqrt((deviations**2).sum()))
+        assert found == pytest.approx(wanted, rel=1e-9)
+    assert make_kernel("laplacian", gamma="auto", X=make(X)).gamma == pytest.approx(1 / 6)
+    for name in ("laplacian", "matern12"):
+        assert make_kernel(name, X=make(np.ones((4, 3)))).gamma == 1.0
 
 
 @pytest.mark.parametrize(
@@ -233,7 +260,7 @@ def test_far_from_the_origin():
     np.testing.assert_allclose(model.support_vectors_, (X + 1e6)[model.support_], atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["linear", "rbf"])
+@pytest.mark.parametrize("name", ["linear", "rbf", "laplacian", "matern12"])
 def test_a_million_features_stay_sparse(name):
     rng = np.random.default_rng(7)
     n, d = 300, 1_000_000
@@ -245,8 +272,13 @@ def test_a_million_features_stay_sparse(name):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 50e6  # 1,200 MB if it were dense
-    np.testing.assert_allclose(values, KERNELS[name][1](X, X) if name == "linear" else
-                               pairwise.rbf_kernel(X, gamma=0.5), atol=1e-5)  # fmt: skip
+    wanted = {
+        "linear": pairwise.linear_kernel,
+        "rbf": lambda X: pairwise.rbf_kernel(X, gamma=0.5),
+        "laplacian": lambda X: np.exp(-0.5 * pairwise.manhattan_distances(X)),
+        "matern12": lambda X: np.exp(-0.5 * pairwise.euclidean_distances(X)),
+    }
+    np.testing.assert_allclose(values, wanted[name](X.astype(np.float64)), atol=1e-5)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -267,7 +299,7 @@ def test_rbf_values_are_those_of_a_kernel(seed):
 def test_fresh_rows_meet_those_held_and_each_other(fresh, held, form):
     rng = np.random.default_rng(0)
     X, Z = (Rows.of(form(rng.standard_normal((n, 54)).astype(np.float32))) for n in (fresh, held))
-    for name in ("rbf", "poly", "linear"):
+    for name in ("rbf", "laplacian", "matern12", "poly", "linear"):
         kernel = Kernel(name, gamma=0.02, coef0=1.0)
         expected = np.hstack([kernel.block(X, Z), kernel.block(X, X)])
         counted = kernel.n_evaluations

@@ -1,6 +1,6 @@
 """A point in the middle of the data that outliers do not move: the median of each column.
 
-The RBF kernel does not change when all rows are shifted, but rows near zero keep more digits in
+Kernels of a distance do not change when all rows are shifted, but rows near zero keep more digits in
 single precision, and their kernel values can be computed from dot products (``rbf``). The mean
 would follow one value of 1e7 among thousands; the median stays with the majority.
 """
@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .kernel import Kernel
+
 SAMPLE = 1000
 """Rows from which the median is taken, evenly spaced."""
 
 WORTH_FILLING = 16.0
-"""Sparse rows are shifted where gamma |centre|^2 is above this, for a shift costs them zeros."""
+"""Sparse rows are shifted where gamma |centre|^2 is above this (Laplacian: gamma |centre|_1, Matern:
+gamma^2 |centre|^2), for a shift costs them zeros."""
 
 
 @np.errstate(over="ignore")  # values that large are refused as rows
-def centre_of(X: Any, gamma: float, kept_sparse: bool) -> np.ndarray | None:
+def centre_of(X: Any, kernel: Kernel, kept_sparse: bool) -> np.ndarray | None:
     """The centre of the rows of X; None where sparse rows are near zero as they are.
 
     A column of which the greater part is zero has the median zero: rows that are kept sparse stay
@@ -37,7 +40,14 @@ def centre_of(X: Any, gamma: float, kept_sparse: bool) -> np.ndarray | None:
     else:
         columns = np.flatnonzero(2 * np.count_nonzero(some, axis=0) >= some.shape[0])
         centre[columns] = _median(some[:, columns])
-    return centre if gamma * float(centre @ centre) > WORTH_FILLING else None
+    return centre if _size(centre, kernel) > WORTH_FILLING else None
+
+
+def _size(centre: np.ndarray, kernel: Kernel) -> float:
+    """How far the centre is from zero, in the units of the kernel's exponent, squared for the Matern."""
+    if kernel.absolute:
+        return kernel.gamma * float(np.abs(centre).sum())
+    return (kernel.gamma if kernel.name == "rbf" else kernel.gamma**2) * float(centre @ centre)
 
 
 def _median(rows: np.ndarray) -> np.ndarray:

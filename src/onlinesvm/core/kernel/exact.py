@@ -35,6 +35,10 @@ _NEAR = 1e5
 """RBF values whose gamma (|x|^2 + |z|^2) exceeds this come from differences: the dot products' part
 of the exponent has an error of about 1e-16 times it."""
 
+_CLOSE = 1e-4
+"""Share of |x|^2 + |z|^2 below which the squared distance of the Matern kernel comes from differences:
+above it the value is off by about 1e-13."""
+
 _BEYOND = 2**62  # no column
 
 _LOG2_E = math.log2(math.e)
@@ -75,8 +79,8 @@ def _dense_distance(x, z):
 
 
 @inner
-def _sparse_distance(X, p, Z, j):
-    """|x_p - z_j|^2 of rows (pointer, indices, data) whose indices are sorted."""
+def _sparse_differences(X, p, Z, j, absolute):
+    """|x_p - z_j|^2, or |x_p - z_j|_1, of rows (pointer, indices, data) whose indices are sorted."""
     a, a_end, b, b_end = X[0][p], X[0][p + 1], Z[0][j], Z[0][j + 1]
     total = 0.0
     while a < a_end or b < b_end:
@@ -89,7 +93,7 @@ def _sparse_distance(X, p, Z, j):
         if right <= left:
             value -= Z[2][b]
             b += 1
-        total += value * value
+        total += abs(value) if absolute else value * value
     return total
 
 
@@ -97,6 +101,63 @@ def _sparse_distance(X, p, Z, j):
 def _rbf_of_distance(distance, scale):
     """Equal examples have the value 1, whatever gamma is; infinity is no special case."""
     return 1.0 if distance == 0.0 else _power_of_two(max(-scale * distance, -2000.0))
+
+
+@jit(fastmath=ORDERED_MATH)
+def _exponentials(out, scale, first, last):
+    """2 ** (-scale d) in place from distances d."""
+    for p in range(first, last):
+        row = out[p]
+        for j in range(row.shape[0]):
+            row[j] = _power_of_two(max(-scale * row[j], -2000.0))
+
+
+@inner(fastmath=REORDERED_MATH)
+def _dense_absolute(x, z):
+    total = 0.0
+    for c in range(x.shape[0]):
+        total += abs(x[c] - z[c])
+    return total
+
+
+@jit
+def _dense_absolutes(X, Z, out, first, last):
+    """Sums of absolute differences of dense rows."""
+    for p in range(first, last):
+        for j in range(out.shape[1]):
+            out[p, j] = _dense_absolute(X[p], Z[j])
+
+
+@jit
+def _sparse_absolutes(X, Z, out, first, last):
+    """The same for sparse rows (pointer, indices, data)."""
+    for p in range(first, last):
+        for j in range(out.shape[1]):
+            out[p, j] = _sparse_differences(X, p, Z, j, True)
+
+
+@jit
+def _dense_roots(X, Z, left, right, out, first, last):
+    """Distances from dot products, from differences where rows are close to each other."""
+    for p in range(first, last):
+        for j in range(out.shape[1]):
+            squares = left[p] + right[j]
+            square = squares - 2.0 * out[p, j]
+            if not square > _CLOSE * squares:
+                square = _dense_distance(X[p], Z[j])
+            out[p, j] = math.sqrt(square)
+
+
+@jit
+def _sparse_roots(X, Z, left, right, out, first, last):
+    """The same for sparse rows (pointer, indices, data)."""
+    for p in range(first, last):
+        for j in range(out.shape[1]):
+            squares = left[p] + right[j]
+            square = squares - 2.0 * out[p, j]
+            if not square > _CLOSE * squares:
+                square = _sparse_differences(X, p, Z, j, False)
+            out[p, j] = math.sqrt(square)
 
 
 @jit
@@ -114,7 +175,7 @@ def _sparse_far(X, Z, left, right, scale, out, first, last):
     for p in range(first, last):
         for j in range(out.shape[1]):
             if not scale * (left[p] + right[j]) <= _NEAR:
-                out[p, j] = _rbf_of_distance(_sparse_distance(X, p, Z, j), scale)
+                out[p, j] = _rbf_of_distance(_sparse_differences(X, p, Z, j, False), scale)
 
 
 @inner
@@ -216,7 +277,7 @@ class ExactRows:
     def diagonal(self) -> np.ndarray:
         """k(x_i, x_i); not counted, the papers' yardstick is pairs."""
         kernel = self.kernel
-        if kernel.name == "rbf":
+        if kernel.is_distance:
             return np.ones(len(self))
         if kernel.name == "precomputed":
             return np.asarray(self.values)[np.arange(len(self)), self.key].astype(np.float64)
@@ -243,7 +304,14 @@ class ExactRows:
         if self.kernel.name == "callable":
             out[:] = self._call(other)
             return out
+        if self.kernel.name == "laplacian":
+            self._over_pairs(_dense_absolutes, _sparse_absolutes, other, out)
+            return self._exponentials(out)
         self._dots(other, out)
+        if self.kernel.name == "matern12":
+            squares = self.squares, other.squares
+            self._over_pairs(_dense_roots, _sparse_roots, other, out, *squares)
+            return self._exponentials(out)
         self._finish(out, self.squares, other.squares)
         if self.kernel.name == "rbf":
             self._far(other, out)
@@ -270,15 +338,26 @@ class ExactRows:
         with np.errstate(over="ignore"):
             if scale * (self.squares.max() + other.squares.max()) <= _NEAR:
                 return
+        self._over_pairs(_dense_far, _sparse_far, other, out, self.squares, other.squares, scale)
+
+    def _over_pairs(
+        self, dense: Any, sparse: Any, other: ExactRows, out: np.ndarray, *given: Any
+    ) -> None:
+        """One of two loops over all pairs: for dense rows, or for sparse ones."""
         X: Any
         Z: Any
         if self.is_sparse and other.is_sparse:
-            task, X, Z = _sparse_far, _parts(self.values), _parts(other.values)
+            task, X, Z = sparse, _parts(self.values), _parts(other.values)
         else:
-            task, X, Z = _dense_far, _dense(self.values), _dense(other.values)
+            task, X, Z = dense, _dense(self.values), _dense(other.values)
             X, Z = _writeable(X), _writeable(Z)
-        squares = self.squares, other.squares
-        self._over(partial(task, X, Z, *squares, scale, out), len(self), out.size)
+        self._over(partial(task, X, Z, *given, out), len(self), out.size)
+
+    def _exponentials(self, out: np.ndarray) -> np.ndarray:
+        """exp(-gamma d) in place from distances d."""
+        scale = min(self.kernel.gamma * _LOG2_E, 1e300)
+        self._over(partial(_exponentials, out, scale), len(self), out.size)
+        return out
 
     def _panels(self, top: int, last: int) -> np.ndarray:
         """Rows top .. last as columns, (panels, features, 32)."""

@@ -16,7 +16,7 @@ dense or sparse on either side and stay what they are.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,9 @@ DISTANCE_NAMES = ("rbf", "laplacian", "matern12")
 """Kernels that are functions of a distance: k(x, x) = 1, and shifted rows have the same values."""
 
 KERNEL_NAMES = ("linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "precomputed")
+COLUMN_NAMES = ("laplacian", "matern12")
+"""Kernels whose ``gamma="scale"`` is made of the spread of each column."""
+
 GAMMA_NAMES = ("rbf", "laplacian", "matern12", "poly", "sigmoid")
 """Kernels that have a gamma."""
 
@@ -346,19 +349,18 @@ def make_kernel(
     if callable(kernel):
         return Kernel("callable", function=kernel, n_jobs=n_jobs)
     if kernel not in KERNEL_NAMES:
-        raise ValueError(unknown_kernel(kernel, KERNEL_NAMES))
+        raise ValueError(
+            f"kernel={kernel!r} does not exist; choose one of {', '.join(KERNEL_NAMES)}, "
+            f"or pass a function of two arrays.{nearest_kernel(kernel)}"
+        )
     gamma = resolve_gamma(gamma, X, kernel)
     return Kernel(kernel, gamma, int(degree), float(coef0), n_jobs=n_jobs)
 
 
-def unknown_kernel(kernel: Any, names: Sequence[str]) -> str:
-    """What is said about a kernel that does not exist: the nearest name, and all names."""
-    nearest = difflib.get_close_matches(str(kernel).lower(), names, n=1, cutoff=0.5)
-    meant = f" Did you mean {nearest[0]!r}?" if nearest else ""
-    return (
-        f"kernel={kernel!r} does not exist; choose one of {', '.join(names)}, "
-        f"or pass a function of two arrays.{meant}"
-    )
+def nearest_kernel(kernel: str) -> str:
+    """A question that names the kernel most like one that does not exist; empty where none is."""
+    nearest = difflib.get_close_matches(kernel.lower(), KERNEL_NAMES, n=1, cutoff=0.5)
+    return f" Did you mean {nearest[0]!r}?" if nearest else ""
 
 
 @np.errstate(over="ignore", invalid="ignore")  # values that large are refused as rows
@@ -375,8 +377,8 @@ def resolve_gamma(gamma: float | str, X: Any, kernel: str = "rbf") -> float:
         return 1.0 / X.shape[1]
     if gamma != "scale":
         raise ValueError(f"gamma={gamma!r} is not known; use 'scale', 'auto' or a number.")
-    if kernel in ("laplacian", "matern12"):
-        return gamma_of_columns(kernel, column_variances(X))
+    if kernel in COLUMN_NAMES:
+        return gamma_of_columns(kernel, column_moments(X)[1] / X.shape[0])
     variance = _variance(X) if sparse.issparse(X) else np.var(X, dtype=np.float64)
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
@@ -387,16 +389,18 @@ def gamma_of_columns(kernel: str, variances: np.ndarray) -> float:
     return float(1.0 / spread) if spread > 0 else 1.0
 
 
-def column_variances(X: Any) -> np.ndarray:
-    """Variance of each column, from differences: far from zero, squares cancel."""
+def column_moments(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Mean of each column, and its sum of squared deviations from it: no squares that cancel."""
     if not sparse.issparse(X):
-        return np.asarray(X).var(axis=0, dtype=np.float64)
+        wide = np.asarray(X, np.float64)
+        mean = wide.mean(axis=0)
+        return mean, ((wide - mean) ** 2).sum(axis=0)
     X = X.tocsc()
     n, stored = X.shape[0], np.diff(X.indptr)
     column, data = np.repeat(np.arange(X.shape[1]), stored), np.asarray(X.data, np.float64)
     mean = np.bincount(column, data, X.shape[1]) / n
     squares = np.bincount(column, (data - mean[column]) ** 2, X.shape[1])
-    return (squares + (n - stored) * mean**2) / n
+    return mean, squares + (n - stored) * mean**2
 
 
 def _variance(X: Any) -> float:

@@ -1,11 +1,11 @@
 """A predictor as a graph of standard ONNX operators, not yet bound to any library.
 
     x' = (x - shift) / scale
-    K  = exp(-gamma (|x'|^2 + |z|^2 - 2 x' z))        or another kernel function of dot products
+    K  = exp(-gamma (|x'|^2 + |z|^2 - 2 x' z))        or another kernel function
     scores = K coef' + bias                          one Gemm for all machines
     probabilities = softmax(h(scores))               h: a line with bends (``calibration``)
 
-Rows are moved to the model's centre before they are multiplied, which keeps digits. Where single
+The Laplacian kernel has no dot products: |x'_j - z_j| is summed over the features, some at a time. Rows are moved to the model's centre before they are multiplied, which keeps digits. Where single
 precision would not do all the same (large norms or coefficients), the graph computes in double
 precision inside, whatever its input is.
 """
@@ -17,8 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.kernel.kernel import DISTANCE_NAMES
 from ...core.prequential.calibration import BENDS
 from .predictor import CLASSIFIER, ONE_CLASS, REGRESSOR, Predictor
+
+AT_A_TIME = 8
+"""Features whose differences are in memory at once."""
 
 ENOUGH = 1e-5
 """Error of a score, by single-precision arithmetic, up to which the graph uses it."""
@@ -60,15 +64,27 @@ def single_precision_error(p: Predictor) -> float:
     squares = np.einsum("ij,ij->i", p.vectors, p.vectors)
     if p.kernel == "linear":
         return 0.0  # relative to the size of the terms, as everywhere
-    if p.kernel == "rbf":
+    if p.kernel == "laplacian":  # from differences: nothing cancels
+        size = np.full(len(squares), 2.0)
+    elif p.kernel == "rbf":
         size = 3.0 * p.gamma * squares + 20.0  # rows whose value is not zero are not much farther
     elif p.kernel == "sigmoid":
         size = p.gamma * squares + abs(p.coef0)
+    elif p.kernel == "matern12":
+        return _root_error(p, 2.0**-24)
     else:
         with np.errstate(over="ignore"):
             size = p.degree * (p.gamma * squares.max() + abs(p.coef0)) ** max(p.degree, 1)
     rounding = 2.0**-24 * (4.0 + np.sqrt(p.vectors.shape[1]))
     return float(rounding * (np.abs(p.coef) * size).sum(axis=1).max())
+
+
+def _root_error(p: Predictor, unit: float) -> float:
+    """The same for the Matern kernel: the root of what cancels, where a row is close to a vector."""
+    squares = np.einsum("ij,ij->i", p.vectors, p.vectors)
+    rounding = unit * (4.0 + np.sqrt(p.vectors.shape[1]))
+    errors = np.abs(p.coef) * np.minimum(p.gamma * np.sqrt(3.0 * rounding * squares), 1.0)
+    return float(errors.max())  # no row is close to many of them
 
 
 def graph_of(p: Predictor, x: str, input_dtype: Any) -> tuple[Graph, dict[str, str]]:
@@ -143,20 +159,44 @@ def _scores(g: Graph, p: Predictor, x: str) -> str:
     else:
         values, coef = _kernel(g, p, x), p.coef
     scores = g.add("Gemm", values, g.constant("coef", coef.T), g.constant("bias", p.bias))
-    if p.unit_length and p.kernel != "rbf":
+    if p.unit_length and p.kernel not in DISTANCE_NAMES:
         scores = g.add("Div", scores, _length(g, p, x))
     return scores
 
 
 def _kernel(g: Graph, p: Predictor, x: str) -> str:
+    if p.kernel not in DISTANCE_NAMES:
+        return _of_dots(g, p, g.add("MatMul", x, g.constant("vectors", p.vectors.T)))
+    close = p.kernel == "matern12" and _root_error(p, np.finfo(g.dtype).epsneg) > ENOUGH
+    differences = p.kernel == "laplacian" or close
+    distance = _differences(g, p, x) if differences else _squared_distance(g, p, x)
+    if p.kernel == "matern12":
+        distance = g.add("Sqrt", distance)
+    return g.add("Exp", g.add("Mul", distance, g.constant("minus_gamma", -p.gamma)))
+
+
+def _squared_distance(g: Graph, p: Predictor, x: str) -> str:
+    """|x - z|^2 from dot products, (n, vectors)."""
     dots = g.add("MatMul", x, g.constant("vectors", p.vectors.T))
-    if p.kernel != "rbf":
-        return _of_dots(g, p, dots)
     squares = g.constant("squares", np.einsum("ij,ij->i", p.vectors, p.vectors)[None, :])
     twice = g.add("Mul", dots, g.constant("two", 2.0))
     distance = g.add("Sub", g.add("Add", _square(g, x), squares), twice)
-    distance = g.add("Max", distance, g.constant("zero", 0.0))  # rounding can make it negative
-    return g.add("Exp", g.add("Mul", distance, g.constant("minus_gamma", -p.gamma)))
+    return g.add("Max", distance, g.constant("zero", 0.0))  # rounding can make it negative
+
+
+def _differences(g: Graph, p: Predictor, x: str) -> str:
+    """sum_j |x_j - z_j|, or sum_j (x_j - z_j)^2, (n, vectors), some features at a time."""
+    total, middle, last = "", *(g.constant(f"axis_{k}", [k], np.int64) for k in (1, 2))
+    for first in range(0, p.vectors.shape[1], AT_A_TIME):
+        end = min(first + AT_A_TIME, p.vectors.shape[1])
+        edges = (g.constant(f"feature_{k}", [k], np.int64) for k in (first, end))
+        part = g.add("Unsqueeze", g.add("Slice", x, *edges, middle), middle)
+        vectors = g.constant(f"vectors_{first}", p.vectors[None, :, first:end])
+        apart = g.add("Sub", part, vectors)
+        apart = g.add("Abs", apart) if p.kernel == "laplacian" else g.add("Mul", apart, apart)
+        sum_ = g.add("ReduceSum", apart, last, keepdims=0)
+        total = g.add("Add", total, sum_) if total else sum_
+    return total
 
 
 def _of_dots(g: Graph, p: Predictor, dots: str) -> str:

@@ -57,7 +57,12 @@ def export_libsvm(
 
     Probabilities are not written, which a warning says: LIBSVM's are those of one sigmoid.
     """
-    predictor = _in_raw_features(predictor_of(estimator, preprocessing))
+    predictor = predictor_of(estimator, preprocessing)
+    if predictor.kernel not in _KERNELS:
+        raise ModelFileError(
+            f"LIBSVM's model text has no {predictor.kernel} kernel: export to ONNX or Python."
+        )
+    predictor = _in_raw_features(predictor)
     if predictor.slopes is not None:
         warnings.warn(NO_PROBABILITIES, UserWarning, stacklevel=2)
     machines, path = len(predictor.coef), Path(path)

@@ -28,7 +28,7 @@ def export_onnx(
     Parameters
     ----------
     estimator : estimator
-        A fitted estimator with a linear, polynomial, RBF or sigmoid kernel.
+        A fitted estimator with a kernel that has a name, other than ``precomputed``.
     path : str or path-like
         The file.
     preprocessing : dict or None, default=None

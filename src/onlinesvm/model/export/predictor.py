@@ -2,7 +2,7 @@
 
     f_m(x) = sum_s coef[m, s] k((x - shift) / scale, vector_s) + bias_m
 
-``vectors`` are in the coordinates in which they are kept: shifted by the model's centre (RBF), and
+``vectors`` are in the coordinates in which they are kept: shifted by the model's centre (kernels of a distance), and
 standardised if a running standardisation goes with the model. ``shift`` and ``scale`` lead there from
 the features as users have them.
 """
@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from ...core.kernel.kernel import KERNEL_NAMES
 from ...estimators.base import view_of
 from ..errors import ModelFileError
 from ..state import algorithm_of
@@ -32,7 +33,7 @@ KINDS = {
 VANISHING = 1e30
 """Divided by this, a feature of weight zero is zero in single precision, and the centre is zero there."""
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid")
+KERNELS = tuple(name for name in KERNEL_NAMES if name != "precomputed")
 
 
 class Predictor(NamedTuple):
@@ -71,7 +72,7 @@ def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) ->
     if made.kernel not in KERNELS:
         raise ModelFileError(
             f"A model with a kernel that is {made.kernel} cannot be exported: other programs lack its "
-            "values. Use one of the kernels linear, poly, rbf and sigmoid."
+            f"values. Use one of the kernels {', '.join(KERNELS[:-1])} and {KERNELS[-1]}."
         )
     mean, scale = standardisation(preprocessing, made.vectors.shape[1])
     # made: x' = x / made.scale - its centre, for x that is standardised.

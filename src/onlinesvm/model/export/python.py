@@ -40,8 +40,16 @@ def decision_function(X):
 
 '''
 
-_RBF = """    differences = X[:, None, :] - VECTORS[None, :, :]
-    K = np.exp(-GAMMA * np.einsum("ijk,ijk->ij", differences, differences))"""
+_SQUARES = 'np.einsum("ijk,ijk->ij", differences, differences)'
+
+_DISTANCE = {
+    "rbf": _SQUARES,
+    "laplacian": "np.abs(differences).sum(axis=2)",
+    "matern12": f"np.sqrt({_SQUARES})",
+}
+
+_OF_DISTANCE = """    differences = X[:, None, :] - VECTORS[None, :, :]
+    K = np.exp(-GAMMA * {distance})"""
 
 _LENGTH = """    dots = np.einsum("ij,ij->i", X, X)
     length = np.sqrt(np.maximum({kernel}, 0.0))
@@ -75,7 +83,7 @@ def export_python(
     Parameters
     ----------
     estimator : estimator
-        A fitted estimator with a linear, polynomial, RBF or sigmoid kernel.
+        A fitted estimator with a kernel that has a name, other than ``precomputed``.
     path : str or path-like
         The file. It defines ``predict(X)`` and ``decision_function(X)`` for arrays of rows, and
         ``predict_proba(X)`` if the model has probabilities.
@@ -139,12 +147,12 @@ def _listed(array: np.ndarray) -> str:
 
 
 def _functions(p: Predictor) -> str:
-    kernel = _RBF
-    if p.kernel != "rbf":
+    length = ""
+    if p.kernel in _DISTANCE:
+        kernel = _OF_DISTANCE.format(distance=_DISTANCE[p.kernel])
+    else:
         kernel = f"    dots = X @ VECTORS.T\n    K = {_KERNEL[p.kernel]}"
-    length = (
-        _LENGTH.format(kernel=_KERNEL.get(p.kernel)) if p.unit_length and p.kernel != "rbf" else ""
-    )
+        length = _LENGTH.format(kernel=_KERNEL[p.kernel]) if p.unit_length else ""
     many = len(p.coef) > 1
     shape = "(n, classes)" if many else "(n,)"
     text = _DECIDE.format(

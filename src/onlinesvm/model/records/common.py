@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from ...core.kernel.cache import KeptRows
-from ...core.kernel.kernel import Kernel
-from ...core.kernel.rows import RowStore
-from ...core.kernel.tiles.dense import squared_norms
+from ...core.kernel.kernel import KERNEL_NAMES, Kernel
+from ...core.kernel.rows import RowStore, dense_sizes, sparse_sizes
 from ...estimators.labels import LabelBook
 from ...estimators.rows import ENOUGH_FOR_WEIGHTS, FirstRows
 from ..encoding import check_sparse
 from ..errors import InvalidState, ModelFileError
 from ..fields import Fields, narrow
 
-KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+KERNELS = KERNEL_NAMES
 
 LARGEST_CACHE = 2.0**20
 """Megabytes."""
@@ -112,9 +111,9 @@ def store_of(fields: Fields, context: Context) -> RowStore:
     if (key is not None) != (context.kernel.name == "precomputed"):
         raise fields.wrong("key", "is for the precomputed kernel alone")
     state = {"n": n, "n_features": d, "is_sparse": is_sparse, "_squares": squares, "_key": key}
-    state |= (
-        _sparse_rows(fields, n, d, squares) if is_sparse else _dense_rows(fields, n, d, squares)
-    )
+    state["_absolute"] = context.kernel.absolute
+    rows_of = _sparse_rows if is_sparse else _dense_rows
+    state |= rows_of(fields, n, d, squares, context.kernel.absolute)
     fields.close()
     data: Any = state.get("_data", np.empty(0))
     state["_whole"] = whole and not (data % 1.0).any()
@@ -123,18 +122,21 @@ def store_of(fields: Fields, context: Context) -> RowStore:
     return store
 
 
-def _dense_rows(fields: Fields, n: int, d: int, squares: np.ndarray) -> dict[str, Any]:
+def _dense_rows(
+    fields: Fields, n: int, d: int, squares: np.ndarray, absolute: bool
+) -> dict[str, Any]:
     dense = fields.array("dense", np.float32, (n, d))
     low = fields.array("low", np.float32, (None, d))
     if len(low) not in (0, n):
         raise fields.wrong("low", f"has {len(low)} rows in place of {n}")
-    true = np.empty(n, np.float32)
-    squared_norms(dense, true)
+    true = dense_sizes(dense, absolute)
     _check_squares(fields, squares, true)
     return {"_dense": dense, "_low": low}
 
 
-def _sparse_rows(fields: Fields, n: int, d: int, squares: np.ndarray) -> dict[str, Any]:
+def _sparse_rows(
+    fields: Fields, n: int, d: int, squares: np.ndarray, absolute: bool
+) -> dict[str, Any]:
     length = fields.array("length", np.int64, (n,), 0, d)
     data = fields.array("data", np.float32, (None,))
     indices = fields.array("indices", np.int32, (len(data),))
@@ -143,8 +145,7 @@ def _sparse_rows(fields: Fields, n: int, d: int, squares: np.ndarray) -> dict[st
         raise fields.wrong("low", f"has {len(low)} values in place of {len(data)}")
     pointer = np.append(0, np.cumsum(length))
     check_sparse(pointer, indices, data, n, d)
-    row = np.repeat(np.arange(n), length)
-    true = np.bincount(row, data.astype(np.float64) ** 2, minlength=n)
+    true = sparse_sizes(pointer[:-1], pointer[1:], data, absolute)
     _check_squares(fields, squares, true)
     return {"_begin": length, "_indices": indices, "_data": data, "_low": low, "_used": len(data)}
 
