@@ -37,8 +37,8 @@ FINALISTS = 3
 CLIMBS = 3
 """Candidates that learn most rows; and how often neighbours of the best join in one round."""
 
-WORTH_CLIMBING = 200
-"""Rows below which neighbours join once: scores of so few rows are mostly noise."""
+WORTH_CLIMBING = (0, 50, 300)
+"""Rows from which neighbours join never, once, and ``CLIMBS`` times: scores of few rows are noise."""
 
 METRIC_ROWS = 2500
 """Rows from which weights of features are learned."""
@@ -111,7 +111,6 @@ class Race:
         self.folds = _folds(self.order)
         self.candidates: list[Candidate] = []
         self._weights: dict[tuple[Setting, int], list[np.ndarray]] = {}
-        self.n_fits = 0
         self.out_of_time = False
 
     # -- the rounds -----------------------------------------------------------------------
@@ -143,7 +142,6 @@ class Race:
         for kernel in {c.setting.kernel: c for c in among}.values():
             if not self._is_one_label(rows) and clock() < self.ends:
                 self._fit(kernel.setting, rows, None)
-        self.n_fits = 0
 
     def _join(self, setting: Setting) -> Candidate:
         made = Candidate(len(self.candidates), setting)
@@ -192,7 +190,8 @@ class Race:
         begin, learn, truth = clock(), fold.learn[:rows], self.y[fold.score]
         if self._is_one_label(learn):
             return np.asarray(truth != self.y[learn[0]], np.float64), clock() - begin
-        model = self._fit(candidate.setting, learn, self._metric(candidate, k))
+        must = candidate.number == 0 and not candidate.rounds  # there is always a winner
+        model = self._fit(candidate.setting, learn, self._metric(candidate, k), must)
         seconds = clock() - begin
         rows_scored = self.X[candidate.setting.numbers][fold.score]
         score = Sample(rows_scored, truth, np.ones(len(truth)), self.has_classes)
@@ -201,11 +200,12 @@ class Race:
     def _is_one_label(self, rows: np.ndarray) -> bool:
         return self.has_classes and bool((self.y[rows] == self.y[rows[0]]).all())
 
-    def _fit(self, setting: Setting, rows: np.ndarray, weights: np.ndarray | None) -> Any:
+    def _fit(
+        self, setting: Setting, rows: np.ndarray, weights: np.ndarray | None, must: bool = False
+    ) -> Any:
         left = self.ends - clock()
-        if left <= 0 and self.n_fits >= 2:  # the first candidate is always scored
+        if left <= 0 and not must:
             raise TooLong
-        self.n_fits += 1
         parameters = self.units.parameters(setting)
         model = self.make(
             **parameters, feature_weights=weights, n_jobs=1, random_state=0,
@@ -263,7 +263,7 @@ class Race:
     def _climb(self, alive: list[Candidate], rows: int, folds: int) -> list[Candidate]:
         """Neighbours of the best join, until none of them is better."""
         tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
-        for _ in range(CLIMBS if rows >= WORTH_CLIMBING else 1):
+        for _ in range(int(np.interp(rows, WORTH_CLIMBING, (0, 1, CLIMBS)))):
             best = min(alive, key=lambda c: c.loss)
             near = best.setting.neighbours() + best.setting.variants()
             fresh = [setting for setting in near if setting not in tried]
@@ -342,8 +342,9 @@ def _folds(order: np.ndarray) -> list[Fold]:
     n = len(order)
     size = min(max(1, n // FOLDS), SCORED)
     count = max(1, min(FOLDS, int(np.ceil(SCORED / size))))
-    fold = np.arange(n) % max(FOLDS, n // size)
-    return [Fold(order[fold != k], order[fold == k]) for k in range(count)]
+    parts = min(n, max(FOLDS, n // size))
+    fold = np.arange(n) % parts
+    return [Fold(order[fold != k], order[fold == k]) for k in range(min(count, parts))]
 
 
 def _spread_out(y: np.ndarray, has_classes: bool, rng: np.random.RandomState) -> np.ndarray:
