@@ -46,7 +46,11 @@ def one(task: dict[str, Any]) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.tables.worker", json.dumps(task)]
     try:
         ran = subprocess.run(
-            command, capture_output=True, text=True, timeout=LONGEST * task["limit"] + 60, check=False
+            command,
+            capture_output=True,
+            text=True,
+            timeout=LONGEST * task["limit"] + 60,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         return {"failed": f"stopped after {LONGEST} limits"}

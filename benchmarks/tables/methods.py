@@ -145,7 +145,9 @@ def _drawn(rng: np.random.Generator, tried: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def histogram(A: Any, a: Any, B: Any, is_regression: bool, limit: float, threads: int) -> np.ndarray:
+def histogram(
+    A: Any, a: Any, B: Any, is_regression: bool, limit: float, threads: int
+) -> np.ndarray:
     """scikit-learn's HistGradientBoosting at its defaults."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 

@@ -108,9 +108,20 @@ def _generated(levels: int) -> Callable[[], Table]:
         income, age = np.exp(2 * rng.normal(size=n)), rng.uniform(18, 90, n)
         day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 1400, n), unit="D")
         value = effect[town] + np.log(income) * np.where(kind == "a", 1.0, -0.3)
-        value = value + np.sin(age / 9) + np.cos(2 * np.pi * day.dayofyear / 365) + 0.5 * rng.normal(size=n)
+        value = (
+            value
+            + np.sin(age / 9)
+            + np.cos(2 * np.pi * day.dayofyear / 365)
+            + 0.5 * rng.normal(size=n)
+        )
         frame = pd.DataFrame(
-            {"town": [f"town {k}" for k in town], "kind": kind, "income": income, "age": age, "day": day}
+            {
+                "town": [f"town {k}" for k in town],
+                "kind": kind,
+                "income": income,
+                "age": age,
+                "day": day,
+            }
         )
         frame.loc[rng.random(n) < 0.15, "age"] = np.nan
         frame.loc[rng.random(n) < 0.05, "kind"] = None

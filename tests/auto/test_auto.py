@@ -70,7 +70,7 @@ def test_what_was_found_is_there_to_read(fitted):
         assert model.best_params_["kernel"] == won[0]
         assert isinstance(model.best_estimator_, Pipeline)
         assert type(model.best_estimator_[-1]) is kind
-        assert model.best_estimator_[-1].C == model.best_params_["C"]
+        assert model.best_params_["C"] == model.best_estimator_[-1].C
         assert model.learned_from_ == "all rows"
         assert len(model.feature_weights_) == len(model.feature_names_out_)
         assert model.best_error_ == pytest.approx(
@@ -194,9 +194,7 @@ def test_the_plainer_of_two_that_do_not_differ_wins():
 def test_rows_that_are_scored_were_not_learned():
     y = np.arange(1003) % 3
     X = {scale: RNG.normal(size=(1003, 2)) for scale in SCALES}
-    race = Race(
-        LASVMClassifier, X, y, True, ends=np.inf, threads=1, seed=0, tell=lambda text: None
-    )
+    race = Race(LASVMClassifier, X, y, True, ends=np.inf, threads=1, seed=0, tell=lambda text: None)
     scored = np.concatenate([fold.score for fold in race.folds])
     assert len(np.unique(scored)) == len(scored) == 1003
     for fold in race.folds:
@@ -246,7 +244,7 @@ def test_bad_targets_are_one_sentence():
     table, label, value = mixed(60, 0)
     with pytest.raises(ValueError, match="only one class is present"):
         AutoSVMClassifier().fit(table, np.repeat("yes", 60))
-    with pytest.raises(ValueError, match="not numbers, such as 'no'|not numbers, such as 'yes'"):
+    with pytest.raises(ValueError, match="not numbers, such as"):
         AutoSVMRegressor().fit(table, label)
     with pytest.raises(ValueError, match="NaN"):
         AutoSVMRegressor().fit(table, np.where(value > 1, np.nan, value))

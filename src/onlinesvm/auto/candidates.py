@@ -58,8 +58,9 @@ class Setting:
         found = []
         for name, step in STEPS.items():
             value = getattr(self, name)
-            if value is not None:
-                found += [replace(self, **{name: _rounded(value * f)}) for f in (step, 1 / step)]
+            for factor in (step, 1 / step) if value is not None else ():
+                change: dict[str, Any] = {name: _rounded(value * factor)}
+                found.append(replace(self, **change))
         return found
 
     def variants(self) -> list[Setting]:

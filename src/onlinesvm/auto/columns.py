@@ -56,7 +56,9 @@ def read_columns(X: Any) -> Table:
         X = np.asarray(X, object) if _has_text(X) else X
     X = check_array(X, dtype=None, ensure_all_finite="allow-nan" if _is_numeric(X) else False)
     if X.dtype.kind == "c":
-        raise ValueError("Complex data not supported: give real and imaginary parts as two columns.")
+        raise ValueError(
+            "Complex data not supported: give real and imaginary parts as two columns."
+        )
     return Table(None, [X[:, j] for j in range(X.shape[1])])
 
 

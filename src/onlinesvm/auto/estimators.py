@@ -16,23 +16,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted
 
 from ..core.runtime.interrupts import clock
-from ..core.runtime.threads import thread_count
 from ..estimators.lasvm import LASVMClassifier
 from ..estimators.lasvm_values import LASVMRegressor
 from ..estimators.metric import plot_weights
 from .candidates import SCALES
-from .race import Candidate, Race, quiet, seconds_for
+from .learning import Outcome, race_and_learn
 from .showing import plot_race, race_bar, race_table
 from .tables import TableEncoder
-
-LEFT = 0.9
-"""Share of what is left of the time limit that a fit of the winner is planned for."""
-
-CROSS_FITTING = 1.6
-"""How much longer a fit takes that makes probabilities, about."""
-
-SHORTEST = 0.2
-"""Seconds that the winner has in any case."""
 
 
 class AutoSVM(BaseEstimator):
@@ -77,75 +67,34 @@ class AutoSVM(BaseEstimator):
             numbers: TableEncoder(numbers=numbers, target_type=target, random_state=seed)
             for numbers in SCALES
         }
-        rows = {}
+        rows: dict[str, np.ndarray] = {}
         for numbers, encoder in encoders.items():
             with warnings.catch_warnings():
                 if rows:  # the first one has said it
                     warnings.simplefilter("ignore")
                 rows[numbers] = encoder.fit_transform(X, y)
-        limit = np.inf if self.time_limit is None else self.time_limit
         with race_bar(self.verbose, begin, self.time_limit) as tell:
-            race = Race(
-                self._kind, rows, y, self._has_classes, ends=begin + limit, seed=seed,
-                threads=thread_count(self.n_jobs), tell=tell,
+            found = race_and_learn(
+                self._kind, rows, y, self._has_classes, begin=begin, limit=self.time_limit,
+                n_jobs=self.n_jobs, seed=seed, tell=tell,
             )  # fmt: skip
-            winner = quiet(race.run)
-            model, learned = self._final(race, winner, begin + limit, tell)
-        self._commit(race, winner, encoders[winner.setting.numbers], model, learned)
+        self._commit(found, encoders[found.winner.setting.numbers])
         return self
 
-    def _final(self, race: Race, winner: Candidate, ends: float, tell: Any) -> tuple[Any, int]:
-        """The winner on all rows, or on as many as the time allows; and how many these are."""
-        metric = winner.setting.metric
-        weights = None if metric is None else race.weights(metric, race.order)[-1]
-        n, left = len(race.order), max(SHORTEST, ends - clock())
-        count = self._affordable(winner, n, LEFT * left)
-        tell(f"{count:,} rows, the winner")
-        model = self._kind(
-            **race.units.parameters(winner.setting), **self._more, feature_weights=weights,
-            n_jobs=self.n_jobs, random_state=0, time_limit=left if np.isfinite(left) else None,
-        )  # fmt: skip
-        which = np.sort(race.order[:count])
-        quiet(lambda: model.fit(race.X[winner.setting.numbers][which], race.y[which]))
-        return model, count
-
-    def _affordable(self, winner: Candidate, n: int, seconds: float) -> int:
-        """How many of n rows can be learned in this time."""
-        known, count = winner.last, n
-        factor = CROSS_FITTING if self._more else 1.0
-        while count > known.rows and factor * seconds_for(known, count) > seconds:
-            count = max(known.rows, int(0.9 * count))
-        return count
-
-    def _commit(
-        self, race: Race, winner: Candidate, encoder: TableEncoder, model: Any, count: int
-    ) -> None:
+    def _commit(self, found: Outcome, encoder: TableEncoder) -> None:
         """All fitted attributes, at once."""
-        n = len(race.order)
-        learned = min(count, int(model.n_iter_)) if model.n_iter_ < count else count
         self.n_features_in_ = encoder.n_features_in_
         if hasattr(encoder, "feature_names_in_"):
             self.feature_names_in_ = encoder.feature_names_in_
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self.best_estimator_ = Pipeline([("encode", encoder), ("svm", model)])
-        self.best_params_ = {
-            **race.units.parameters(winner.setting),
-            "feature_weights": model.get_params()["feature_weights"],
-        }
-        self.best_error_ = race.error(winner)
-        self.race_ = race_table(race, winner)
-        self.learned_from_ = "all rows"
-        if count < n:
-            self.learned_from_ = f"a random sample of {learned:,} of {n:,} rows"
-        if race.out_of_time or count < n:
-            ended = "the race ended before its last round" if race.out_of_time else "the race is done"
-            warnings.warn(
-                f"time_limit={self.time_limit} s: {ended}, and the model is that of "
-                f"{self.learned_from_}. A larger time_limit may give a better one.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        self.best_estimator_ = Pipeline([("encode", encoder), ("svm", found.model)])
+        self.best_params_ = found.parameters()
+        self.best_error_ = found.race.error(found.winner)
+        self.race_ = race_table(found.race, found.winner)
+        self.learned_from_ = found.learned_from()
+        if found.is_cut_short:
+            warnings.warn(found.told(self.time_limit), ConvergenceWarning, stacklevel=3)
 
     # -- checks ---------------------------------------------------------------------------
 
@@ -235,10 +184,6 @@ class AutoSVM(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-    @property
-    def _more(self) -> dict[str, Any]:
-        return {"probability": True} if self._has_classes else {}
 
 
 class AutoSVMClassifier(ClassifierMixin, AutoSVM):

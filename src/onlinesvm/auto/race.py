@@ -12,7 +12,6 @@ plainer one wins. Tables of up to some 20,000 rows are scored in several folds.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -73,6 +72,7 @@ class Candidate:
 
     @property
     def last(self) -> Round:
+        """The last round."""
         return self.rounds[-1]
 
     @property
@@ -171,8 +171,9 @@ class Race:
         """Losses and seconds of each task; None for those that had no time left."""
 
         def run(task: Any) -> Any:
+            candidate, k = task
             try:
-                return self._score(*task, rows)
+                return self._score(candidate, k, rows)
             except TooLong:
                 self.out_of_time = True
                 return None
@@ -256,7 +257,11 @@ class Race:
         for candidate in sorted(alive, key=lambda c: c.loss):
             best.setdefault(candidate.setting.kernel, candidate)
         leaders = list(best.values())[:2]
-        return [self._join(setting) for c in leaders for setting in c.setting.variants()]
+        return [self._join(setting) for c in leaders for setting in self._possible(c)]
+
+    def _possible(self, candidate: Candidate) -> list[Setting]:
+        """Variants for which there are rows."""
+        return [setting for setting in candidate.setting.variants() if setting.numbers in self.X]
 
     # -- who goes on ----------------------------------------------------------------------
 
@@ -265,7 +270,7 @@ class Race:
         tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
         for _ in range(int(np.interp(rows, WORTH_CLIMBING, (0, 1, CLIMBS)))):
             best = min(alive, key=lambda c: c.loss)
-            near = best.setting.neighbours() + best.setting.variants()
+            near = best.setting.neighbours() + self._possible(best)
             fresh = [setting for setting in near if setting not in tried]
             if not fresh or self.out_of_time or not self._affords([best] * len(fresh), rows, folds):
                 return alive
@@ -357,10 +362,3 @@ def _spread_out(y: np.ndarray, has_classes: bool, rng: np.random.RandomState) ->
     for k, count in enumerate(counts):
         place[label == k] = (np.arange(count) + rng.rand()) / count
     return order[np.argsort(place, kind="stable")]
-
-
-def quiet(function: Callable[[], Any]) -> Any:
-    """Run without warnings of fits that were cut short: the race says what it did."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return function()

@@ -12,7 +12,17 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, TargetEnco
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .columns import CATEGORY, EMPTY, MOMENT, NUMBER, Table, as_kind, is_frame, kind_of, read_columns
+from .columns import (
+    CATEGORY,
+    EMPTY,
+    MOMENT,
+    NUMBER,
+    Table,
+    as_kind,
+    is_frame,
+    kind_of,
+    read_columns,
+)
 
 MISSING = "(missing)"
 """The category of a gap."""
@@ -218,7 +228,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )  # fmt: skip
             parts.append(self.one_hot_.fit_transform(labels[:, ~self.many_]))
         if self.many_.any():
-            self.means_ = TargetEncoder(target_type=self.target_type, random_state=self.random_state)
+            self.means_ = TargetEncoder(
+                target_type=self.target_type, random_state=self.random_state
+            )
             with warnings.catch_warnings():  # scikit-learn 1.9 wants folds in place of a seed
                 warnings.simplefilter("ignore", FutureWarning)
                 means = self.means_.fit_transform(labels[:, self.many_], y)
@@ -303,7 +315,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 numbers.append(name)
             if kind == MOMENT:
                 numbers += [f"{name} {cycle} {part}" for cycle in CYCLES for part in ("sin", "cos")]
-        labels = np.array([n for n, k in zip(names, self.kinds_, strict=True) if k == CATEGORY], object)
+        labels = np.array(
+            [n for n, k in zip(names, self.kinds_, strict=True) if k == CATEGORY], object
+        )
         made = [n for n, varies in zip(numbers, self.varies_, strict=True) if varies]
         made += [f"{n} is missing" for n, gap in zip(numbers, self.has_gaps_, strict=True) if gap]
         if self.one_hot_ is not None:
