@@ -184,7 +184,7 @@ def test_the_nearest_name_is_suggested(given, meant):
 
 
 def test_a_name_like_no_other_suggests_nothing():
-    with pytest.raises(ValueError, match="instead\\.$"):
+    with pytest.raises(ValueError, match=r"instead\.$"):
         LASVMClassifier(kernel="zzz").fit([[0.0], [1.0]], [0, 1])
 
 

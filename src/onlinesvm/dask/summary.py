@@ -8,6 +8,7 @@ d = mean_2 - mean_1 (Chan, Golub, LeVeque 1979), taken in the order of the parti
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -159,7 +160,7 @@ def _column_variances(found: list[Summary]) -> np.ndarray | None:
     return np.asarray(_joined(moments)) if moments else None
 
 
-def _joined(moments: list[tuple[float, Any, Any]]) -> Any:
+def _joined(moments: Sequence[tuple[float, Any, Any]]) -> Any:
     """Variance of the union of parts, given size, mean and deviations of each."""
     size, mean, deviations = moments[0]
     for more, its_mean, its_deviations in moments[1:]:

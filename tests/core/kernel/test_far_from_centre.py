@@ -195,7 +195,7 @@ def test_the_second_part_stays_with_its_row(form):
 def test_rows_with_second_parts_meet_rows_that_have_none(form, d, share, name):
     rng = np.random.default_rng(d)
     kernel = Kernel(name, gamma=1.0)
-    size = {"rbf": 20.0 / np.sqrt(d), "laplacian": 10.0 / d, "matern12": 12.0 / np.sqrt(d)}[name]
+    size = {"rbf": 20.0 / np.sqrt(d), "laplacian": 10.0 / d, "matern12": 9.0 / np.sqrt(d)}[name]
     spread = 0.3 if name == "rbf" else 2.0 / d
     X = spread * rng.normal(size=(100, d)) + size * (rng.random((100, 1)) < share)
     Z = X + 1e-4 * rng.normal(size=X.shape)
@@ -338,7 +338,8 @@ def test_learn_one_equals_partial_fit_in_a_stream_that_moves_and_returns(setting
         rows.partial_fit(x[None, :], [label])
         one.learn_one(x, label)
     assert_same(one.decision_function(X), rows.decision_function(X))
-    assert_same(np.array([one.decision_one(x) for x in X]), one.decision_function(X))
+    single = [one.decision_one(x) for x in X]  # summed in another order, in double precision
+    np.testing.assert_allclose(single, one.decision_function(X), atol=1e-12)
     assert one.n_kernel_evaluations_ == rows.n_kernel_evaluations_
     again = pickle.loads(pickle.dumps(one)).learn_one(X[50] + 0.1, 1)
     assert_same(again.decision_function(X), one.learn_one(X[50] + 0.1, 1).decision_function(X))

@@ -50,7 +50,7 @@ class Roots(NamedTuple):
     reach: np.float32  # 1 / gamma^2
 
 
-def roots_of(gamma: float, c: float) -> Roots:
+def roots_of(gamma: np.float32, c: np.float32) -> Roots:
     """The bound for dot products whose rounding is ``c`` (``rbf.dot_rounding``)."""
     error, squared = float(UNIT) * float(c), float(gamma) ** 2
     steep = min(squared * error / (2.0 * TOLERANCE), _LARGEST)

@@ -220,7 +220,7 @@ if not JIT_DISABLED:
 
     def _compiled_kind(other: Any) -> type | None:
         """As ``_kind``, of a type of Numba's."""
-        if other is None or isinstance(other, types.NoneType | types.Omitted):
+        if other is None or other == types.none:
             return None
         kind: type = other.instance_class
         return kind
