@@ -22,8 +22,23 @@ NAIVE = {
 }
 
 
+def naive_chords():
+    """From each row to the one before it, in one feature after the other."""
+    value = lambda x: COEF @ np.array([NAIVE["laplacian"](x, z) for z in Z])  # noqa: E731
+    change, distance = np.zeros(4), np.zeros(4)
+    for i, x in enumerate(X):
+        for j in range(4):
+            other = x.copy()
+            other[j] = X[i - 1, j]
+            change[j] += ((value(other) - value(x)) ** 2).sum()
+            distance[j] += (other[j] - x[j]) ** 2
+    return change / distance
+
+
 def naive(name):
     """Central differences in double precision."""
+    if name == "laplacian":
+        return naive_chords()
     step, total = 1e-5, np.zeros(4)
     for x in X:
         for j, unit in enumerate(np.eye(4)):
@@ -44,7 +59,7 @@ def test_gradients_are_those_of_finite_differences(name, form):
     assert kernel.n_evaluations == 0  # what is measured does not count as training
 
 
-@pytest.mark.parametrize("name", [n for n in THERE if n in ("rbf", "laplacian", "matern12")])
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "matern12"])
 def test_a_support_vector_adds_nothing_at_itself(name):
     kernel = Kernel(name, gamma=2.0)
     rows = Rows.of(Z[:1], absolute=kernel.absolute)
