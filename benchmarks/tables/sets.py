@@ -111,7 +111,7 @@ def _generated(levels: int) -> Callable[[], Table]:
         value = (
             value
             + np.sin(age / 9)
-            + np.cos(2 * np.pi * day.dayofyear / 365)
+            + np.cos(2 * np.pi * day.day_of_year / 365)
             + 0.5 * rng.normal(size=n)
         )
         frame = pd.DataFrame(
