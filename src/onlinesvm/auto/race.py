@@ -1,8 +1,9 @@
 """The race: candidates learn growing samples, are scored on rows they have not learned, and drop out.
 
-    rows     900    24 candidates                         the best third goes on
-             2,700  survivors, with learned weights, and neighbours of the best, until none is better
-             8,100  ... and so on: few candidates, more rows
+    rows     1,000  24 candidates; then the best ones with learned weights and with numbers as ranks;
+                    then neighbours of the best, until none is better. The best seven go on
+             3,000  these, and neighbours of the best. The best four go on
+             9,000  ... and so on
     at last  the winner learns all rows
 
 All candidates of a round learn the same rows and are scored on the same others, so that two of them
@@ -29,12 +30,11 @@ FIRST, GROWTH = 1000, 3
 SCORED, FOLDS = 4000, 5
 """Rows that candidates are scored on, if the table has so many, and folds at most."""
 
-KEPT = 1 / 3
-"""Share of the candidates that goes on to the next round."""
+SURVIVORS, FINALISTS = 7, 4
+"""Candidates that go on from the first round, and from later ones."""
 
-FINALISTS = 3
 CLIMBS = 3
-"""Candidates that learn most rows; and how often neighbours of the best join in one round."""
+"""How often neighbours of the best join in one round."""
 
 WORTH_CLIMBING = (0, 50, 300)
 """Rows from which neighbours join never, once, and ``CLIMBS`` times: scores of few rows are noise."""
@@ -51,7 +51,7 @@ TIED = 1.0
 POWER = 1.8
 """A fit of twice as many rows takes 2 to the power of this as long, about."""
 
-RACING = 0.5
+RACING = 0.6
 """Share of the time limit that the race may take; the rest is for the winner."""
 
 
@@ -123,18 +123,19 @@ class Race:
         self._warm_up(alive)
         for number, rows in enumerate(sizes):
             final = number == len(sizes) - 1
-            if number and not self._affords(alive, rows):
-                break
             folds = len(self.folds) if final else min(len(self.folds), 2 + number)
+            if number:
+                alive, folds = self._affordable(alive, rows, folds)
+                if not alive:
+                    break
             alive = self._round(alive, rows, folds)
-            if number or final:
-                alive = self._climb(alive, rows, folds)
-            alive = self._survivors(alive, 1 if final else FINALISTS if number else 0)
-            if number == 0 and not final:
-                alive += self._variants(alive)
-            if self.out_of_time:
+            if number == 0:
+                alive += self._round(self._variants(alive), rows, folds)
+            alive = self._climb(alive, rows, folds)
+            if self.out_of_time or final:
                 break
-        return self._winner([c for c in alive if c.rounds])
+            alive = self._survivors(alive, FINALISTS if number else SURVIVORS)
+        return self._winner([c for c in alive or self.candidates if c.rounds])
 
     def _warm_up(self, among: list[Candidate]) -> None:
         """A few rows with each kernel: in a new process, loops are compiled or loaded first."""
@@ -165,7 +166,7 @@ class Race:
                 seconds = min(seconds for _, seconds in results)
                 candidate.rounds.append(Round(rows, losses, seconds))
                 scored.append(candidate)
-        return scored or [c for c in among if c.rounds]
+        return scored
 
     def _run_tasks(self, tasks: list[Any], rows: int) -> Iterable[Any]:
         """Losses and seconds of each task; None for those that had no time left."""
@@ -252,7 +253,7 @@ class Race:
         return found
 
     def _variants(self, alive: list[Candidate]) -> list[Candidate]:
-        """Candidates with learned weights or another scale: of the best of each kernel that is left."""
+        """Candidates with learned weights or another scale: of the best of the two best kernels."""
         best: dict[str, Candidate] = {}
         for candidate in sorted(alive, key=lambda c: c.loss):
             best.setdefault(candidate.setting.kernel, candidate)
@@ -280,17 +281,16 @@ class Race:
                 return alive
         return alive
 
-    def _survivors(self, among: list[Candidate], at_most: int) -> list[Candidate]:
-        """The best of them, and the best of another kernel or without weights."""
-        ranked = sorted((c for c in among if c.rounds), key=lambda c: c.loss)
-        count = at_most or max(FINALISTS, int(np.ceil(KEPT * len(ranked))))
-        kept = [self._winner(ranked)] if ranked else []
-        kept += [c for c in ranked if c not in kept][: max(0, count - 1)]
-        if at_most != 1:
-            structures = {c.setting.structure for c in kept}
-            other = [c for c in ranked if c.setting.structure not in structures]
-            kept += other[:1]
-        return kept
+    def _survivors(self, among: list[Candidate], count: int) -> list[Candidate]:
+        """The winner so far, the best of other kernels, scales and weights, then the best of the rest."""
+        ranked = sorted(among, key=lambda c: c.loss)
+        kept = [self._winner(ranked)]
+        structures = {kept[0].setting.structure}
+        for candidate in ranked:
+            if len(kept) < count and candidate.setting.structure not in structures:
+                kept.append(candidate)
+                structures.add(candidate.setting.structure)
+        return kept + [c for c in ranked if c not in kept][: max(0, count - len(kept))]
 
     def _winner(self, among: list[Candidate]) -> Candidate:
         """The one with the least loss, or a plainer one that is not worse by more than noise."""
@@ -308,15 +308,26 @@ class Race:
 
     # -- time -----------------------------------------------------------------------------
 
-    def _affords(self, among: list[Candidate], rows: int, folds: int = 0) -> bool:
+    def _affordable(
+        self, among: list[Candidate], rows: int, folds: int
+    ) -> tuple[list[Candidate], int]:
+        """Candidates and folds of a round that there is time for: fewer folds, then fewer candidates."""
+        ranked = sorted(among, key=lambda c: c.loss if c.rounds else -1.0)  # new ones first
+        for count in range(len(ranked), 0, -1):
+            for least in range(folds, 0, -1):
+                if self._affords(ranked[:count], rows, least):
+                    return ranked[:count], least
+        return [], 0
+
+    def _affords(self, among: list[Candidate], rows: int, folds: int) -> bool:
         """Whether there is time for a round of so many rows, and for the winner after it."""
-        known = [c.last for c in among if c.rounds]
-        if not known or not np.isfinite(self.ends):
+        known = [c.last for c in self.candidates if c.rounds]
+        if not np.isfinite(self.ends):
             return True
-        folds = folds or len(self.folds)
-        work = sum(seconds_for(each, rows) for each in known) * folds / self.threads
-        now = clock()
-        return now + work < self.started + RACING * (self.ends - self.started)
+        typical = float(np.median([seconds_for(each, rows) for each in known]))
+        own = [seconds_for(c.last, rows) if c.rounds else typical for c in among]
+        work = max(sum(own) * folds / self.threads, max(own))
+        return clock() + work < self.started + RACING * (self.ends - self.started)
 
     def _tell(self, among: list[Candidate], rows: int) -> None:
         there = [c for c in self.candidates if c.rounds]
