@@ -124,13 +124,27 @@ def lightgbm_tuned(
     while tried == 0 or time.monotonic() - begin < 0.5 * limit:
         settings = _drawn(rng, tried)
         model = _boosted(is_regression, threads, n_estimators=3000, **settings)
-        stop = library.early_stopping(50, verbose=False)
-        model.fit(P, p, eval_set=[(Q, q)], callbacks=[stop])
+        stop = [library.early_stopping(50, verbose=False), _late(begin + 0.5 * limit)]
+        model.fit(P, p, eval_set=[(Q, q)], callbacks=stop)
         loss = error_of(model.predict(Q), q, is_regression)
         if loss < best:
-            best, found = loss, {**settings, "n_estimators": int(1.2 * model.best_iteration_) + 1}
+            best, found = (
+                loss,
+                {**settings, "n_estimators": int(1.2 * (model.best_iteration_ or 100)) + 1},
+            )
         tried += 1
     return np.asarray(_boosted(is_regression, threads, **found).fit(A, a).predict(B))
+
+
+def _late(ends: float) -> Any:
+    """A callback that stops boosting when its time is over."""
+    from lightgbm.callback import EarlyStopException
+
+    def look(env: Any) -> None:
+        if env.iteration > 5 and time.monotonic() > ends:
+            raise EarlyStopException(env.iteration, env.evaluation_result_list)
+
+    return look
 
 
 def _drawn(rng: np.random.Generator, tried: int) -> dict[str, Any]:

@@ -179,11 +179,15 @@ class Race:
                 self.out_of_time = True
                 return None
 
-        if self.threads == 1:
-            return [run(task) for task in tasks]
+        return self._side_by_side(run, tasks)
+
+    def _side_by_side(self, work: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+        """What ``work`` returns for each item; on several threads, in the same order."""
+        if self.threads == 1 or len(items) < 2:
+            return [work(item) for item in items]
         pool = ThreadPoolExecutor(self.threads)
         try:
-            return list(pool.map(run, tasks))
+            return list(pool.map(work, items))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -231,8 +235,14 @@ class Race:
                 known = len(self._weights.get((metric.by, k), []))
                 if known < metric.rounds:
                     wanted[metric.by, k] = max(metric.rounds, wanted.get((metric.by, k), 0))
-        for (by, k), rounds in wanted.items():
-            self._weights[by, k] = self.weights(Metric(by, rounds), self.folds[k].learn)
+
+        def learn(item: tuple[tuple[Setting, int], int]) -> list[np.ndarray]:
+            (by, k), rounds = item
+            return self.weights(Metric(by, rounds), self.folds[k].learn)
+
+        items = list(wanted.items())
+        found = self._side_by_side(learn, items)
+        self._weights |= {key: weights for (key, _), weights in zip(items, found, strict=True)}
 
     def weights(self, metric: Metric, rows: np.ndarray) -> list[np.ndarray]:
         """Weights after each round, learned from the first of these rows."""
