@@ -15,6 +15,8 @@ import onlinesvm
 
 PUBLIC = [
     "ActiveLearner",
+    "AutoSVMClassifier",
+    "AutoSVMRegressor",
     "AveragedPerceptronClassifier",
     "BudgetPerceptronClassifier",
     "HullerClassifier",

@@ -129,6 +129,8 @@ class Race:
                 if not alive:
                     break
             alive = self._round(alive, rows, folds)
+            if not alive:
+                break
             if number == 0:
                 alive += self._round(self._variants(alive), rows, folds)
             alive = self._climb(alive, rows, folds)
