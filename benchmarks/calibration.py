@@ -22,7 +22,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import brier_score_loss
 
 from benchmarks.datasets import Dataset, arrays, load
-from benchmarks.tables import markdown
+from benchmarks.markdown import markdown
 from onlinesvm import ActiveLearner, LASVMClassifier
 
 BATCH = 100

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.tables import markdown
+from benchmarks.markdown import markdown
 
 SOON, FIRST = 1500, 30
 """Examples within which a change must be found; examples of the first call."""

@@ -15,6 +15,8 @@ import onlinesvm
 
 PUBLIC = [
     "ActiveLearner",
+    "AutoSVMClassifier",
+    "AutoSVMRegressor",
     "AveragedPerceptronClassifier",
     "BudgetPerceptronClassifier",
     "HullerClassifier",
@@ -42,9 +44,10 @@ ALLOWED = {
     "core": {"core"},
     "estimators": {"core", "estimators"},
     "active": {"core", "estimators", "active"},
+    "auto": {"core", "estimators", "auto"},
     "model": {None, "core", "estimators", "model"},
     "stream": {"core", "estimators", "model", "stream"},
-    "cli": {None, "core", "estimators", "active", "stream", "model", "cli"},
+    "cli": {None, "core", "estimators", "active", "auto", "stream", "model", "cli"},
     "integrations": {"core", "estimators", "stream", "integrations"},
 }
 

@@ -16,7 +16,7 @@ from benchmarks.compare.report import (
     fitted_exponent,
     growth_curves,
 )
-from benchmarks.tables import number
+from benchmarks.markdown import number
 
 COLOURS = {
     "onlinesvm": "#c1272d",

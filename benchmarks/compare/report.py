@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.tables import markdown, millions, number, percent
+from benchmarks.markdown import markdown, millions, number, percent
 
 Measured = dict[str, Any]
 Result = dict[str, Any]

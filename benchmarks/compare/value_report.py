@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.compare import report
 from benchmarks.compare.report import Measured, Result
-from benchmarks.tables import millions, number
+from benchmarks.markdown import millions, number
 
 Columns = list[tuple[str, Callable[[Result], str]]]
 

@@ -24,12 +24,12 @@ import scipy.sparse as sp
 from benchmarks import clock
 from benchmarks.clock import timed_fit
 from benchmarks.datasets import Dataset, load
+from benchmarks.markdown import bar, markdown
 from benchmarks.papers import active_plots, active_pool
 from benchmarks.papers.active_pool import RUNS
 from benchmarks.papers.page import Section
 from benchmarks.papers.references import reference
 from benchmarks.quick import few, results
-from benchmarks.tables import bar, markdown
 
 CRITERIA = ("random", "gradient", "active", "autoactive")
 ORIGINAL_SECONDS = 34.0

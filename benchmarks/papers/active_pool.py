@@ -17,11 +17,11 @@ import scipy.sparse as sp
 
 from benchmarks.clock import Clock, seconds_of
 from benchmarks.datasets import Dataset, load
+from benchmarks.markdown import bar, markdown
 from benchmarks.papers import active_plots
 from benchmarks.papers.page import Section
 from benchmarks.quick import few, results
 from benchmarks.runs import Runs
-from benchmarks.tables import bar, markdown
 
 RUNS = Runs("active.json")
 

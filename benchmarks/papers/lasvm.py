@@ -24,11 +24,11 @@ import numpy as np
 from benchmarks import clock, startup
 from benchmarks.clock import timed_fit
 from benchmarks.datasets import Dataset, load
+from benchmarks.markdown import markdown, number
 from benchmarks.memory import peak_memory
 from benchmarks.papers.page import Section
 from benchmarks.papers.references import distinct, reference
 from benchmarks.quick import few
-from benchmarks.tables import markdown, number
 
 SEEDS = range(5)
 SETS = ("uci_waveform", "banana", "usps0", "a9a", "reuters", "mnist8")

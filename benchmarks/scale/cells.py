@@ -6,9 +6,9 @@ from typing import Any
 
 from benchmarks.clock import Clock, warm_up
 from benchmarks.datasets import load
+from benchmarks.markdown import markdown, number, percent
 from benchmarks.papers.page import Section
 from benchmarks.quick import generated_rows
-from benchmarks.tables import markdown, number, percent
 
 ROWS, CELLS = 500_000, 64
 

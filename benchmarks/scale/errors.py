@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.clock import Clock
 from benchmarks.datasets import Dataset, load
+from benchmarks.markdown import markdown, number, percent
 from benchmarks.papers.page import Section
 from benchmarks.quick import few
-from benchmarks.tables import markdown, number, percent
 
 PARTITIONS = 8
 SETS = ("a9a", "ijcnn1", "waveform:40000", "mnist")

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from benchmarks.tables import markdown, number
+from benchmarks.markdown import markdown, number
 
 LEAF, FINISH, ADMIT = 1.75, 0.28, 0.7
 

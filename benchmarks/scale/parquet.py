@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.markdown import markdown, number, percent
 from benchmarks.papers.page import Section
 from benchmarks.quick import generated_rows
-from benchmarks.tables import markdown, number, percent
 
 ROWS, COLUMNS, PER_FILE, LIMIT = 10_000_000, 30, 250_000, 3 * 2**30
 CLUSTERS, DISTANCE = 20, 1.3

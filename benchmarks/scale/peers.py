@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.clock import Clock, warm_up
 from benchmarks.datasets import Dataset, load
+from benchmarks.markdown import markdown, number, percent
 from benchmarks.papers.page import Section
 from benchmarks.quick import few, generated_rows
-from benchmarks.tables import markdown, number, percent
 
 SETS = ("waveform:320000", "forest:500000")
 SUBSAMPLE = 50_000

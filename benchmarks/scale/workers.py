@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.clock import seconds_of
 from benchmarks.datasets import Dataset, load
+from benchmarks.markdown import markdown, number, percent
 from benchmarks.papers.page import Section
 from benchmarks.quick import few, generated_rows
-from benchmarks.tables import markdown, number, percent
 
 PARTITIONS, REPEATS = 8, 3
 SETS = ("waveform:320000", "mnist8")

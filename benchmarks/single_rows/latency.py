@@ -11,9 +11,9 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.clock import Clock
+from benchmarks.markdown import markdown
 from benchmarks.papers.page import Section
 from benchmarks.quick import few
-from benchmarks.tables import markdown
 from onlinesvm import LASVMClassifier
 
 DIMENSIONS, FEWEST, MOST = 20, 400, 500

@@ -26,9 +26,9 @@ from unittest.mock import patch
 import numpy as np
 
 from benchmarks.clock import Clock, best_of, seconds_of
+from benchmarks.markdown import markdown
 from benchmarks.papers.page import Section
 from benchmarks.quick import few
-from benchmarks.tables import markdown
 
 BLOCK = 1_000
 DIMENSIONS = 54

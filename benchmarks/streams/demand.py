@@ -16,8 +16,8 @@ import numpy as np
 
 from benchmarks import datasets
 from benchmarks.clock import WARM_UP
+from benchmarks.markdown import markdown, number
 from benchmarks.streams.sources import standardised
-from benchmarks.tables import markdown, number
 
 DATE, DEMAND = 0, 4
 """Columns of elec2: date, day, period, nswprice, nswdemand, vicprice, vicdemand, transfer."""

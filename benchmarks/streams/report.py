@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.markdown import markdown, number
 from benchmarks.streams.models import OURS
-from benchmarks.tables import markdown, number
 
 Measured = dict[str, dict[str, dict[str, Any]]]
 """Stream -> model -> what ``prequential`` returned."""

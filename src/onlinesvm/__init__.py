@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .active.curve import labelling_curve
     from .active.learner import ActiveLearner
+    from .auto.estimators import AutoSVMClassifier, AutoSVMRegressor
     from .estimators.huller import HullerClassifier
     from .estimators.lasvm import LASVMClassifier
     from .estimators.lasvm_values import LASVMOneClass, LASVMRegressor
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ActiveLearner",
+    "AutoSVMClassifier",
+    "AutoSVMRegressor",
     "AveragedPerceptronClassifier",
     "BudgetPerceptronClassifier",
     "HullerClassifier",
@@ -52,6 +55,8 @@ __all__ = [
 
 _MODULES = {
     "ActiveLearner": "active.learner",
+    "AutoSVMClassifier": "auto.estimators",
+    "AutoSVMRegressor": "auto.estimators",
     "AveragedPerceptronClassifier": "estimators.perceptron",
     "BudgetPerceptronClassifier": "estimators.perceptron",
     "HullerClassifier": "estimators.huller",

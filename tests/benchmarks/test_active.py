@@ -5,9 +5,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from benchmarks.datasets import Dataset
+from benchmarks.markdown import bar
 from benchmarks.papers.active_pool import EVERY, METHODS, Retrained, _ask
 from benchmarks.runs import Runs
-from benchmarks.tables import bar
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X / 16, np.where(Y == 0, 1, -1).astype(np.int8)

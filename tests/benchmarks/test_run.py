@@ -12,7 +12,7 @@ from benchmarks import clock, datasets, run, values
 from benchmarks.compare import plots, readme, report, worker
 from benchmarks.compare.peers import PEERS
 from benchmarks.compare.suites import SUITES, Job
-from benchmarks.tables import number
+from benchmarks.markdown import number
 
 
 def entry(peer, dataset, limit=600.0, **result):

@@ -28,6 +28,7 @@ from .sources import reader_of, source_options
 EPILOG = """\b
 Examples:
   onlinesvm train train.csv --label target -o model.safetensors --C 10 --gamma 0.1
+  onlinesvm train train.csv --label target -o model.safetensors --auto --time-limit 60
   zcat stream.svm.gz | onlinesvm train - --format libsvm -o model.safetensors \\
       --budget 500 --checkpoint 100000 --resume
 
@@ -48,6 +49,12 @@ Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by 
     show_default=True,
     metavar="NAME",
     help="lasvm, huller, simplesvm, streamsvm, norma, olsvm, ... or the name of a class.",
+)
+@click.option(
+    "--auto",
+    "auto",
+    is_flag=True,
+    help="Race kernels, C, gamma and weights of features on the rows in memory, then learn with the best.",
 )
 @click.option(
     "--epochs",
@@ -124,6 +131,11 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
         )
     if output is not None:
         remove_remains(output)
+    if options.pop("auto"):
+        from .auto import train_by_race
+
+        train_by_race(source, output, options)
+        return
     Run(source, output, options).go()
 
 

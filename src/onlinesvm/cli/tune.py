@@ -31,6 +31,7 @@ from .sources import reader_of, source_options
 EPILOG = """\b
 Example:
   onlinesvm tune train.csv --label target --C 1,10,100 --gamma 0.01,0.1,1
+  onlinesvm tune train.csv --label target --auto
 """
 
 FACTORS = (1 / 16, 1 / 4, 1.0, 4.0)
@@ -84,10 +85,32 @@ def _numbers(_: Any, option: Any, text: str | None) -> list[float] | None:
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=0, show_default=True, metavar="N"
 )
+@click.option(
+    "--auto",
+    "auto",
+    is_flag=True,
+    help="Race kernels and weights of features as well, as train --auto.",
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="With --auto: how long the race may take. Default: 60.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 @source_options
 def command(source: str, **options: Any) -> None:
-    """Find C and gamma for SOURCE by successive halving on one pass over it."""
+    """Find C and gamma for SOURCE by successive halving on one pass over it.
+
+    With --auto: kernel, C, gamma and weights of features, by the race of train --auto.
+    """
+    if options.pop("auto"):
+        from .auto import tune_by_race
+
+        tune_by_race(source, options)
+        return
+    if options["time_limit"] is not None:
+        raise Mistake("--time-limit is for --auto.")
     each = algorithms.algorithm(options["algorithm"])
     if not {"C", "gamma"} <= set(algorithms.parameters(each)) or is_outlier_detector(each()):
         raise Mistake(f"{options['algorithm']} has no C and gamma to tune.")

@@ -11,17 +11,33 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.runtime.interrupts import clock
 from ._progress import FitProgress
 from .base import KernelEstimator
+from .checks import Checked
+from .metric import Sample, TooLong, check_weights, learned_weights
 from .params import LASVM_CONSTRAINTS
 from .rows import is_estimated
 from .trained import Trained
+
+SHARE = 1 / 3
+"""Part of the time limit of a fit that learning weights of features may take; then all are one."""
+
+OF_A_SAMPLE: dict[str, Any] = {
+    "class_weight": None,  # it is in the weights of the examples
+    "block_size": 2048, "window": None, "budget": None, "half_life": None, "time_limit": None,
+    "detect_drift": False, "probability": False, "selection": "random", "max_examples": None,
+    "early_stopping": None, "delta_max": None, "random_state": 0,
+}  # fmt: skip
+"""Parameters of fits that learn weights of features: all examples of the sample count."""
 
 FORGOTTEN = 10
 """Half-lives after which an example is forgotten altogether, where there is no other limit."""
@@ -38,6 +54,7 @@ class LASVMEstimator(KernelEstimator):
     budget: int | None
     policy: str
     half_life: float | None
+    feature_weights: Any = None
 
     # -- for subclasses -------------------------------------------------------------------
 
@@ -200,6 +217,8 @@ class LASVMEstimator(KernelEstimator):
         found = []
         if is_estimated(self.kernel, self.gamma):
             found.append("gamma_, estimated from all rows of fit: set gamma to a number")
+        if self._learns_weights:
+            found.append("feature_weights_, learned from rows of fit: give the weights as numbers")
         if trained.centre is not None:
             found.append("the shift of the rows, which changes no kernel value")
         if trained.learner.watch is not None and trained.learner.watch.n:
@@ -247,6 +266,49 @@ class LASVMEstimator(KernelEstimator):
             raise ValueError("X, y and sample_weight must be those given to fit, all rows of them.")
         return data.take(place)._replace(key=np.arange(len(rows)))
 
+    # -- weights of features --------------------------------------------------------------
+
+    @property
+    def _learns_weights(self) -> bool:
+        return isinstance(self.feature_weights, str)
+
+    def _factors(self, given: Checked, weight: np.ndarray | None) -> np.ndarray | None:
+        if self.feature_weights is None:
+            return None
+        self._check_weights_apply(given)
+        if not self._learns_weights:
+            return check_weights(self.feature_weights, given.X.shape[1])
+        if weight is None:
+            return None
+        sample = Sample(given.X, given.y, weight, is_classifier(self))
+        latest = np.inf if self.time_limit is None else clock() + SHARE * self.time_limit
+        fit = partial(self._fit_sample, latest)
+        return learned_weights(fit, sample, np.random.RandomState(0))
+
+    def _check_weights_apply(self, given: Checked) -> None:
+        """Refuse weights of features for a kernel that is not given features."""
+        precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        if precomputed or given.objects is not None:
+            raise ValueError(
+                "feature_weights needs rows of features, and the examples are not: use None."
+            )
+        if callable(self.kernel) and self._learns_weights:
+            raise ValueError(
+                "feature_weights='learn' needs the gradient of the kernel, which a Python function "
+                "does not tell: give the weights as numbers, or use a kernel that has a name."
+            )
+
+    def _fit_sample(self, latest: float, sample: Sample, factors: np.ndarray | None) -> Any:
+        """Fit such an estimator on a sample, with these weights of features."""
+        if clock() > latest:
+            raise TooLong
+        own = self.get_params(deep=False)
+        own |= {name: value for name, value in OF_A_SAMPLE.items() if name in own}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            made: Any = type(self)(**{**own, "feature_weights": factors})
+            return made.fit(sample.X, sample.y, sample_weight=sample.weight)
+
     # -- what the parameters say ----------------------------------------------------------
 
     @property
@@ -274,6 +336,27 @@ class LASVMEstimator(KernelEstimator):
                     f"{name}={getattr(self, name)!r}."
                 )
 
+    def plot_feature_weights(self, ax: Any = None, most: int = 20) -> Any:
+        """Draw ``feature_weights_`` as bars, the largest on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure by default.
+        most : int, default=20
+            Number of features that are drawn, those with the largest weights.
+
+        Returns
+        -------
+        figure : matplotlib Figure
+            The figure drawn on.
+        """
+        from .metric import plot_weights
+
+        return plot_weights(
+            self.feature_weights_, getattr(self, "feature_names_in_", None), ax, most
+        )
+
     # -- fitted attributes ----------------------------------------------------------------
 
     @property
@@ -285,6 +368,16 @@ class LASVMEstimator(KernelEstimator):
     def fit_status_(self) -> int:
         """0 if the last ``fit`` or ``finish`` reached ``tol``, else 1."""
         return int(self._known("fit_status_", self._fitted("fit_status_").fit_status))
+
+    @property
+    def feature_weights_(self) -> np.ndarray:
+        """What every feature is multiplied by; ones before they are learned."""
+        if "feature_weights" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no weights of features.")
+        trained = self._fitted("feature_weights_")
+        if trained.feature_weights is not None:
+            return trained.feature_weights.copy()
+        return np.ones(trained.features.n_features or 0)
 
     @property
     def window_(self) -> int:

@@ -46,8 +46,9 @@ from .checks import (
     check_square,
 )
 from .labels import NoTargets, check_sample_weight, finite_cost
+from .metric import weighted
 from .params import name_nearest_kernel
-from .rows import is_estimated, joined
+from .rows import ENOUGH, ENOUGH_FOR_WEIGHTS, is_estimated, joined
 from .trained import Trained
 from .views import FittedView
 
@@ -128,6 +129,18 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
     def _tell_of_finish(self, done: Any) -> None:
         """Warn where the finishing step did not reach what it should: by default, it does."""
 
+    @property
+    def _learns_weights(self) -> bool:
+        """Whether weights of features are learned from the first examples."""
+        return False
+
+    def _factors(self, given: Checked, weight: np.ndarray | None) -> np.ndarray | None:
+        """What the features are multiplied by; None: nothing, or it is not known yet.
+
+        ``weight``: that of each example, where weights of features may be learned from them.
+        """
+        return None
+
     def _view_extras(self, trained: Trained) -> dict[str, Any]:
         """What a view needs besides the model, for fitted attributes of a subclass."""
         return {}
@@ -154,7 +167,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         checkpoint()
         encoder = self._encoder(given.y)
         weight, class_weights = self._weights(given.y, encoder, sample_weight)
-        trained = self._begin(given, encoder, class_weights)
+        trained = self._begin(given, encoder, class_weights, weight)
         data = self._examples(trained, given.X, given.y, weight)
         checkpoint()
         data = self._prepare(data)
@@ -249,7 +262,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
             encoder = self._stream_encoder(given.y, known, classes)
             weight, class_weights = self._weights(given.y, None, sample_weight)
             if before is None or before.first_rows is not None:
-                trained, X, y, weight = self._from_the_start(
+                trained, X, y, weight = self._first_rows(
                     before, given, weight, encoder, class_weights
                 )
             else:
@@ -261,16 +274,31 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         self._note_validated()
         return self
 
-    def _from_the_start(
+    def _first_rows(
         self, before: Trained | None, given: Checked, weight: np.ndarray, encoder: Any,
         class_weights: Any,
     ) -> tuple[Trained, Any, np.ndarray, np.ndarray]:  # fmt: skip
-        """A new model of all rows so far, of which gamma is estimated; they are learned anew."""
+        """The model while gamma or weights of features are still open, and what it is to learn.
+
+        A new model of all rows so far where one of them is estimated in this call, else the model
+        that there is.
+        """
         kept = None if before is None else before.first_rows
         rows = joined(kept, given.X, given.y, weight)
-        trained = self._begin(given._replace(X=rows.X), encoder, class_weights)
+        needed = ENOUGH if is_estimated(self.kernel, self.gamma) else 0
+        anew = before is None or kept is None or len(kept.y) < needed
+        if self._learns_weights and (before is None or before.feature_weights is None):
+            needed = ENOUGH_FOR_WEIGHTS
+            anew = anew or len(rows.y) >= needed
+        if before is not None and not anew:
+            trained = replace(before, encoder=encoder, class_weights=class_weights)
+            trained.first_rows = rows.kept(needed)
+            return trained, given.X, given.y, weight
+        all_of_them = given._replace(X=rows.X, y=rows.y)
+        known = rows.weight if len(rows.y) >= needed else None
+        trained = self._begin(all_of_them, encoder, class_weights, known)
         trained.kernel.n_evaluations = 0 if before is None else before.kernel.n_evaluations
-        trained.first_rows = rows.kept() if is_estimated(self.kernel, self.gamma) else None
+        trained.first_rows = rows.kept(needed)
         return trained, rows.X, rows.y, rows.weight
 
     def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
@@ -410,13 +438,16 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
             given = check_examples(features, X, y, dtype=self._dtype, reset=reset, **(how or {}))
         return given if how is not None else given._replace(y=np.zeros(given.X.shape[0]))
 
-    def _begin(self, given: Checked, encoder: Any, class_weights: Any) -> Trained:
+    def _begin(
+        self, given: Checked, encoder: Any, class_weights: Any, weight: np.ndarray | None = None
+    ) -> Trained:
         """A model of these examples that has learned nothing, with the kernel that is asked for."""
+        factors = self._factors(given, weight)
         kernel = make_kernel(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
-            n_jobs=self.n_jobs, X=given.X,
+            n_jobs=self.n_jobs, X=weighted(given.X, factors),
         )  # fmt: skip
-        return self._kind_of_model.begin(kernel, given, encoder, class_weights)
+        return self._kind_of_model.begin(kernel, given, encoder, class_weights, factors)
 
     def _check_stream(self, X: Any) -> None:
         """Refuse a stream where kernel values or objects are given instead of rows."""
@@ -609,7 +640,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         view = self._seen("coef_")
         if view.kernel.name != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel.")
-        weights = view.to_classes(view.weights())
+        weights = weighted(view.to_classes(view.weights()), view.trained.feature_weights)
         weights.flags.writeable = False  # writing would change no model
         return weights
 

@@ -18,7 +18,7 @@ from ._progress import RULES, EarlyStopping, hold_out
 from .base import one_row
 from .classifier import KernelClassifier
 from .labels import finite_cost
-from .params import AT_LEAST_ONE, LASVM_CONSTRAINTS, POSITIVE, shared_docs
+from .params import AT_LEAST_ONE, FEATURE_WEIGHTS, LASVM_CONSTRAINTS, POSITIVE, shared_docs
 from .probabilities import WithProbability, chances, check_alpha, sets_of
 from .trained import Trained
 
@@ -54,7 +54,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     C : float, default=1.0
         Cost of a margin violation, as in ``SVC``. ``inf`` is the hard margin, for classes that
         can be separated.
-    kernel (LASVM), gamma, degree, coef0 : shared
+    kernel (LASVM), gamma, degree, coef0, feature_weights : shared
     tol : float, default=1e-3
         The paper's tau: violations up to it are left alone.
     epochs : int or "converge", default=1
@@ -117,6 +117,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     Attributes
     ----------
     classes_, support_vectors_, support_, dual_coef_, gamma_, coef_, intercept_, n_support_ : shared
+    feature_weights_ : shared
     class_weight_ : ndarray of shape (n_classes,)
         Weights that multiply ``C`` for each class.
     fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_ : shared
@@ -173,6 +174,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LASVM_CONSTRAINTS,
         "C": [Interval(Real, 0.0, None, closed="right")],
+        "feature_weights": FEATURE_WEIGHTS,
         "window": [*LASVM_CONSTRAINTS["window"], StrOptions({"auto"})],
         "detect_drift": ["boolean"],
         "probability": ["boolean"],
@@ -194,6 +196,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        feature_weights: Any = None,
         tol: float = 1e-3,
         epochs: int | str = 1,
         block_size: int = 2048,
@@ -222,6 +225,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.feature_weights = feature_weights
         self.tol = tol
         self.epochs = epochs
         self.block_size = block_size

@@ -16,7 +16,7 @@ from ._lasvm import LASVMEstimator
 from ._progress import with_callbacks
 from .base import Absent, NoveltyDetector, one_row
 from .labels import Targets, check_quantiles, check_share, check_targets
-from .params import LASVM_CONSTRAINTS, shared_docs
+from .params import FEATURE_WEIGHTS, LASVM_CONSTRAINTS, shared_docs
 from .trained import Trained
 
 
@@ -47,7 +47,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         it cost ``quantile * C``, errors below ``(1 - quantile) * C`` (the pinball loss). Several, in
         ascending order, are learned at once on shared kernel values; predictions then have a
         column for each.
-    kernel (LASVM), gamma, degree, coef0 : shared
+    kernel (LASVM), gamma, degree, coef0, feature_weights : shared
     tol : float, default=1e-3
         Violations up to it are left alone, in units of about the standard deviation of y (the
         power of two nearest to it), or of most of its values where outliers make that large. With
@@ -75,6 +75,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         Weight vectors; linear kernel only.
     intercept_ : ndarray of shape (n_targets,)
         Biases.
+    feature_weights_ : shared
     n_support_ (number), fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_, window_ : shared
     n_features_in_, feature_names_in_ : shared
 
@@ -130,6 +131,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         "C": [Interval(Real, 0.0, None, closed="right")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "quantile": [Real, "array-like", None],
+        "feature_weights": FEATURE_WEIGHTS,
     }
 
     _y_checks: ClassVar[dict[str, Any] | None] = {"multi_output": True, "y_numeric": True}
@@ -144,6 +146,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
+        feature_weights: Any = None,
         tol: float = 1e-3,
         epochs: int | str = 1,
         block_size: int = 2048,
@@ -164,6 +167,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
+        self.feature_weights = feature_weights
         self.tol = tol
         self.epochs = epochs
         self.block_size = block_size

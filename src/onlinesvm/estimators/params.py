@@ -50,6 +50,8 @@ LASVM_CONSTRAINTS: Constraints = {
     "shuffle": ["boolean"],
 }
 
+FEATURE_WEIGHTS: list[Any] = ["array-like", StrOptions({"learn"}), None]
+
 SIMPLESVM_CONSTRAINTS: Constraints = {
     **KERNEL_CONSTRAINTS,
     "tol": [POSITIVE],
@@ -133,6 +135,16 @@ feature_names_in_ (Dask) : ndarray
     Names of the features; only if X is a data frame or a folder of Parquet.
 feature_names_in_ (SimpleSVM) : ndarray
     Names of the features, where X had some.
+feature_weights : "learn", array-like of shape (n_features,) or None
+    What each feature is multiplied by before the kernel is computed; None: nothing.
+    ``"learn"``: learned from up to 3,000 examples, by the root mean squared gradient of the
+    decision function along each feature, in up to three rounds. Scores of examples that were not
+    learned choose the round; all weights are one where no round is clearly better than that.
+    ``partial_fit`` learns them once, from the first 1,000 rows. With weights,
+    ``support_vectors_`` are multiplied by them, and ``gamma="scale"`` is that of weighted rows.
+feature_weights_ : ndarray of shape (n_features,)
+    What each feature is multiplied by: the larger, the more the model depends on it, for
+    features of the same scale. All one without ``feature_weights``.
 fit_status_ : int
     0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
 fit_status_ (SimpleSVM) : int

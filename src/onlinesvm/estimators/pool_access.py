@@ -29,12 +29,14 @@ class RowForm(NamedTuple):
     kernel: Kernel
     centre: np.ndarray | None
     packs: bool
+    feature_weights: np.ndarray | None = None
 
     def gives_the_same_rows(self, other: RowForm) -> bool:
         """Whether rows made for the other are those of this one."""
         if self.kernel is other.kernel:
             return True
         same = self.kernel == other.kernel and self.packs == other.packs
+        same = same and np.array_equal(self.feature_weights, other.feature_weights)  # type: ignore[arg-type]
         return same and np.array_equal(self.centre, other.centre)  # type: ignore[arg-type]
 
 
@@ -108,7 +110,8 @@ class PoolAccess:
     @property
     def form(self) -> RowForm:
         """The kernel, the shift, and whether dense rows are kept sparse."""
-        return RowForm(self._trained.kernel, self._trained.centre, self._trained.packs)
+        trained = self._trained
+        return RowForm(trained.kernel, trained.centre, trained.packs, trained.feature_weights)
 
     @property
     def learner(self) -> Any:

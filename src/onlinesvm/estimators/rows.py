@@ -4,6 +4,9 @@
 about the stream. Until ``ENOUGH`` rows have come, each call estimates gamma (and the centre of the
 rows) from all rows so far and learns them anew; from then on both stay as they are. The model after
 the first ``ENOUGH`` rows is therefore the same however they were cut into calls.
+
+Weights of features are learned once, when ``ENOUGH_FOR_WEIGHTS`` rows have come: rows are kept until
+then, and are learned anew with the weights.
 """
 
 from __future__ import annotations
@@ -21,6 +24,9 @@ from .labels import joined_labels
 ENOUGH = 100
 """Rows from which gamma is estimated for good."""
 
+ENOUGH_FOR_WEIGHTS = 1000
+"""Rows from which weights of features are learned; until then all are one."""
+
 
 class FirstRows(NamedTuple):
     """Checked rows, their labels or targets, and their weights."""
@@ -29,14 +35,11 @@ class FirstRows(NamedTuple):
     y: np.ndarray
     weight: np.ndarray
 
-    @property
-    def is_enough(self) -> bool:
-        """Whether gamma can be estimated for good."""
-        return len(self.y) >= ENOUGH
-
-    def kept(self) -> FirstRows | None:
-        """What must be kept for the next call: a copy of these rows, or nothing."""
-        return None if self.is_enough else FirstRows(self.X.copy(), self.y.copy(), self.weight)
+    def kept(self, needed: int) -> FirstRows | None:
+        """What must be kept for the next call: a copy of these rows, or nothing if there are enough."""
+        if len(self.y) >= needed:
+            return None
+        return FirstRows(self.X.copy(), self.y.copy(), self.weight)
 
     def widened(self, n_features: int) -> FirstRows:
         """The same rows with zeros in the features that are new."""

@@ -47,7 +47,7 @@ def suspects(view: Any, n: int | None) -> Suspects:
             "them: pass the kernel as a function of two arrays."
         )
     coef, label = view.coefficients(), _places(view)
-    scores = view.decide(view.vectors())
+    scores = view.decide_support()
     scores = scores[:, None] if scores.ndim == 1 else scores
     scores = scores - (coef * _own_part(view)).T
     if scores.shape[1] == 1:

@@ -19,6 +19,7 @@ from ..core.kernel.kernel import Kernel, check_size
 from ..core.runtime.compact import Compact
 from .checks import Checked, Features, ObjectKernel
 from .labels import LabelBook
+from .metric import weighted
 from .rows import FirstRows, exact_rows
 from .views import ExactView, FittedView, View, to_classes
 
@@ -65,11 +66,16 @@ class Trained(Compact):
     shape_fit: tuple[int, ...] | None = None
     n_iter: int | None = None
     fit_status: int | None = None
+    feature_weights: np.ndarray | None = None
+    """What every feature is multiplied by, before the shift; None: nothing."""
 
     @classmethod
-    def begin(cls, kernel: Kernel, given: Checked, encoder: Any, class_weights: Any) -> Trained:
+    def begin(
+        cls, kernel: Kernel, given: Checked, encoder: Any, class_weights: Any,
+        feature_weights: np.ndarray | None = None,
+    ) -> Trained:  # fmt: skip
         """Fix on the first examples what stays: the shift, dense or sparse. Nothing is learned."""
-        X, objects = given.X, given.objects
+        X, objects = weighted(given.X, feature_weights), given.objects
         if objects is not None:
             kernel.function = ObjectKernel(kernel.function, objects)  # type: ignore[arg-type]
         packs, kept_sparse = cls._forms(kernel, X)
@@ -80,7 +86,7 @@ class Trained(Compact):
             centre = centre_of(X, kernel, kept_sparse)
         return cls(
             kernel, encoder, given.features, centre, packs, kept_sparse,
-            class_weights=class_weights, objects=objects,
+            class_weights=class_weights, objects=objects, feature_weights=feature_weights,
         )  # fmt: skip
 
     @staticmethod
@@ -108,6 +114,7 @@ class Trained(Compact):
         from ..core.kernel.rows import Rows
 
         far, absolute = self.kernel.far, self.kernel.absolute
+        X = weighted(X, self.feature_weights)
         if self.kernel.name == "precomputed" and sparse.issparse(X):
             X = X.toarray()
         if self.packs and not sparse.issparse(X):
@@ -153,6 +160,7 @@ class Trained(Compact):
             return None
         if len(x) != self.features.n_features or x.dtype.kind not in "fiub":
             return None
+        x = x if self.feature_weights is None else x * self.feature_weights
         shifted = x if self.centre is None else x - self.centre
         if not dnrm2(shifted) < LONGEST:  # NaN included
             return None
@@ -219,6 +227,9 @@ class Trained(Compact):
         self.features = self.features._replace(n_features=n_features)
         if self.centre is not None:
             self.centre = np.pad(self.centre, (0, n_features - len(self.centre)))
+        if self.feature_weights is not None:  # nothing was known of the new features
+            more = 0, n_features - len(self.feature_weights)
+            self.feature_weights = np.pad(self.feature_weights, more, constant_values=1.0)
         if self.first_rows is not None:
             self.first_rows = self.first_rows.widened(n_features)
 

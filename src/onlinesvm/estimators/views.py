@@ -14,6 +14,7 @@ from scipy import sparse
 from ..core.runtime.interrupts import Interruptible
 from .checks import asked_rows, check_asked, check_rows
 from .explaining import Expansion, alike
+from .metric import unweighted
 from .rows import as_array, exact_rows, moved_back
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ class FittedView(ABC):
     @abstractmethod
     def diagonal(self) -> np.ndarray:
         """k(x, x) of each support vector."""
+
+    @abstractmethod
+    def decide_support(self) -> np.ndarray:
+        """Decision values of the support vectors themselves."""
 
     @abstractmethod
     def similarities(self, which: np.ndarray) -> np.ndarray:
@@ -154,6 +159,7 @@ class View(FittedView):
         if self.trained.objects is not None:
             return self.trained.objects[self.support]
         vectors = self.model.rows.to_array(self.trained.centre)[self._ascending]
+        vectors = unweighted(vectors, self.trained.feature_weights)
         was_packed = self.trained.packs and sparse.issparse(vectors)
         return vectors.toarray() if was_packed else vectors
 
@@ -172,6 +178,11 @@ class View(FittedView):
     def diagonal(self) -> np.ndarray:
         """k(x, x) of each support vector."""
         return self.kernel.diagonal(self.model.rows)[self._ascending].astype(np.float64)
+
+    def decide_support(self) -> np.ndarray:
+        """Decision values of the support vectors themselves."""
+        rows = self.model.rows.take(self._ascending)
+        return shaped(self._deciding.decide(self.kernel, rows), self.order)
 
     def similarities(self, which: np.ndarray) -> np.ndarray:
         """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""
@@ -247,6 +258,10 @@ class ExactView(FittedView):
     def diagonal(self) -> np.ndarray:
         """k(x, x) of each support vector."""
         return self.learner.rows.take(self._expansion[0]).diagonal()
+
+    def decide_support(self) -> np.ndarray:
+        """Decision values of the support vectors themselves."""
+        return shaped(self.learner.decide(self.learner.rows.take(self._expansion[0])), self.order)
 
     def similarities(self, which: np.ndarray) -> np.ndarray:
         """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""

@@ -39,6 +39,10 @@ TRANSFORMERS = {
     "QuantileTransformer": "sklearn.preprocessing",
     "OneHotEncoder": "sklearn.preprocessing",
     "OrdinalEncoder": "sklearn.preprocessing",
+    "TargetEncoder": "sklearn.preprocessing",
+    "LabelEncoder": "sklearn.preprocessing",
+    "LabelBinarizer": "sklearn.preprocessing",
+    "TableEncoder": "onlinesvm.auto.tables",
     "FunctionTransformer": "sklearn.preprocessing",  # without a function: "passthrough"
     "SimpleImputer": "sklearn.impute",
     "MissingIndicator": "sklearn.impute",

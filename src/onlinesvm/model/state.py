@@ -122,6 +122,8 @@ def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
         "fit_status": None if trained.fit_status is None else int(trained.fit_status),
         "class_table": [[key, float(value)] for key, value in table.items()],
         "shape_fit": list(map(int, trained.shape_fit or ())) or None,
+        # Absent in files of models without: earlier versions can read these.
+        **({} if trained.feature_weights is None else {"feature_weights": trained.feature_weights}),
         "learner": _record(algorithm, "fields")(trained.learner),
     }
 
@@ -185,6 +187,13 @@ def _class_table(fields: Fields) -> dict[Any, float]:
     return dict(pairs)
 
 
+def _feature_weights(fields: Fields, count: int) -> np.ndarray:
+    weights = fields.array("feature_weights", np.float64, (count,), low=0.0)
+    if not weights.any():
+        raise fields.wrong("feature_weights", "are all zero")
+    return weights
+
+
 def _shape(fields: Fields) -> tuple[int, ...]:
     shape = fields.take("shape_fit")
     if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
@@ -213,10 +222,11 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
     if fields.has("fit_status") and not fields.absent("fit_status"):  # not in the first files
         fit_status = fields.whole("fit_status", 0, 1)
     table = _class_table(fields)
+    factors = _feature_weights(fields, d) if fields.has("feature_weights") else None
     context = Context(kernel, d, len(encoder), len(original))
     return Trained(
         kernel, encoder, features, centre, packs, sparse, original,
         table if has_classes else None, first_rows,
         learner=_record(algorithm, "of")(fields.record("learner"), context),
-        shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status,
+        shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status, feature_weights=factors,
     )  # fmt: skip

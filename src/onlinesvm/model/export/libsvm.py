@@ -42,7 +42,8 @@ def export_libsvm(
         written, in the order of ``classes_``.
     preprocessing : dict or None, default=None
         ``mean`` and ``scale`` of a standardisation. LIBSVM's text can express it with a linear
-        kernel, and with an RBF kernel if all scales are equal.
+        kernel, and with an RBF kernel if all scales are equal. ``feature_weights`` of the
+        estimator are a scale as well.
 
     Returns
     -------
@@ -97,10 +98,13 @@ def _in_raw_features(p: Predictor) -> Predictor:
     if p.kernel == "rbf" and (p.scale == p.scale[0]).all():
         gamma = p.gamma / float(p.scale[0]) ** 2
         return p._replace(vectors=p.vectors * p.scale + p.shift, gamma=gamma, shift=zero, scale=one)
+    if p.kernel in ("poly", "sigmoid") and not p.shift.any() and not p.unit_length:
+        return p._replace(vectors=p.vectors / p.scale, scale=one)
     if p.shift.any() or (p.scale != 1.0).any():
         raise ModelFileError(
-            f"LIBSVM's model text has no place for a standardisation before the {p.kernel} kernel: "
-            "export to ONNX or Python, or standardise the data before training."
+            f"LIBSVM's model text has no place for a standardisation before the {p.kernel} kernel, nor "
+            "for feature_weights: export to ONNX or Python, or standardise and weight the data before "
+            "training."
         )
     return p
 

@@ -30,6 +30,9 @@ KINDS = {
 }
 """Estimators that are no classifiers."""
 
+VANISHING = 1e30
+"""Divided by this, a feature of weight zero is zero in single precision, and the centre is zero there."""
+
 KERNELS = tuple(name for name in KERNEL_NAMES if name != "precomputed")
 
 
@@ -72,7 +75,8 @@ def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) ->
             f"values. Use one of the kernels {', '.join(KERNELS[:-1])} and {KERNELS[-1]}."
         )
     mean, scale = standardisation(preprocessing, made.vectors.shape[1])
-    return made._replace(shift=mean + scale * made.shift, scale=scale)
+    # made: x' = x / made.scale - its centre, for x that is standardised.
+    return made._replace(shift=mean + scale * made.scale * made.shift, scale=scale * made.scale)
 
 
 def standardisation(
@@ -124,9 +128,17 @@ def _of_online(estimator: Any, kind: str) -> Predictor:
     return Predictor(
         kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0),
         vectors, view.to_classes(model.coef), view.to_classes(model.bias),
-        view.classes.copy() if kind == CLASSIFIER else None, bool(model.unit_length), np.zeros(d) if centre is None else centre, np.ones(d),
+        view.classes.copy() if kind == CLASSIFIER else None, bool(model.unit_length),
+        np.zeros(d) if centre is None else centre, _scale(trained.feature_weights, d),
         _slopes(view),
     )  # fmt: skip
+
+
+def _scale(weights: np.ndarray | None, d: int) -> np.ndarray:
+    """What features are divided by in place of a multiplication by their weights."""
+    if weights is None:
+        return np.ones(d)
+    return np.where(weights > 0, 1.0 / np.where(weights > 0, weights, 1.0), VANISHING)
 
 
 def _slopes(view: Any) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from ...core.kernel.cache import KeptRows
 from ...core.kernel.kernel import KERNEL_NAMES, Kernel
 from ...core.kernel.rows import RowStore, dense_sizes, sparse_sizes
 from ...estimators.labels import LabelBook
-from ...estimators.rows import ENOUGH, FirstRows
+from ...estimators.rows import ENOUGH_FOR_WEIGHTS, FirstRows
 from ..encoding import check_sparse
 from ..errors import InvalidState, ModelFileError
 from ..fields import Fields, narrow
@@ -227,7 +227,7 @@ def _classes(fields: Fields, labels: list[Any], kind: Any) -> np.ndarray:
 
 
 def first_rows_fields(rows: FirstRows | None) -> dict[str, Any] | None:
-    """The first rows of a stream, while gamma is not yet estimated for good."""
+    """The first rows of a stream, while gamma or weights of features are not yet estimated for good."""
     return None if rows is None else {"X": rows.X, "y": rows.y, "weight": rows.weight}
 
 
@@ -238,8 +238,9 @@ def first_rows_of(fields: Fields, n_features: int) -> FirstRows:
     y = fields.take("y")
     weight = fields.array("weight", np.float64, (n,), low=0.0)
     fields.close()
-    if not isinstance(y, np.ndarray) or len(y) != n or y.ndim > 2 or not 0 < n < ENOUGH:
-        raise fields.wrong("y", f"is not an array of {n} labels, fewer than {ENOUGH}")
+    most = ENOUGH_FOR_WEIGHTS
+    if not isinstance(y, np.ndarray) or len(y) != n or y.ndim > 2 or not 0 < n < most:
+        raise fields.wrong("y", f"is not an array of {n} labels, fewer than {most}")
     return FirstRows(X, y, weight)
 
 

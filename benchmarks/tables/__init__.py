@@ -1,0 +1,1 @@
+"""Tables: machines that set themselves next to boosted trees. ``python -m benchmarks.tables``."""

@@ -1,0 +1,72 @@
+"""The comparison as a table in Markdown, and a picture of error against time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.markdown import markdown, number
+
+OURS = "AutoSVM"
+
+
+def page(runs: dict[str, dict[str, Any]], sets: list[str], methods: list[str]) -> str:
+    """Errors of each set and method, then how ours compares with each of the others."""
+    rows = []
+    for name in sets:
+        own = [runs.get(f"{name} {method}", {}) for method in methods]
+        size = next((f"{run['rows']:,}" for run in own if "rows" in run), "–")
+        cells = [f"{number(run.get('error'))} ({number(run.get('seconds'), 2)} s)" for run in own]
+        rows.append([name, size, *cells])
+    parts = [markdown(["set", "rows", *methods], rows), ""]
+    parts += [compared(runs, sets, method) for method in methods if method != OURS]
+    return "\n".join(parts) + "\n"
+
+
+def ratios(runs: dict[str, dict[str, Any]], sets: list[str], method: str) -> np.ndarray:
+    """Our error over that of a method, for the sets that both have finished."""
+    pairs = [(runs.get(f"{n} {OURS}", {}), runs.get(f"{n} {method}", {})) for n in sets]
+    good = [(a["error"], b["error"]) for a, b in pairs if "error" in a and "error" in b]
+    floor = 1e-4  # a set without errors would make the mean zero or infinite
+    return np.array([max(a, floor) / max(b, floor) for a, b in good])
+
+
+def compared(runs: dict[str, dict[str, Any]], sets: list[str], method: str) -> str:
+    """One line: geometric mean of the ratios, and on how many sets ours is better."""
+    found = ratios(runs, sets, method)
+    if not len(found):
+        return f"- over {method}: nothing to compare"
+    mean = float(np.exp(np.log(found).mean()))
+    better = int((found < 1).sum())
+    return (
+        f"- {OURS}'s error over that of {method}: geometric mean {mean:.3f}, better on {better} of "
+        f"{len(found)} sets, at worst {found.max():.2f}"
+    )
+
+
+def draw(runs: dict[str, dict[str, Any]], sets: list[str], methods: list[str], file: Path) -> None:
+    """Each method: its error over the best error of the set, against seconds; mean ranks beside."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    FigureCanvasAgg(figure)
+    left, right = figure.subplots(1, 2)
+    errors = np.full((len(sets), len(methods)), np.nan)
+    for i, name in enumerate(sets):
+        for j, method in enumerate(methods):
+            errors[i, j] = runs.get(f"{name} {method}", {}).get("error", np.nan)
+    least = np.nanmin(np.where(np.isnan(errors), np.inf, errors), axis=1)
+    ranks = np.argsort(np.argsort(np.where(np.isnan(errors), np.inf, errors), axis=1), axis=1) + 1
+    for j, method in enumerate(methods):
+        there = [i for i in range(len(sets)) if np.isfinite(errors[i, j])]
+        seconds = [runs[f"{sets[i]} {method}"]["seconds"] for i in there]
+        left.scatter(seconds, errors[there, j] / np.maximum(least[there], 1e-4), label=method, s=18)
+    left.set(xscale="log", yscale="log", xlabel="seconds", ylabel="error over the best of the set")
+    left.legend(frameon=False, fontsize=7)
+    right.barh(methods, ranks.mean(axis=0))
+    right.set(xlabel="mean rank (1 is best)")
+    right.invert_yaxis()
+    figure.savefig(file, dpi=144)

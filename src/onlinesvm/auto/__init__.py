@@ -1,0 +1,1 @@
+"""A kernel machine for a table, without settings: see ``onlinesvm.AutoSVMClassifier``."""

@@ -1,0 +1,200 @@
+"""Columns of a table as users have it: a data frame of pandas or polars, or an array of any type.
+
+    number      float64, NaN where there is a gap
+    moment      seconds since 1970, NaN where there is a gap
+    category    text, None where there is a gap
+
+``read_columns`` gives the names and the values; ``kind_of`` says what the values of a column are.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array
+
+NUMBER, MOMENT, CATEGORY, EMPTY = "number", "moment", "category", "empty"
+
+MOSTLY = 0.95
+"""Share of the texts of a column that must be numbers, or dates, for the column to be of that kind."""
+
+LOOKED_AT = 1000
+"""Texts of a column that are looked at to find out what they are."""
+
+
+class Table(NamedTuple):
+    """Columns of the same length; names are None for an array."""
+
+    names: list[str] | None
+    columns: list[np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame of pandas or polars, or of a library that behaves like them."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "__getitem__")
+
+
+def read_columns(X: Any) -> Table:
+    """The columns, each an array of numbers, of ``datetime64`` or of objects."""
+    if is_frame(X):
+        names = [str(name) for name in X.columns]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ValueError(f"The column name {twice!r} occurs twice: rename one of the columns.")
+        columns = [_plain(X[name]) for name in X.columns]
+        if not columns or not len(columns[0]):
+            raise ValueError(
+                f"Found array with {len(columns[0]) if columns else 0} sample(s) and {len(columns)} "
+                "feature(s) while a minimum of 1 is required: the table is empty."
+            )
+        return Table(names, columns)
+    if not hasattr(X, "dtype"):  # a list of rows: numbers and texts side by side stay what they are
+        X = np.asarray(X, object) if _has_text(X) else X
+    X = check_array(X, dtype=None, ensure_all_finite="allow-nan" if _is_numeric(X) else False)
+    if X.dtype.kind == "c":
+        raise ValueError(
+            "Complex data not supported: give real and imaginary parts as two columns."
+        )
+    return Table(None, [X[:, j] for j in range(X.shape[1])])
+
+
+def _has_text(X: Any) -> bool:
+    try:
+        return any(isinstance(value, str | bytes) for row in X for value in row)
+    except TypeError:
+        return False
+
+
+def _is_numeric(X: Any) -> bool:
+    return getattr(getattr(X, "dtype", None), "kind", "f") in "biufc"
+
+
+def _plain(series: Any) -> np.ndarray:
+    """A column of a data frame as a NumPy array: numbers, ``datetime64``, ``timedelta64`` or objects."""
+    kind = str(series.dtype)
+    if hasattr(series, "to_physical") and kind.startswith(("Categorical", "Enum")):  # polars
+        series = series.cast(str)
+    if kind.startswith("datetime64[") and "," in kind:  # pandas, with a time zone
+        series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    if kind == "category":
+        series = series.astype(object)
+    values = series.to_numpy()
+    if values.dtype == object and kind in _NULLABLE:  # pandas: numbers with gaps
+        values = np.array([np.nan if _is_gap(v) else float(v) for v in values])
+    return np.asarray(values)
+
+
+_NULLABLE = {
+    *(f"{sign}{size}" for sign in ("Int", "UInt") for size in (8, 16, 32, 64)),
+    "Float32", "Float64", "boolean", "Boolean",
+}  # fmt: skip
+
+
+def _is_gap(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # NA is neither true nor false; an array has many answers
+        return type(value).__name__ in ("NAType", "NaTType")
+
+
+# -- what a column is ---------------------------------------------------------------------
+
+
+def kind_of(values: np.ndarray, name: str) -> str:
+    """Number, moment, category or empty; one clear error where it is none of them."""
+    kind = values.dtype.kind
+    if kind in "biuf":
+        return NUMBER if kind != "f" or not np.isnan(values).all() else EMPTY
+    if kind in "mM":
+        return EMPTY if np.isnat(values).all() else (MOMENT if kind == "M" else NUMBER)
+    if kind in "US":
+        values = values.astype(object)
+    seen = [value for value in values if not _is_gap(value)]
+    if not seen:
+        return EMPTY
+    for value in seen:
+        if not isinstance(value, _SCALARS) and not _is_moment(value):
+            raise ValueError(
+                f"The column {name} holds values of type {type(value).__name__}, such as "
+                f"{str(value)[:40]!r}: give a number, a text or a date in each field, or leave the "
+                "column out."
+            )
+    if all(_is_moment(value) for value in seen[:LOOKED_AT]):
+        return MOMENT
+    if not any(isinstance(value, str | bytes) for value in seen):
+        return NUMBER
+    some = seen[:: max(1, len(seen) // LOOKED_AT)]
+    for read, found in ((_number, NUMBER), (_moment, MOMENT)):
+        good = sum(not np.isnan(read(value)) for value in some)
+        if good >= MOSTLY * len(some):
+            return found
+    return CATEGORY
+
+
+_SCALARS = (str, bytes, bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def _is_moment(value: Any) -> bool:
+    return isinstance(value, np.datetime64) or (
+        hasattr(value, "year") and hasattr(value, "isoformat")
+    )
+
+
+def as_kind(values: np.ndarray, kind: str) -> np.ndarray:
+    """Values of a column as numbers (float64), moments (seconds) or categories (text or None)."""
+    if kind == CATEGORY:
+        return np.array([None if _is_gap(v) else _text(v) for v in values.tolist()], object)
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64)
+    if values.dtype.kind in "mM":
+        return _seconds(values)
+    read = _number if kind == NUMBER else _moment
+    return np.array([np.nan if _is_gap(v) else read(v) for v in values.tolist()], np.float64)
+
+
+def _text(value: Any) -> str:
+    """The category of a value: 1 and 1.0 are the same, as a column of gaps may become float."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
+
+
+def _seconds(values: np.ndarray) -> np.ndarray:
+    kind = values.dtype.kind
+    whole = values.astype(f"{kind}8[us]")
+    return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / 1e6)
+
+
+def _number(value: Any) -> float:
+    """A number, or NaN where it is none."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return np.nan
+    return found if np.isfinite(found) else np.nan
+
+
+def _moment(value: Any) -> float:
+    """Seconds since 1970 of a date, or of a text in ISO 8601; NaN where it is none."""
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    try:
+        if isinstance(value, str):
+            if len(value) < 8 or value[:4].isdigit() is False or "-" not in value:
+                return np.nan
+            value = value.strip().removesuffix("Z")
+        elif hasattr(value, "isoformat") and getattr(value, "tzinfo", None) is not None:
+            return float(value.timestamp())
+        moment = np.datetime64(value, "us")
+    except (TypeError, ValueError):
+        return np.nan
+    return np.nan if np.isnat(moment) else float(moment.astype(np.int64)) / 1e6

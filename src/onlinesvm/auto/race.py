@@ -1,0 +1,387 @@
+"""The race: candidates learn growing samples, are scored on rows they have not learned, and drop out.
+
+    rows     1,000  24 candidates; then the best ones with learned weights and with numbers as ranks;
+                    then neighbours of the best, until none is better. The best seven go on
+             3,000  these, and neighbours of the best. The best four go on
+             9,000  ... and so on
+    at last  the winner learns all rows
+
+All candidates of a round learn the same rows and are scored on the same others, so that two of them
+are compared row by row: the difference has a standard error, and of two that differ by less, the
+plainer one wins. Tables of up to some 20,000 rows are scored in several folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.runtime.interrupts import clock
+from ..estimators.metric import Sample, TooLong, loss, next_weights, spread_of
+from .candidates import Metric, Setting, Units, first_settings
+
+FIRST, GROWTH = 1000, 3
+"""Rows of the first round, and how much longer each round is than the one before."""
+
+SCORED, FOLDS = 4000, 5
+"""Rows that candidates are scored on, if the table has so many, and folds at most."""
+
+SURVIVORS, FINALISTS = 7, 4
+"""Candidates that go on from the first round, and from later ones."""
+
+CLIMBS = 3
+"""How often neighbours of the best join in one round."""
+
+WORTH_CLIMBING = (0, 50, 300)
+"""Rows from which neighbours join never, once, and ``CLIMBS`` times: scores of few rows are noise."""
+
+METRIC_ROWS = 2500
+"""Rows from which weights of features are learned."""
+
+WARMING = 100
+"""Rows of a fit before the race."""
+
+TIED = 1.0
+"""Standard errors by which a less plain candidate must be better."""
+
+POWER = 1.8
+"""A fit of twice as many rows takes 2 to the power of this as long, about."""
+
+RACING = 0.6
+"""Share of the time limit that the race may take; the rest is for the winner."""
+
+
+class Fold(NamedTuple):
+    """Rows to learn, of which a round takes the first, and rows to score."""
+
+    learn: np.ndarray
+    score: np.ndarray
+
+
+@dataclass
+class Candidate:
+    """A setting, and how it did in the rounds that it took part in."""
+
+    number: int
+    setting: Setting
+    rounds: list[Round] = field(default_factory=list)
+
+    @property
+    def last(self) -> Round:
+        """The last round."""
+        return self.rounds[-1]
+
+    @property
+    def loss(self) -> float:
+        """Mean loss in the last round."""
+        return float(self.last.losses.mean())
+
+
+class Round(NamedTuple):
+    """One candidate in one round."""
+
+    rows: int
+    losses: np.ndarray
+    seconds: float  # of one fit
+
+    @property
+    def noise(self) -> float:
+        """Standard error of the mean loss."""
+        return float(self.losses.std() / np.sqrt(len(self.losses)))
+
+
+class Race:
+    """One race. ``make(**parameters)`` gives an estimator that has learned nothing."""
+
+    def __init__(
+        self, make: Callable[..., Any], X: dict[str, np.ndarray], y: np.ndarray, has_classes: bool, *,
+        ends: float, threads: int, seed: int, tell: Callable[[str], None],
+    ):  # fmt: skip
+        self.make, self.X, self.y, self.has_classes = make, X, y, has_classes
+        self.ends, self.threads, self.tell = ends, threads, tell
+        self.started = clock()
+        self.rng = np.random.RandomState(seed)
+        spread = 1.0 if has_classes else float(np.std(y)) or 1.0
+        self.units = Units(X, spread, self.rng)
+        self.order = _spread_out(y, has_classes, self.rng)
+        self.folds = _folds(self.order)
+        self.candidates: list[Candidate] = []
+        self._weights: dict[tuple[Setting, int], list[np.ndarray]] = {}
+        self.out_of_time = False
+
+    # -- the rounds -----------------------------------------------------------------------
+
+    def run(self) -> Candidate:
+        """Race; the winner."""
+        most = min(len(fold.learn) for fold in self.folds)
+        sizes = _sizes(most)
+        alive = [self._join(setting) for setting in first_settings(not self.has_classes)]
+        self._warm_up(alive)
+        for number, rows in enumerate(sizes):
+            final = number == len(sizes) - 1
+            folds = len(self.folds) if final else min(len(self.folds), 2 + number)
+            if number:
+                alive, folds = self._affordable(alive, rows, folds)
+                if not alive:
+                    break
+            alive = self._round(alive, rows, folds)
+            if not alive:
+                break
+            if number == 0:
+                alive += self._round(self._variants(alive), rows, folds)
+            alive = self._climb(alive, rows, folds)
+            if self.out_of_time or final:
+                break
+            alive = self._survivors(alive, FINALISTS if number else SURVIVORS)
+        return self._winner([c for c in alive or self.candidates if c.rounds])
+
+    def _warm_up(self, among: list[Candidate]) -> None:
+        """A few rows with each kernel: in a new process, loops are compiled or loaded first."""
+        rows = self.order[:WARMING]
+        for kernel in {c.setting.kernel: c for c in among}.values():
+            if not self._is_one_label(rows) and clock() < self.ends:
+                self._fit(kernel.setting, rows, None)
+
+    def _join(self, setting: Setting) -> Candidate:
+        made = Candidate(len(self.candidates), setting)
+        self.candidates.append(made)
+        return made
+
+    def _round(self, among: list[Candidate], rows: int, folds: int) -> list[Candidate]:
+        """Let candidates learn this number of rows of some folds; those that were scored."""
+        self._tell(among, rows)
+        self._learn_weights(among, folds)
+        tasks = [(c, k) for c in among for k in range(folds)]
+        found: dict[int, list[tuple[np.ndarray, float]]] = {}
+        for (candidate, _), result in zip(tasks, self._run_tasks(tasks, rows), strict=False):
+            if result is not None:
+                found.setdefault(candidate.number, []).append(result)
+        scored = []
+        for candidate in among:
+            results = found.get(candidate.number, [])
+            if len(results) == folds:
+                losses = np.concatenate([losses for losses, _ in results])
+                seconds = min(seconds for _, seconds in results)
+                candidate.rounds.append(Round(rows, losses, seconds))
+                scored.append(candidate)
+        return scored
+
+    def _run_tasks(self, tasks: list[Any], rows: int) -> Iterable[Any]:
+        """Losses and seconds of each task; None for those that had no time left."""
+
+        def run(task: Any) -> Any:
+            candidate, k = task
+            try:
+                return self._score(candidate, k, rows)
+            except TooLong:
+                self.out_of_time = True
+                return None
+
+        return self._side_by_side(run, tasks)
+
+    def _side_by_side(self, work: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+        """What ``work`` returns for each item; on several threads, in the same order."""
+        if self.threads == 1 or len(items) < 2:
+            return [work(item) for item in items]
+        pool = ThreadPoolExecutor(self.threads)
+        try:
+            return list(pool.map(work, items))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _score(self, candidate: Candidate, k: int, rows: int) -> tuple[np.ndarray, float]:
+        fold = self.folds[k]
+        begin, learn, truth = clock(), fold.learn[:rows], self.y[fold.score]
+        if self._is_one_label(learn):
+            return np.asarray(truth != self.y[learn[0]], np.float64), clock() - begin
+        must = candidate.number == 0 and not candidate.rounds  # there is always a winner
+        model = self._fit(candidate.setting, learn, self._metric(candidate, k), must)
+        seconds = clock() - begin
+        rows_scored = self.X[candidate.setting.numbers][fold.score]
+        score = Sample(rows_scored, truth, np.ones(len(truth)), self.has_classes)
+        return loss(model, score), seconds
+
+    def _is_one_label(self, rows: np.ndarray) -> bool:
+        return self.has_classes and bool((self.y[rows] == self.y[rows[0]]).all())
+
+    def _fit(
+        self, setting: Setting, rows: np.ndarray, weights: np.ndarray | None, must: bool = False
+    ) -> Any:
+        left = self.ends - clock()
+        if left <= 0 and not must:
+            raise TooLong
+        parameters = self.units.parameters(setting)
+        model = self.make(
+            **parameters, feature_weights=weights, n_jobs=1, random_state=0,
+            time_limit=max(left, 0.05) if np.isfinite(left) else None,
+        )  # fmt: skip
+        return model.fit(self.X[setting.numbers][rows], self.y[rows])
+
+    # -- weights of features --------------------------------------------------------------
+
+    def _metric(self, candidate: Candidate, k: int) -> np.ndarray | None:
+        """Weights of a candidate, learned from rows of this fold that are not scored."""
+        metric = candidate.setting.metric
+        return None if metric is None else self._weights[metric.by, k][metric.rounds - 1]
+
+    def _learn_weights(self, among: list[Candidate], folds: int) -> None:
+        wanted: dict[tuple[Setting, int], int] = {}
+        for candidate in among:
+            metric = candidate.setting.metric
+            for k in range(folds if metric is not None else 0):
+                assert metric is not None
+                known = len(self._weights.get((metric.by, k), []))
+                if known < metric.rounds:
+                    wanted[metric.by, k] = max(metric.rounds, wanted.get((metric.by, k), 0))
+
+        def learn(item: tuple[tuple[Setting, int], int]) -> list[np.ndarray]:
+            (by, k), rounds = item
+            return self.weights(Metric(by, rounds), self.folds[k].learn)
+
+        items = list(wanted.items())
+        found = self._side_by_side(learn, items)
+        self._weights |= {key: weights for (key, _), weights in zip(items, found, strict=True)}
+
+    def weights(self, metric: Metric, rows: np.ndarray) -> list[np.ndarray]:
+        """Weights after each round, learned from the first of these rows."""
+        rows = rows[:METRIC_ROWS]
+        X, found = self.X[metric.by.numbers][rows], []
+        weights, spread = None, spread_of(X)
+        if self._is_one_label(rows):
+            return [np.ones(X.shape[1])] * metric.rounds
+        for _ in range(metric.rounds):
+            try:
+                model = self._fit(metric.by, rows, weights)
+            except TooLong:
+                self.out_of_time = True
+                weights = np.ones(X.shape[1]) if weights is None else weights
+            else:
+                weights = next_weights(model, X, weights, spread, np.random.RandomState(0))
+            found.append(weights)
+        return found
+
+    def _variants(self, alive: list[Candidate]) -> list[Candidate]:
+        """Candidates with learned weights or another scale: of the best of the two best kernels."""
+        best: dict[str, Candidate] = {}
+        for candidate in sorted(alive, key=lambda c: c.loss):
+            best.setdefault(candidate.setting.kernel, candidate)
+        leaders = list(best.values())[:2]
+        return [self._join(setting) for c in leaders for setting in self._possible(c)]
+
+    def _possible(self, candidate: Candidate) -> list[Setting]:
+        """Variants for which there are rows."""
+        return [setting for setting in candidate.setting.variants() if setting.numbers in self.X]
+
+    # -- who goes on ----------------------------------------------------------------------
+
+    def _climb(self, alive: list[Candidate], rows: int, folds: int) -> list[Candidate]:
+        """Neighbours of the best join, until none of them is better."""
+        tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
+        for _ in range(int(np.interp(rows, WORTH_CLIMBING, (0, 1, CLIMBS)))):
+            best = min(alive, key=lambda c: c.loss)
+            near = best.setting.neighbours() + self._possible(best)
+            fresh = [setting for setting in near if setting not in tried]
+            if not fresh or self.out_of_time or not self._affords([best] * len(fresh), rows, folds):
+                return alive
+            tried |= set(fresh)
+            alive = alive + self._round([self._join(s) for s in fresh], rows, folds)
+            if min(alive, key=lambda c: c.loss) is best:
+                return alive
+        return alive
+
+    def _survivors(self, among: list[Candidate], count: int) -> list[Candidate]:
+        """The winner so far, the best of other kernels, scales and weights, then the best of the rest."""
+        ranked = sorted(among, key=lambda c: c.loss)
+        kept = [self._winner(ranked)]
+        structures = {kept[0].setting.structure}
+        for candidate in ranked:
+            if len(kept) < count and candidate.setting.structure not in structures:
+                kept.append(candidate)
+                structures.add(candidate.setting.structure)
+        return kept + [c for c in ranked if c not in kept][: max(0, count - len(kept))]
+
+    def _winner(self, among: list[Candidate]) -> Candidate:
+        """The one with the least loss, or a plainer one that is not worse by more than noise."""
+        rows = max(c.last.rows for c in among)
+        among = [c for c in among if c.last.rows == rows]
+        best = min(among, key=lambda c: c.loss)
+        same = [c for c in among if len(c.last.losses) == len(best.last.losses)]
+        for candidate in sorted(same, key=lambda c: (c.setting.structure, c.loss)):
+            if candidate.setting.structure >= best.setting.structure:
+                break
+            difference = candidate.last.losses - best.last.losses
+            if difference.mean() <= TIED * difference.std() / np.sqrt(len(difference)):
+                return candidate
+        return best
+
+    # -- time -----------------------------------------------------------------------------
+
+    def _affordable(
+        self, among: list[Candidate], rows: int, folds: int
+    ) -> tuple[list[Candidate], int]:
+        """Candidates and folds of a round that there is time for: fewer folds, then fewer candidates."""
+        ranked = sorted(among, key=lambda c: c.loss if c.rounds else -1.0)  # new ones first
+        for count in range(len(ranked), 0, -1):
+            for least in range(folds, 0, -1):
+                if self._affords(ranked[:count], rows, least):
+                    return ranked[:count], least
+        return [], 0
+
+    def _affords(self, among: list[Candidate], rows: int, folds: int) -> bool:
+        """Whether there is time for a round of so many rows, and for the winner after it."""
+        known = [c.last for c in self.candidates if c.rounds]
+        if not np.isfinite(self.ends):
+            return True
+        typical = float(np.median([seconds_for(each, rows) for each in known]))
+        own = [seconds_for(c.last, rows) if c.rounds else typical for c in among]
+        work = max(sum(own) * folds / self.threads, max(own))
+        return clock() + work < self.started + RACING * (self.ends - self.started)
+
+    def _tell(self, among: list[Candidate], rows: int) -> None:
+        there = [c for c in self.candidates if c.rounds]
+        best = min(there, key=lambda c: (-c.last.rows, c.loss)) if there else None
+        lead = "" if best is None else f", best {self.error(best):.4g} ({best.setting.kernel})"
+        self.tell(f"{rows:,} rows, {len(among)} candidates{lead}")
+
+    def error(self, candidate: Candidate) -> float:
+        """The error of the last round: share of wrong labels, or root of the mean squared error."""
+        return candidate.loss if self.has_classes else float(np.sqrt(candidate.loss))
+
+
+def seconds_for(known: Round, rows: int) -> float:
+    """How long a fit of so many rows takes, about."""
+    return known.seconds * max(1.0, rows / known.rows) ** POWER
+
+
+def _sizes(most: int) -> list[int]:
+    """Rows of each round; the last one is all there are."""
+    sizes = [most]
+    while sizes[0] > 1.5 * FIRST:
+        sizes.insert(0, int(np.ceil(sizes[0] / GROWTH)))
+    return sizes
+
+
+def _folds(order: np.ndarray) -> list[Fold]:
+    """Folds of rows, in an order of which every beginning has all labels in their shares."""
+    n = len(order)
+    size = min(max(1, n // FOLDS), SCORED)
+    count = max(1, min(FOLDS, int(np.ceil(SCORED / size))))
+    parts = min(n, max(FOLDS, n // size))
+    fold = np.arange(n) % parts
+    return [Fold(order[fold != k], order[fold == k]) for k in range(min(count, parts))]
+
+
+def _spread_out(y: np.ndarray, has_classes: bool, rng: np.random.RandomState) -> np.ndarray:
+    """A random order in which the rows of each label are spread out evenly."""
+    order = rng.permutation(len(y))
+    if not has_classes:
+        return order
+    _, label, counts = np.unique(y[order], return_inverse=True, return_counts=True)
+    place = np.empty(len(y))
+    for k, count in enumerate(counts):
+        place[label == k] = (np.arange(count) + rng.rand()) / count
+    return order[np.argsort(place, kind="stable")]

@@ -1,0 +1,341 @@
+"""A table as rows of numbers for a kernel: see ``TableEncoder``."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, TargetEncoder
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from .columns import (
+    CATEGORY,
+    EMPTY,
+    MOMENT,
+    NUMBER,
+    Table,
+    as_kind,
+    is_frame,
+    kind_of,
+    read_columns,
+)
+
+MISSING = "(missing)"
+"""The category of a gap."""
+
+FEW_LEVELS = 30
+"""Number of categories up to which a column gets one feature for each."""
+
+RAREST = 4
+"""Categories with fewer rows than this are one category together."""
+
+BEND = 4.0
+"""Numbers are bent towards this number of robust standard deviations: z / sqrt(1 + (z / BEND)^2)."""
+
+NORMAL = 1.349
+"""Distance of the quartiles of a normal distribution, in standard deviations."""
+
+UNIFORM = 3.4641
+"""Width of a uniform distribution of standard deviation one."""
+
+DAY, YEAR = 86400.0, 365.2425 * 86400.0
+
+CYCLES = {"hour": DAY, "weekday": 7 * DAY, "season": YEAR}
+"""Cycles of which a date has a phase, in seconds. 1970 began on a Thursday."""
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Turn a table of numbers, categories and dates with gaps into rows for a kernel.
+
+    Numbers are scaled by their quartiles and bent, so that values far out stay near; or they are
+    replaced by their ranks (``QuantileTransformer``). Columns of two numbers become 0 and 1. Gaps are filled with the median, and one more feature says where they were. Categories become
+    one feature for each (``OneHotEncoder``), rare ones together; a column of more than 30 categories
+    becomes their mean target (``TargetEncoder``, cross-fitted). Dates become seconds, and their
+    place in the day, the week and the year. Texts that are numbers or dates in ISO 8601 are read.
+
+    Parameters
+    ----------
+    numbers : {"standard", "ranks"}, default="standard"
+        How numbers are scaled.
+    target_type : {"auto", "continuous"}, default="auto"
+        What ``TargetEncoder`` takes y for.
+    random_state : int, default=0
+        Seed of the folds of ``TargetEncoder``.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray
+        Names of the columns; only if the table had some.
+    kinds_ : list of str
+        What each column is: number, moment, category, or empty (left out).
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "numbers": [StrOptions({"standard", "ranks"})],
+        "target_type": [StrOptions({"auto", "continuous"})],
+        "random_state": [Integral],
+    }
+
+    def __init__(
+        self, *, numbers: str = "standard", target_type: str = "auto", random_state: int = 0
+    ):
+        self.numbers = numbers
+        self.target_type = target_type
+        self.random_state = random_state
+
+    # -- fitting --------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find out what the columns are, and how they are scaled.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            The table.
+        y : array-like of shape (n_samples,), default=None
+            Labels or targets, for columns of many categories.
+
+        Returns
+        -------
+        self : object
+            The fitted encoder.
+        """
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> np.ndarray:
+        """Fit to a table, and return its rows.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            The table.
+        y : array-like of shape (n_samples,), default=None
+            Labels or targets. Means of targets are those of other rows (cross-fitting).
+        **params : dict
+            Nothing is taken.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_features_out)
+            Numbers without gaps.
+        """
+        table = read_columns(X)
+        words = self._words(table)
+        kinds = [kind_of(values, word) for values, word in zip(table.columns, words, strict=True)]
+        empty = [word for word, kind in zip(words, kinds, strict=True) if kind == EMPTY]
+        if len(empty) == len(kinds):
+            raise ValueError("The table has no values: every column is empty.")
+        if empty:
+            warnings.warn(f"Columns without values are left out: {', '.join(empty)}.", stacklevel=3)
+        self._set_names(table)
+        self.kinds_ = kinds
+        numbers, labels = self._numbers(table), self._categories(table)
+        parts = [self._fit_numbers(numbers), *self._fit_categories(labels, y)]
+        return np.concatenate(parts, axis=1)
+
+    def _set_names(self, table: Table) -> None:
+        self.n_features_in_ = len(table.columns)
+        if table.names is not None:
+            self.feature_names_in_ = np.array(table.names, object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def _words(self, table: Table) -> list[str]:
+        """Columns as messages name them."""
+        if table.names is None:
+            return [str(j) for j in range(len(table.columns))]
+        return [repr(name) for name in table.names]
+
+    # -- numbers and dates ----------------------------------------------------------------
+
+    def _numbers(self, table: Table) -> np.ndarray:
+        """Numbers and parts of dates, (n, columns), NaN for gaps."""
+        words, parts = self._words(table), []
+        for values, kind, word in zip(table.columns, self.kinds_, words, strict=True):
+            if kind in (NUMBER, MOMENT):
+                number = as_kind(values, kind)
+                if np.isinf(number).any():
+                    raise ValueError(
+                        f"Input X contains infinity, in column {word}: use a gap, or a number."
+                    )
+                parts.append(number)
+                if kind == MOMENT:
+                    for length in CYCLES.values():
+                        phase = 2 * np.pi * number / length
+                        parts += [np.sin(phase), np.cos(phase)]
+        return np.stack(parts, axis=1) if parts else np.empty((len(table), 0))
+
+    def _fit_numbers(self, numbers: np.ndarray) -> np.ndarray:
+        gaps = np.isnan(numbers)
+        self.has_gaps_ = gaps.any(axis=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            median = np.nanmedian(numbers, axis=0) if numbers.size else np.zeros(numbers.shape[1])
+        self.median_ = np.nan_to_num(median)
+        filled = np.where(gaps, self.median_, numbers)
+        low, high = filled.min(axis=0), filled.max(axis=0)
+        self.varies_ = high > low
+        two = np.array([len(np.unique(column)) <= 2 for column in filled.T], bool)
+        self.centre_, self.spread_ = np.where(two, low, self.median_), _spread(filled)
+        self.spread_[two] = np.where(high > low, high - low, 1.0)[two]
+        self.bent_, self.ranks_ = self.varies_ & ~two, None
+        if self.numbers == "ranks" and self.bent_.any():
+            self.ranks_ = QuantileTransformer(
+                n_quantiles=min(1000, len(filled)), subsample=100_000,
+                random_state=self.random_state,
+            ).fit(filled[:, self.bent_])  # fmt: skip
+        return self._scaled(numbers)
+
+    def _scaled(self, numbers: np.ndarray) -> np.ndarray:
+        """Numbers filled and scaled, without columns that did not vary, and where the gaps were."""
+        gaps = np.isnan(numbers)
+        filled = np.where(gaps, self.median_, numbers)
+        scaled = (filled - self.centre_) / self.spread_
+        if self.ranks_ is not None:
+            scaled[:, self.bent_] = UNIFORM * (self.ranks_.transform(filled[:, self.bent_]) - 0.5)
+        else:
+            scaled /= np.sqrt(1.0 + (scaled / BEND) ** 2)
+        return np.concatenate([scaled[:, self.varies_], gaps[:, self.has_gaps_]], axis=1)
+
+    # -- categories -----------------------------------------------------------------------
+
+    def _categories(self, table: Table) -> np.ndarray:
+        """Texts, (n, columns); a gap is a category."""
+        pairs = zip(table.columns, self.kinds_, strict=True)
+        parts = [as_kind(values, kind) for values, kind in pairs if kind == CATEGORY]
+        if not parts:
+            return np.empty((len(table), 0), object)
+        stacked = np.stack(parts, axis=1)
+        stacked[stacked == None] = MISSING  # noqa: E711 - elementwise
+        return stacked
+
+    def _fit_categories(self, labels: np.ndarray, y: Any) -> list[np.ndarray]:
+        levels = np.array([len(set(column)) for column in labels.T], int)
+        self.many_ = (levels > FEW_LEVELS) if y is not None else np.zeros(len(levels), bool)
+        self.one_hot_ = self.means_ = None
+        parts = []
+        if (~self.many_).any():
+            self.one_hot_ = OneHotEncoder(
+                min_frequency=min(RAREST, max(1, len(labels) // 10)), sparse_output=False,
+                handle_unknown="infrequent_if_exist", drop=None,
+            )  # fmt: skip
+            parts.append(self.one_hot_.fit_transform(labels[:, ~self.many_]))
+        if self.many_.any():
+            self.means_ = TargetEncoder(
+                target_type=self.target_type, random_state=self.random_state
+            )
+            with warnings.catch_warnings():  # scikit-learn 1.9 wants folds in place of a seed
+                warnings.simplefilter("ignore", FutureWarning)
+                means = self.means_.fit_transform(labels[:, self.many_], y)
+            self.means_centre_, spread = means.mean(axis=0), means.std(axis=0)
+            self.means_spread_ = np.where(spread > 0, spread, 1.0)
+            parts.append((means - self.means_centre_) / self.means_spread_)
+        return parts
+
+    def _encoded(self, labels: np.ndarray) -> list[np.ndarray]:
+        parts = []
+        if self.one_hot_ is not None:
+            with warnings.catch_warnings():  # a category that was never seen is as a rare one
+                warnings.simplefilter("ignore", UserWarning)
+                parts.append(self.one_hot_.transform(labels[:, ~self.many_]))
+        if self.means_ is not None:
+            means = self.means_.transform(labels[:, self.many_])
+            parts.append((means - self.means_centre_) / self.means_spread_)
+        return parts
+
+    # -- transforming ---------------------------------------------------------------------
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Rows of a table with the same columns.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            The table; columns of a data frame may be in any order, and others are ignored.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_features_out)
+            Numbers without gaps.
+        """
+        check_is_fitted(self)
+        table = self._same_columns(X)
+        parts = [self._scaled(self._numbers(table)), *self._encoded(self._categories(table))]
+        return np.concatenate(parts, axis=1)
+
+    def _same_columns(self, X: Any) -> Table:
+        """The columns that were there when the encoder was fitted, in that order."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None and is_frame(X):
+            there = {str(name) for name in X.columns}
+            lost = [str(name) for name in names if name not in there]
+            if lost:
+                raise ValueError(
+                    f"The table lacks the column{'s' * (len(lost) > 1)} "
+                    f"{', '.join(map(repr, lost))}, of the table that was learned."
+                )
+            table = read_columns(X)
+            assert table.names is not None
+            place = {name: j for j, name in enumerate(table.names)}
+            return Table(list(names), [table.columns[place[name]] for name in names])
+        table = read_columns(X)
+        if len(table.columns) != self.n_features_in_:
+            raise ValueError(
+                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return table
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the features.
+
+        Parameters
+        ----------
+        input_features : None
+            Not used.
+
+        Returns
+        -------
+        names : ndarray of str
+            The names of the columns, with what was made of them.
+        """
+        check_is_fitted(self)
+        known = getattr(self, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(self.n_features_in_)] if known is None else list(known)
+        numbers: list[str] = []
+        for name, kind in zip(names, self.kinds_, strict=True):
+            if kind in (NUMBER, MOMENT):
+                numbers.append(name)
+            if kind == MOMENT:
+                numbers += [f"{name} {cycle} {part}" for cycle in CYCLES for part in ("sin", "cos")]
+        labels = np.array(
+            [n for n, k in zip(names, self.kinds_, strict=True) if k == CATEGORY], object
+        )
+        made = [n for n, varies in zip(numbers, self.varies_, strict=True) if varies]
+        made += [f"{n} is missing" for n, gap in zip(numbers, self.has_gaps_, strict=True) if gap]
+        if self.one_hot_ is not None:
+            made += self.one_hot_.get_feature_names_out(labels[~self.many_]).tolist()
+        if self.means_ is not None:
+            made += self.means_.get_feature_names_out(labels[self.many_]).tolist()
+        return np.array(made, object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
+
+
+def _spread(values: np.ndarray) -> np.ndarray:
+    """The distance of the quartiles, in standard deviations; or that, where half of a column is equal."""
+    if not values.size:
+        return np.ones(values.shape[1])
+    low, high = np.percentile(values, [25, 75], axis=0)
+    spread = np.where(high > low, (high - low) / NORMAL, values.std(axis=0))
+    return np.where(spread > 0, spread, 1.0)

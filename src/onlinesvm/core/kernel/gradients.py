@@ -1,0 +1,116 @@
+"""Gradients of an expansion with respect to the features of a row.
+
+    f_m(x) = sum_s coef[m, s] k(x, z_s) + bias_m          g_j(x)^2 = sum_m (df_m / dx_j)^2
+
+Kernels of distances have dk/dx = d(x, z) (x - z), kernels of dot products dk/dx = d(x, z) z, with a
+number d for each pair: one kernel block and one matrix product, about the price of a prediction.
+
+The Laplacian kernel has a kink at every support vector, and slopes at a point say more of the kinks
+than of f. Chords take their place: how much f changes when feature j is taken from another row, over
+the distance between the two. The kernel is a product over features, so that this needs one factor
+for each pair and feature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..runtime.interrupts import checkpoint
+from .kernel import Kernel
+from .rows import Rows
+
+WITH_GRADIENT = ("rbf", "laplacian", "matern12", "linear", "poly", "sigmoid")
+"""Kernels of which the gradient is known."""
+
+_CHUNK = 4_000_000
+"""Numbers of a kernel block, or of gradients, at a time."""
+
+_CHORDS, _FEWEST_CHORDS = 100_000_000, 64
+"""Kernel values of chords: about a second; and rows that chords begin at in any case."""
+
+_SMALLEST = 1e-38
+"""Kernel values below this, the smallest of single precision, count as this."""
+
+_NEAR = 1e-5
+"""``matern12`` has a cone at distance zero; pairs nearer than this share of its length have gradient zero."""
+
+
+def squared_gradients(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
+    """The mean over the rows X of g_j(x)^2, (n_features,). ``coef`` is (machines, len(Z)).
+
+    Chords of the Laplacian kernel lead from each row to the next: rows should be in random order.
+    """
+    if not len(X) or not len(Z):
+        return np.zeros(X.n_features)
+    measure = _squared_chords if kernel.name == "laplacian" else _squared_slopes
+    return measure(replace(kernel), X, Z, coef)
+
+
+def _squared_slopes(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
+    total, vectors = np.zeros(X.n_features), Z.to_array()
+    step = max(1, _CHUNK // max(len(Z), X.n_features))
+    for first in range(0, len(X), step):
+        part = X.take(slice(first, first + step))
+        for gradient in _gradients(kernel, part, Z, vectors, coef):
+            total += np.einsum("ij,ij->j", gradient, gradient)
+        checkpoint()
+    return total / len(X)
+
+
+def _gradients(kernel: Kernel, X: Rows, Z: Rows, vectors: Any, coef: np.ndarray) -> Any:
+    """The gradient of each machine at each row of X, (n, n_features)."""
+    slope = _slopes(kernel, X, Z)
+    here = _dense(X.to_array()) if kernel.name in ("rbf", "matern12") else None
+    for machine in coef:
+        weighted = slope * machine
+        gradient = _dense((vectors.T @ weighted.T).T)
+        if here is not None:
+            gradient = here * weighted.sum(axis=1)[:, None] - gradient
+        yield gradient
+
+
+def _slopes(kernel: Kernel, X: Rows, Z: Rows) -> np.ndarray:
+    """d(x, z) of each pair."""
+    gamma = kernel.gamma
+    if kernel.name == "linear":
+        return np.ones((len(X), len(Z)))
+    if kernel.name == "poly":
+        inner = gamma * Kernel("linear", n_jobs=kernel.n_jobs).block(X, Z).astype(np.float64)
+        power = max(kernel.degree - 1, 0)
+        return np.asarray(kernel.degree * gamma * (inner + kernel.coef0) ** power)
+    values = kernel.block(X, Z).astype(np.float64)
+    if kernel.name == "sigmoid":
+        return np.asarray(gamma * (1.0 - values**2))
+    if kernel.name == "rbf":
+        return np.asarray(-2.0 * gamma * values)
+    with np.errstate(divide="ignore"):
+        length = -np.log(values)  # gamma |x - z|
+    near = length < _NEAR
+    return np.where(near, 0.0, -(gamma**2) * values / np.where(near, 1.0, length))
+
+
+def _squared_chords(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
+    """The mean squared change of f from row to row in one feature, over the squared distance."""
+    most = max(_FEWEST_CHORDS, _CHORDS // (len(Z) * X.n_features))
+    X = X.take(slice(0, most))
+    here, vectors = _dense(X.to_array()), _dense(Z.to_array())
+    there = np.roll(here, 1, axis=0)
+    exponent = -np.log(np.maximum(kernel.block(X, Z).astype(np.float64), _SMALLEST))
+    values = np.exp(-exponent) @ coef.T
+    squares = np.zeros(X.n_features)
+    for j in range(X.n_features):
+        moved = np.abs(there[:, j, None] - vectors[None, :, j])
+        moved -= np.abs(here[:, j, None] - vectors[None, :, j])
+        change = np.exp(-(exponent + kernel.gamma * moved)) @ coef.T - values
+        squares[j] = (change**2).sum()
+        checkpoint()
+    distance = ((there - here) ** 2).sum(axis=0)
+    return np.where(distance > 0, squares / np.where(distance > 0, distance, 1.0), 0.0)
+
+
+def _dense(values: Any) -> np.ndarray:
+    return np.asarray(values.toarray() if sparse.issparse(values) else values)

@@ -1,0 +1,270 @@
+"""Kernel machines that set themselves: what they learn, what they say, what they refuse."""
+
+import pickle
+import time
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, make_friedman1
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import Pipeline
+
+from onlinesvm import (
+    AutoSVMClassifier,
+    AutoSVMRegressor,
+    LASVMClassifier,
+    LASVMRegressor,
+    load_model,
+    save_model,
+)
+from onlinesvm.auto.candidates import SCALES, Setting, first_settings, kernels
+from onlinesvm.auto.race import Candidate, Race, Round
+
+RNG = np.random.default_rng(0)
+
+
+def mixed(n, seed):
+    """A table of numbers, categories, gaps and a date, its label and its value."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    colour = rng.choice(["red", "green", "blue"], n)
+    size, age = rng.normal(size=n), rng.exponential(size=n)
+    day = pd.to_datetime("2024-01-01") + pd.to_timedelta(rng.integers(0, 366, n), unit="D")
+    value = size * np.where(colour == "red", 2.0, -1.0) + np.log(age) + (day.month > 6)
+    size = np.where(rng.random(n) < 0.1, np.nan, size)
+    table = pd.DataFrame({"colour": colour, "size": size, "age": age, "day": day})
+    return table, np.where(value > 0, "yes", "no"), value
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    table, label, value = mixed(300, 0)
+    return (
+        AutoSVMClassifier(time_limit=None).fit(table, label),
+        AutoSVMRegressor(time_limit=None).fit(table, value),
+    )
+
+
+def test_a_mixed_table_needs_nothing_but_fit(fitted):
+    table, label, value = mixed(1000, 1)
+    assert fitted[0].score(table, label) > 0.8
+    assert fitted[1].score(table, value) > 0.6
+    probability = fitted[0].predict_proba(table)
+    assert probability.shape == (1000, 2)
+    assert np.allclose(probability.sum(axis=1), 1)
+    assert fitted[0].classes_.tolist() == ["no", "yes"]
+    assert fitted[0].decision_function(table).shape == (1000,)
+    assert fitted[0].feature_names_in_.tolist() == ["colour", "size", "age", "day"]
+    assert fitted[0].n_features_in_ == 4
+
+
+def test_what_was_found_is_there_to_read(fitted):
+    for model, kind in zip(fitted, (LASVMClassifier, LASVMRegressor)):
+        race = model.race_
+        assert len({len(column) for column in race.values()}) == 1
+        assert set(race["kernel"]) == set(kernels())
+        assert race["won"].any()
+        won = race["kernel"][race["won"]]
+        assert model.best_params_["kernel"] == won[0]
+        assert isinstance(model.best_estimator_, Pipeline)
+        assert type(model.best_estimator_[-1]) is kind
+        assert model.best_params_["C"] == model.best_estimator_[-1].C
+        assert model.learned_from_ == "all rows"
+        assert len(model.feature_weights_) == len(model.feature_names_out_)
+        assert model.best_error_ == pytest.approx(
+            race["error"][race["won"] & (race["rows"] == race["rows"].max())][0]
+        )
+        figure = model.plot_race()
+        assert len(figure.axes[0].lines) == len(np.unique(race["candidate"]))
+        assert figure.axes[0].get_ylabel() == "error on other rows"
+        assert model.plot_feature_weights(most=2).axes[0].get_yticklabels()
+
+
+def test_the_error_of_the_race_is_that_of_new_rows(fitted):
+    table, label, _ = mixed(3000, 2)
+    error = 1 - fitted[0].score(table, label)
+    assert abs(error - fitted[0].best_error_) < 0.06
+
+
+def test_the_same_seed_gives_the_same_model():
+    table, label, _ = mixed(120, 0)
+    models = [AutoSVMClassifier(time_limit=None).fit(table, label) for _ in range(2)]
+    assert models[0].best_params_["C"] == models[1].best_params_["C"]
+    assert np.array_equal(*(m.decision_function(table) for m in models))
+    assert np.array_equal(*(m.race_["error"] for m in models))
+    alone = AutoSVMClassifier(time_limit=None, n_jobs=1).fit(table, label)
+    assert np.array_equal(alone.decision_function(table), models[0].decision_function(table))
+
+
+def test_files_pickles_and_streams_take_the_pipeline(fitted, tmp_path):
+    table, label, value = mixed(300, 3)
+    for model, target in zip(fitted, (label, value)):
+        want = model.predict(table)
+        save_model(model.best_estimator_, tmp_path / "m")
+        assert np.array_equal(load_model(tmp_path / "m").predict(table), want)
+        assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(table), want)
+        encode, svm = pickle.loads(pickle.dumps(model.best_estimator_))
+        svm.partial_fit(encode.transform(table), target)
+        assert len(svm.predict(encode.transform(table))) == 300
+
+
+def test_many_categories_can_be_saved(tmp_path):
+    pd = pytest.importorskip("pandas")
+    town = RNG.integers(0, 60, 300)
+    table = pd.DataFrame({"town": [f"t{k}" for k in town], "x": RNG.normal(size=300)})
+    for model, y in (
+        (AutoSVMClassifier(time_limit=None), town % 3),
+        (AutoSVMRegressor(time_limit=None), (town % 3).astype(float)),
+    ):
+        model.fit(table, y)
+        save_model(model.best_estimator_, tmp_path / "m")
+        loaded = load_model(tmp_path / "m")
+        assert np.array_equal(loaded.predict(table), model.predict(table))
+
+
+def test_polars_is_as_good_as_pandas(fitted):
+    pl = pytest.importorskip("polars")
+    table, label, _ = mixed(300, 3)
+    other = pl.from_pandas(table)
+    assert np.array_equal(fitted[0].predict(other), fitted[0].predict(table))
+    assert clone(fitted[0]).set_params(time_limit=5).fit(other, label).score(other, label) > 0.8
+
+
+def test_it_is_no_worse_than_plain_machines():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = AutoSVMClassifier(time_limit=None).fit(X[::3], y[::3])
+    assert model.score(X[1::3], y[1::3]) > 0.94
+    X, y = make_friedman1(600, n_features=12, random_state=0)
+    plain = LASVMRegressor(C=10).fit(X[:250], y[:250]).score(X[250:], y[250:])
+    found = AutoSVMRegressor(time_limit=None).fit(X[:250], y[:250])
+    assert found.score(X[250:], y[250:]) > plain
+    counts = dict(zip(found.feature_names_out_, found.feature_weights_))
+    assert counts["x11"] < counts["x3"]
+
+
+# -- time ---------------------------------------------------------------------------------
+
+
+def test_a_short_limit_gives_the_best_so_far_and_says_so():
+    X = RNG.normal(size=(3000, 8))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    AutoSVMClassifier(time_limit=None).fit(X[:60], y[:60])  # loops are compiled
+    with pytest.warns(ConvergenceWarning, match="time_limit=0.01 s"):
+        model = AutoSVMClassifier(time_limit=0.01).fit(X, y)
+    assert "sample" in model.learned_from_
+    assert len(model.predict(X)) == 3000
+
+
+def test_the_limit_is_kept():
+    X = RNG.normal(size=(20_000, 20))
+    y = (X[:, 0] * X[:, 1] + RNG.normal(size=20_000) > 0).astype(int)
+    AutoSVMClassifier(time_limit=None).fit(X[:60], y[:60])
+    begin = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = AutoSVMClassifier(time_limit=5).fit(X, y)
+    assert time.monotonic() - begin < 5 * 1.2 + 1.5
+    assert model.score(X, y) > 0.6
+
+
+# -- the race -----------------------------------------------------------------------------
+
+
+def test_the_plainer_of_two_that_do_not_differ_wins():
+    X = {scale: RNG.normal(size=(200, 2)) for scale in SCALES}
+    race = Race(
+        LASVMClassifier, X, np.arange(200) % 2, True, ends=np.inf, threads=1, seed=0,
+        tell=lambda text: None,
+    )  # fmt: skip
+    plain = Candidate(0, Setting("rbf", 1.0, 1.0))
+    other = Candidate(1, Setting("rbf", 1.0, 1.0, numbers="ranks"))
+    losses = (np.arange(1000) % 10 == 0).astype(float)
+    slightly, clearly = losses.copy(), losses.copy()
+    slightly[[0, 1, 10]] = 0.0, 1.0, 0.0
+    clearly[:500] = 0.0
+    for better, winner in ((slightly, plain), (clearly, other)):
+        plain.rounds, other.rounds = [Round(100, losses, 1.0)], [Round(100, better, 1.0)]
+        assert race._winner([other, plain]) is winner
+    other.rounds = [Round(50, clearly, 1.0)]  # of fewer rows: not compared
+    assert race._winner([other, plain]) is plain
+
+
+def test_rows_that_are_scored_were_not_learned():
+    y = np.arange(1003) % 3
+    X = {scale: RNG.normal(size=(1003, 2)) for scale in SCALES}
+    race = Race(LASVMClassifier, X, y, True, ends=np.inf, threads=1, seed=0, tell=lambda text: None)
+    scored = np.concatenate([fold.score for fold in race.folds])
+    assert len(np.unique(scored)) == len(scored) == 1003
+    for fold in race.folds:
+        assert not set(fold.learn) & set(fold.score)
+        assert len(fold.learn) + len(fold.score) == 1003
+        begin = y[fold.learn[:60]]
+        assert np.bincount(begin).min() >= 15  # every label from the beginning
+
+
+def test_the_first_round_has_at_least_24_candidates():
+    assert len(first_settings(True)) == 24 * len(kernels()) // 3
+    step = Setting("rbf", 4.0, 1.0, 0.1)
+    assert step in [near for s in step.neighbours() for near in s.neighbours()]
+    assert all(variant.structure != step.structure for variant in step.variants())
+
+
+# -- bad input ----------------------------------------------------------------------------
+
+AUTOS = [AutoSVMClassifier, AutoSVMRegressor]
+
+
+@pytest.mark.parametrize("kind", AUTOS)
+def test_bad_tables_are_one_sentence_and_the_model_stays(kind):
+    table, label, value = mixed(60, 0)
+    y = label if kind is AutoSVMClassifier else value
+    model = kind(time_limit=None).fit(table, y)
+    before = model.predict(table)
+    for bad, words in (
+        (table.assign(tags=[[1]] * 60), "'tags' holds values of type list"),
+        (table.assign(size=np.inf), "infinity"),
+        (table.iloc[:1], "sample"),
+        (table.iloc[:0], "sample"),
+        (table.iloc[:50], "inconsistent"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(bad, y[: len(bad)] if words != "inconsistent" else y)
+        assert np.array_equal(model.predict(table), before)
+    with pytest.raises(ValueError, match="lacks the column 'age'"):
+        model.predict(table.drop(columns="age"))
+    with pytest.warns(UserWarning, match="left out: 'nothing'"):
+        model.fit(table.assign(nothing=None), y)
+    new = table.assign(colour="never seen")
+    assert len(model.predict(new.assign(nothing=1))) == 60
+
+
+def test_bad_targets_are_one_sentence():
+    table, label, value = mixed(60, 0)
+    with pytest.raises(ValueError, match="only one class is present"):
+        AutoSVMClassifier().fit(table, np.repeat("yes", 60))
+    with pytest.raises(ValueError, match="not numbers, such as"):
+        AutoSVMRegressor().fit(table, label)
+    with pytest.raises(ValueError, match="NaN"):
+        AutoSVMRegressor().fit(table, np.where(value > 1, np.nan, value))
+    with pytest.raises(NotFittedError):
+        AutoSVMClassifier().predict(table)
+    for bad in ({"time_limit": 0}, {"time_limit": "long"}, {"verbose": 3}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            AutoSVMClassifier(**bad).fit(table, label)
+
+
+@pytest.mark.parametrize("n", [2, 3, 9])
+def test_very_few_rows_and_rare_labels(n):
+    X = RNG.normal(size=(n, 3))
+    y = np.r_[1, np.zeros(n - 1, int)]
+    assert len(AutoSVMClassifier(time_limit=None).fit(X, y).predict(X)) == n
+    assert len(AutoSVMRegressor(time_limit=None).fit(X, X[:, 0]).predict(X)) == n
+    assert np.allclose(AutoSVMRegressor(time_limit=None).fit(X, np.ones(n)).predict(X), 1, atol=0.1)
+
+
+def test_the_bar_shows_the_race(capsys):
+    table, label, _ = mixed(80, 0)
+    AutoSVMClassifier(time_limit=None, verbose=True).fit(table, label)
+    assert "done" in capsys.readouterr().out

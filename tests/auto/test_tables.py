@@ -1,0 +1,201 @@
+"""Tables as users have them: columns of any kind, gaps, what comes later."""
+
+import datetime
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+from onlinesvm.auto.columns import CATEGORY, EMPTY, MOMENT, NUMBER, as_kind, kind_of, read_columns
+from onlinesvm.auto.tables import TableEncoder
+
+pd = pytest.importorskip("pandas")
+RNG = np.random.default_rng(0)
+N = 300
+
+
+def frame():
+    """One column of each kind, with gaps."""
+    words = RNG.choice(["red", "green", "blue"], N).astype(object)
+    words[::7] = None
+    size = RNG.normal(size=N)
+    size[::5] = np.nan
+    return pd.DataFrame(
+        {
+            "size": size,
+            "heavy": np.exp(3 * RNG.normal(size=N)),
+            "count": RNG.integers(0, 5, N),
+            "flag": RNG.random(N) > 0.5,
+            "colour": words,
+            "town": RNG.choice([f"town {k}" for k in range(120)], N),
+            "day": pd.date_range("2024-01-01", periods=N, freq="7h"),
+            "text day": pd.date_range("2020-01-01", periods=N).strftime("%Y-%m-%d"),
+            "text number": [f"{x:.3f}" for x in RNG.normal(size=N)],
+            "same": 3,
+        }
+    )
+
+
+Y = RNG.integers(0, 2, N)
+
+
+def test_every_column_becomes_numbers_without_gaps():
+    table = frame()
+    encoder = TableEncoder()
+    rows = encoder.fit_transform(table, Y)
+    assert encoder.kinds_ == [
+        NUMBER, NUMBER, NUMBER, NUMBER, CATEGORY, CATEGORY, MOMENT, MOMENT, NUMBER, NUMBER,
+    ]  # fmt: skip
+    names = encoder.get_feature_names_out().tolist()
+    assert rows.shape == (N, len(names))
+    assert np.isfinite(rows).all()
+    assert np.abs(rows).max() < 10
+    for name in ("size is missing", "colour_red", "colour_(missing)", "town", "day hour sin"):
+        assert name in names
+    assert "same" not in names
+    again = encoder.transform(table)
+    stable = [j for j, name in enumerate(names) if name != "town"]  # that one is cross-fitted
+    assert np.allclose(rows[:, stable], again[:, stable])
+
+
+@pytest.mark.parametrize("numbers", ["standard", "ranks"])
+def test_rows_of_a_moved_and_stretched_column_are_the_same(numbers):
+    x = np.exp(2 * RNG.normal(size=(N, 1)))
+    found = [
+        TableEncoder(numbers=numbers).fit_transform(a) for a in (x, 1e6 + 1e3 * x, 1e-9 * x - 5)
+    ]
+    assert np.allclose(found[0], found[1], atol=1e-5)
+    assert np.allclose(found[0], found[2], atol=1e-3)
+
+
+def test_an_outlier_moves_nobody_else():
+    x = RNG.normal(size=(N, 1))
+    far = x.copy()
+    far[0] = 1e12
+    rows, moved = (TableEncoder().fit_transform(a) for a in (x, far))
+    assert np.abs(rows[1:] - moved[1:]).max() < 0.2
+    assert moved[0, 0] < 5
+
+
+def test_polars_and_pandas_give_the_same_rows():
+    pl = pytest.importorskip("polars")
+    table = frame().drop(columns=["flag"])
+    found = TableEncoder().fit_transform(table, Y)
+    other = TableEncoder().fit_transform(pl.from_pandas(table), Y)
+    assert np.allclose(found, other)
+
+
+def test_nullable_and_categorical_columns_of_pandas():
+    table = pd.DataFrame(
+        {
+            "whole": pd.array([1, None, 3, 4] * 10, dtype="Int64"),
+            "truth": pd.array([True, None, False, True] * 10, dtype="boolean"),
+            "kind": pd.Categorical(["a", "b", None, "a"] * 10),
+            "zone": pd.date_range("2024-01-01", periods=40, tz="Europe/Berlin"),
+        }
+    )
+    encoder = TableEncoder()
+    assert np.isfinite(encoder.fit_transform(table)).all()
+    assert encoder.kinds_ == [NUMBER, NUMBER, CATEGORY, MOMENT]
+
+
+def test_a_new_category_and_a_new_gap_are_welcome():
+    table = frame()
+    encoder = TableEncoder().fit(table, Y)
+    new = table.iloc[:3].copy()
+    new["colour"] = ["violet", None, "red"]
+    new["town"] = ["nowhere", None, "town 3"]
+    new["count"] = [np.nan, 1, 2]
+    new["day"] = pd.NaT
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(encoder.transform(new)).all()
+
+
+def test_columns_come_in_any_order_and_more_are_ignored():
+    table = frame()
+    encoder = TableEncoder().fit(table, Y)
+    other = table[table.columns[::-1]].assign(more=1)
+    assert np.array_equal(encoder.transform(table), encoder.transform(other))
+
+
+def test_a_missing_column_is_named():
+    table = frame()
+    encoder = TableEncoder().fit(table, Y)
+    with pytest.raises(ValueError, match=r"lacks the columns 'colour', 'town'"):
+        encoder.transform(table.drop(columns=["town", "colour"]))
+    with pytest.raises(ValueError, match="expecting 10 features"):
+        encoder.transform(np.ones((2, 3)))
+
+
+def test_a_column_of_lists_is_named():
+    table = frame().assign(tags=[[1, 2]] * N)
+    with pytest.raises(ValueError, match=r"column 'tags' holds values of type list"):
+        TableEncoder().fit(table)
+
+
+def test_a_column_without_values_is_left_out_and_said():
+    table = frame().assign(none=None, nan=np.nan)
+    encoder = TableEncoder()
+    with pytest.warns(UserWarning, match="'none', 'nan'"):
+        encoder.fit(table, Y)
+    assert encoder.kinds_[-2:] == [EMPTY, EMPTY]
+    assert not any("nan" in str(name) for name in encoder.get_feature_names_out())
+    with pytest.raises(ValueError, match="every column is empty"):
+        TableEncoder().fit(table[["none", "nan"]])
+
+
+def test_infinity_and_names_that_occur_twice_are_refused():
+    with pytest.raises(ValueError, match="infinity"):
+        TableEncoder().fit(frame().assign(size=np.inf))
+    table = frame()
+    table.columns = ["size"] * len(table.columns)
+    with pytest.raises(ValueError, match="occurs twice"):
+        TableEncoder().fit(table)
+
+
+def test_means_of_targets_do_not_know_their_own_row():
+    """Categories that occur twice say nothing of labels by chance."""
+    table = pd.DataFrame({"id": [f"{k // 2}" + "x" for k in range(N)]})
+    rows = TableEncoder().fit_transform(table, Y)
+    best = max(np.mean((rows[:, 0] > t) == Y) for t in np.quantile(rows, np.linspace(0, 1, 50)))
+    assert best < 0.62
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1", "2.5", None], NUMBER),
+        (["2024-01-02", "2023-05-06T07:08"], MOMENT),
+        ([datetime.date(2024, 1, 2), None], MOMENT),
+        (["a", "b"], CATEGORY),
+        ([1, "a"], CATEGORY),
+        ([None, np.nan], EMPTY),
+        ([True, False], NUMBER),
+        (["007-12", "123-45"], CATEGORY),
+    ],
+)
+def test_kinds(values, kind):
+    column = np.array(values, object)
+    assert kind_of(column, "x") == kind
+    if kind != EMPTY:
+        assert len(as_kind(column, kind)) == len(values)
+
+
+def test_whole_numbers_that_became_floats_are_the_same_category():
+    column = as_kind(np.array([1, 1.0, "1", None], object), CATEGORY)
+    assert column.tolist() == ["1", "1", "1", None]
+
+
+def test_lists_of_rows_keep_numbers_and_texts():
+    table = read_columns([[1, "a"], [2.5, "b"]])
+    assert [kind_of(c, "x") for c in table.columns] == [NUMBER, CATEGORY]
+
+
+def test_it_can_be_pickled():
+    table = frame()
+    encoder = TableEncoder().fit(table, Y)
+    assert np.array_equal(
+        pickle.loads(pickle.dumps(encoder)).transform(table), encoder.transform(table)
+    )

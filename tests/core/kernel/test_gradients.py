@@ -1,0 +1,70 @@
+"""The gradient of an expansion against differences of its values."""
+
+import numpy as np
+import pytest
+
+from onlinesvm.core.kernel.gradients import WITH_GRADIENT, squared_gradients
+from onlinesvm.core.kernel.kernel import KERNEL_NAMES, Kernel
+from onlinesvm.core.kernel.rows import Rows
+
+RNG = np.random.default_rng(3)
+X, Z = RNG.normal(size=(7, 4)), RNG.normal(size=(12, 4))
+COEF = RNG.normal(size=(3, 12))
+THERE = [name for name in WITH_GRADIENT if name in KERNEL_NAMES]
+
+NAIVE = {
+    "rbf": lambda x, z: np.exp(-0.4 * ((x - z) ** 2).sum()),
+    "laplacian": lambda x, z: np.exp(-0.4 * np.abs(x - z).sum()),
+    "matern12": lambda x, z: np.exp(-0.4 * np.sqrt(((x - z) ** 2).sum())),
+    "linear": lambda x, z: x @ z,
+    "poly": lambda x, z: (0.4 * x @ z + 0.7) ** 3,
+    "sigmoid": lambda x, z: np.tanh(0.4 * x @ z + 0.7),
+}
+
+
+def naive_chords():
+    """From each row to the one before it, in one feature after the other."""
+    value = lambda x: COEF @ np.array([NAIVE["laplacian"](x, z) for z in Z])  # noqa: E731
+    change, distance = np.zeros(4), np.zeros(4)
+    for i, x in enumerate(X):
+        for j in range(4):
+            other = x.copy()
+            other[j] = X[i - 1, j]
+            change[j] += ((value(other) - value(x)) ** 2).sum()
+            distance[j] += (other[j] - x[j]) ** 2
+    return change / distance
+
+
+def naive(name):
+    """Central differences in double precision."""
+    if name == "laplacian":
+        return naive_chords()
+    step, total = 1e-5, np.zeros(4)
+    for x in X:
+        for j, unit in enumerate(np.eye(4)):
+            ends = [np.array([NAIVE[name](x + s * step * unit, z) for z in Z]) for s in (1, -1)]
+            slope = COEF @ (ends[0] - ends[1]) / (2 * step)
+            total[j] += (slope**2).sum()
+    return total / len(X)
+
+
+@pytest.mark.parametrize("name", THERE)
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+def test_gradients_are_those_of_finite_differences(name, form):
+    kernel = Kernel(name, gamma=0.4, degree=3, coef0=0.7)
+    made = Rows.of if form == "dense" else Rows.packed
+    rows = [made(a, absolute=kernel.absolute) for a in (X, Z)]
+    found = squared_gradients(kernel, *rows, COEF)
+    assert np.allclose(found, naive(name), rtol=2e-5)
+    assert kernel.n_evaluations == 0  # what is measured does not count as training
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "matern12"])
+def test_a_support_vector_adds_nothing_at_itself(name):
+    kernel = Kernel(name, gamma=2.0)
+    rows = Rows.of(Z[:1], absolute=kernel.absolute)
+    assert (squared_gradients(kernel, rows, rows, np.ones((1, 1))) == 0).all()
+
+
+def test_every_kernel_with_a_formula_has_a_gradient():
+    assert set(KERNEL_NAMES) - {"precomputed"} <= set(WITH_GRADIENT)

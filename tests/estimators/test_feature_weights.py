@@ -1,0 +1,322 @@
+"""Weights of features: given, learned, kept; and what they do to predictions."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from onlinesvm import LASVMClassifier, LASVMRegressor, load_model
+from onlinesvm.estimators.metric import chosen_round, kept_distance
+from onlinesvm.model.errors import ModelFileError
+from onlinesvm.model.export.libsvm import export_libsvm
+from onlinesvm.model.export.onnx import export_onnx
+from onlinesvm.model.export.python import export_python
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 5))
+Y = (X[:, 0] * X[:, 1] > 0).astype(int)
+VALUES = np.sin(2 * X[:, 0]) + X[:, 1]
+W = np.array([2.0, 0.5, 1.0, 0.0, 0.25])
+
+
+def noisy(n, seed, noise=20):
+    """Five features that count, and others that do not."""
+    A = np.random.default_rng(seed).normal(size=(n, 5 + noise))
+    f = np.sin(2 * A[:, 0]) + A[:, 1] * A[:, 2] + A[:, 3] - 0.5 * A[:, 4] ** 2 + 0.5
+    return A, f
+
+
+# -- weights that are given ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian", "matern12"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, lambda a: a.astype(np.float32)])
+def test_weights_are_as_if_the_rows_had_been_multiplied(kernel, form):
+    A = form(np.where(np.abs(X) > 0.5, X, 0.0))
+    B = sparse.csr_matrix(A.multiply(W)) if sparse.issparse(A) else A * W
+    if sparse.issparse(B):
+        B.eliminate_zeros()
+    given = LASVMClassifier(kernel=kernel, feature_weights=W).fit(A, Y)
+    before = LASVMClassifier(kernel=kernel).fit(B, Y)
+    assert np.array_equal(given.decision_function(A), before.decision_function(B))
+    assert np.array_equal(given.feature_weights_, W)
+    if kernel != "linear":
+        assert given.gamma_ == before.gamma_
+    if kernel == "linear":
+        assert np.allclose(given.coef_, before.coef_ * W)
+
+
+def test_single_rows_know_the_weights():
+    model = LASVMClassifier(feature_weights=W, gamma=0.3).fit(X, Y)
+    before = LASVMClassifier(gamma=0.3).fit(X * W, Y)
+    for a in (model.learn_one(X[0], 1 - Y[0]), before.learn_one(X[0] * W, 1 - Y[0])):
+        assert a is not None
+    assert model.decision_one(X[3]) == before.decision_one(X[3] * W)
+    assert model.decision_function(X[3:4])[0] == pytest.approx(model.decision_one(X[3]))
+
+
+def test_a_feature_of_weight_zero_has_no_influence():
+    model = LASVMRegressor(feature_weights=W).fit(X, VALUES)
+    other = X.copy()
+    other[:, 3] = 1e5
+    assert np.array_equal(model.predict(X), model.predict(other))
+
+
+BAD = [
+    (np.ones(4), "shape"), (np.ones((5, 1)), "shape"), ([1, 1, 1, 1, -1], "not negative"),
+    ([1, 1, 1, 1, np.nan], "finite"), ([1, 1, 1, 1, np.inf], "finite"), (np.zeros(5), "all zero"),
+    (["a"] * 5, "one number for each"), ("lern", "learn"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("weights", "words"), BAD, ids=lambda value: str(value)[:20])
+@pytest.mark.parametrize("kind", [LASVMClassifier, LASVMRegressor])
+def test_bad_weights_are_one_sentence_and_the_model_stays(kind, weights, words):
+    model = kind().fit(X, Y)
+    before = model.predict(X)
+    model.set_params(feature_weights=weights)
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, Y)
+    assert np.array_equal(model.predict(X), before)
+
+
+def test_weights_need_features():
+    K = X @ X.T
+    with pytest.raises(ValueError, match="rows of features"):
+        LASVMClassifier(kernel="precomputed", feature_weights=np.ones(400)).fit(K, Y)
+    with pytest.raises(ValueError, match="gradient of the kernel"):
+        LASVMClassifier(kernel=lambda a, b: a @ b.T, feature_weights="learn").fit(X, Y)
+    model = LASVMClassifier(kernel=lambda a, b: a @ b.T, feature_weights=W).fit(X, Y)
+    assert np.allclose(
+        model.decision_function(X),
+        LASVMClassifier(kernel="linear").fit(X * W, Y).decision_function(X * W),
+        atol=1e-3,
+    )
+
+
+# -- weights that are learned -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern12"])
+def test_noise_features_get_a_tenth_of_the_weight_and_less(kernel):
+    A, f = noisy(1500, 0)
+    T, g = noisy(2000, 1)
+    plain = LASVMClassifier(C=3, kernel=kernel).fit(A, f > 0)
+    model = LASVMClassifier(C=3, kernel=kernel, feature_weights="learn").fit(A, f > 0)
+    weights = model.feature_weights_
+    # A kink of the Laplacian kernel is a noise of its own: its weights shrink more slowly.
+    assert weights[5:].max() < (0.3 if kernel == "laplacian" else 0.1) * weights[:5].min()
+    assert 1 - model.score(T, g > 0) < 0.6 * (1 - plain.score(T, g > 0))
+
+
+def test_regression_and_several_classes_and_targets():
+    A, f = noisy(1200, 2)
+    T, g = noisy(2000, 3)
+    for kind, target, held in (
+        (LASVMRegressor, f, g),
+        (LASVMRegressor, np.stack([f, A[:, 0]], 1), np.stack([g, T[:, 0]], 1)),
+        (LASVMClassifier, np.digitize(f, [0, 1]), np.digitize(g, [0, 1])),
+    ):
+        plain = kind(C=3).fit(A, target).score(T, held)
+        model = kind(C=3, feature_weights="learn").fit(A, target)
+        assert model.score(T, held) > plain + 0.05
+        assert model.feature_weights_[5:].max() < 0.2 * model.feature_weights_[:2].min()
+
+
+def test_plain_weights_stay_where_nothing_is_to_gain():
+    """A sphere, where all features count alike, and labels by chance: two errors in 40 are chance."""
+    changed = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        A = rng.normal(size=(400, 4))
+        for y in ((A**2).sum(axis=1) > 3.3, rng.integers(0, 2, 400)):
+            model = LASVMClassifier(feature_weights="learn").fit(A, y)
+            changed.append(not (model.feature_weights_ == 1).all())
+    assert sum(changed) <= 3
+
+
+def test_many_columns_and_few_rows_are_no_worse_than_plain():
+    losses = []
+    for seed in range(6):
+        A, f = noisy(560, seed, noise=195)
+        y = f > 0
+        scores = [
+            LASVMClassifier(feature_weights=w).fit(A[:60], y[:60]).score(A[60:], y[60:])
+            for w in (None, "learn")
+        ]
+        losses.append(scores[0] - scores[1])
+    assert np.mean(losses) < 0.01
+
+
+def test_few_rows_and_rare_labels_are_no_error():
+    for n in (3, 19, 25):
+        y = np.zeros(n, int)
+        y[:2] = 1
+        assert (LASVMClassifier(feature_weights="learn").fit(X[:n], y).feature_weights_ == 1).all()
+    many = np.arange(40) % 20
+    LASVMClassifier(feature_weights="learn").fit(X[:40], many)
+
+
+def test_a_constant_feature_keeps_the_weight_one():
+    A, f = noisy(1000, 0)
+    A[:, 7] = 4.0
+    model = LASVMClassifier(C=3, feature_weights="learn").fit(A, f > 0)
+    assert model.feature_weights_[7] == 1.0
+    assert model.feature_weights_[0] > 1.0
+
+
+def test_examples_of_weight_zero_are_as_if_absent():
+    A, f = noisy(900, 0)
+    y = (f > 0).astype(int)
+    weight = np.r_[np.ones(600), np.zeros(300)]
+    y[600:] = 1 - y[600:]
+    model = LASVMClassifier(C=3, feature_weights="learn").fit(A, y, sample_weight=weight)
+    assert model.feature_weights_[5:].max() < 0.2 * model.feature_weights_[:5].max()
+
+
+def test_learning_is_repeatable_whatever_numpy_has_drawn():
+    A, f = noisy(700, 0)
+    found = []
+    for seed in (1, 2):
+        np.random.seed(seed)  # noqa: NPY002
+        found.append(LASVMClassifier(C=3, feature_weights="learn").fit(A, f > 0).feature_weights_)
+    assert np.array_equal(*found)
+
+
+def test_a_time_limit_leaves_plain_weights_and_a_model():
+    A, f = noisy(3000, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = LASVMClassifier(feature_weights="learn", time_limit=1e-3).fit(A, f > 0)
+    assert (model.feature_weights_ == 1).all()
+    assert len(model.predict(A)) == 3000
+
+
+def test_the_round_is_chosen_by_more_than_noise():
+    rng = np.random.default_rng(0)
+    plain = rng.random(500)
+    clear = np.array([plain, plain - 0.1, plain - 0.5 + 0.1 * rng.random(500)])
+    noise = np.array([plain, plain + rng.normal(scale=0.5, size=500) - 0.02])
+    even = np.ones(500)
+    assert chosen_round(clear, even) == 2
+    assert chosen_round(noise, even) == 0
+    assert chosen_round(np.array([plain, plain]), even) == 0
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_weights_keep_the_mean_distance(kernel):
+    spread = np.array([1.0, 2.0, 0.0, 3.0])
+    weights = kept_distance(np.array([5.0, 0.1, 7.0, 0.0]), spread, kernel)
+    power = 1 if kernel == "laplacian" else 2
+    assert weights[2] == 1.0
+    assert ((weights * spread) ** power).sum() == pytest.approx((spread**power).sum())
+    assert (kept_distance(np.zeros(4), spread, kernel) == 1).all()
+
+
+# -- streams, files, exports --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sizes", [[1500], [1, 99, 400, 700, 300], [300] * 5])
+@pytest.mark.parametrize("gamma", ["scale", 0.04])
+def test_a_stream_learns_weights_once_and_goes_on(sizes, gamma):
+    A, f = noisy(1500, 0)
+    y, first, seen = (f > 0).astype(int), None, 0
+    model = LASVMClassifier(C=3, gamma=gamma, feature_weights="learn")
+    for size in sizes:
+        model.partial_fit(A[seen : seen + size], y[seen : seen + size])
+        seen += size
+        if seen < 1000:
+            assert (model.feature_weights_ == 1).all()
+        elif first is None:
+            first = model.feature_weights_
+    assert first[5:].max() < 0.2 * first[:5].min()
+    assert np.array_equal(model.feature_weights_, first)
+    T, g = noisy(1500, 1)
+    plain = LASVMClassifier(C=3, gamma=gamma).partial_fit(A, y).finish()
+    assert model.finish().score(T, g > 0) > plain.score(T, g > 0) + 0.05
+
+
+def test_a_stream_saved_before_its_weights_are_learned_goes_on(tmp_path):
+    A, f = noisy(1200, 0)
+    y = (f > 0).astype(int)
+    model = LASVMClassifier(C=3, feature_weights="learn").partial_fit(A[:500], y[:500])
+    model.save(tmp_path / "m")
+    others = [load_model(tmp_path / "m"), pickle.loads(pickle.dumps(model))]
+    model.partial_fit(A[500:], y[500:])
+    assert not (model.feature_weights_ == 1).all()
+    for other in others:
+        other.partial_fit(A[500:], y[500:])
+        assert np.array_equal(other.feature_weights_, model.feature_weights_)
+        assert np.array_equal(other.decision_function(A), model.decision_function(A))
+
+
+def test_single_rows_reach_the_weights_too():
+    A, f = noisy(1001, 0)
+    model = LASVMRegressor(C=3, gamma=0.04, feature_weights="learn").partial_fit(A[:990], f[:990])
+    for x, value in zip(A[990:], f[990:]):
+        model.learn_one(x, value)
+    assert model.feature_weights_[5:].max() < 0.3 * model.feature_weights_[:2].min()
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly", "laplacian", "matern12"])
+@pytest.mark.parametrize("weights", [W, None])
+def test_files_and_exports_carry_the_weights(kernel, weights, tmp_path):
+    model = LASVMClassifier(kernel=kernel, feature_weights=weights, budget=60).fit(X + 3.0, Y)
+    want = model.decision_function(X)
+    model.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert np.array_equal(loaded.decision_function(X), want)
+    assert np.array_equal(loaded.feature_weights_, model.feature_weights_)
+    export_python(model, tmp_path / "m.py")
+    space: dict = {}
+    exec((tmp_path / "m.py").read_text(), space)
+    assert np.allclose(space["decision_function"](X), want, atol=1e-4)
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    export_onnx(model, tmp_path / "m.onnx")
+    session = runtime.InferenceSession(str(tmp_path / "m.onnx"))
+    outputs = session.run(None, {session.get_inputs()[0].name: X.astype(np.float32)})
+    assert np.allclose(np.ravel(outputs[1]), want, atol=1e-3)
+
+
+def test_libsvm_text_has_weights_where_it_can(tmp_path):
+    for kernel in ("linear", "poly"):
+        model = LASVMClassifier(kernel=kernel, feature_weights=W).fit(X, Y)
+        export_libsvm(model, tmp_path / "m.txt")
+        lines = (tmp_path / "m.txt").read_text().splitlines()
+        head = dict(line.split(" ", 1) for line in lines[: lines.index("SV")])
+        value = np.full(3, -float(head["rho"]))
+        for line in lines[lines.index("SV") + 1 :]:
+            coef, *parts = line.split()
+            z = np.zeros(5)
+            for part in parts:
+                z[int(part.split(":")[0]) - 1] = float(part.split(":")[1])
+            dots = X[:3] @ z
+            k = dots if kernel == "linear" else (float(head["gamma"]) * dots) ** 3
+            value += float(coef) * k
+        assert np.allclose(value, model.decision_function(X[:3]), atol=1e-3)
+    model = LASVMClassifier(feature_weights=W).fit(X, Y)
+    with pytest.raises(ModelFileError, match="feature_weights"):
+        export_libsvm(model, tmp_path / "m.txt")
+
+
+def test_a_wider_stream_gives_new_features_the_weight_one():
+    from onlinesvm.estimators.base import widen
+
+    A = sparse.csr_matrix(X)
+    model = LASVMClassifier(feature_weights=W, gamma=0.5).partial_fit(A, Y)
+    before = model.decision_function(A)
+    assert widen(model, 7)
+    wide = sparse.csr_matrix(np.pad(X, ((0, 0), (0, 2))))
+    assert np.array_equal(model.decision_function(wide), before)
+    assert model.feature_weights_.tolist() == [*W, 1.0, 1.0]
+
+
+def test_the_picture_has_the_largest_weights_on_top():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    figure = LASVMClassifier(feature_weights=W).fit(frame, Y).plot_feature_weights(most=3)
+    words = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert words == ["a", "c", "b"]
