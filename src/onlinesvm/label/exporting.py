@@ -44,8 +44,9 @@ def format_of(path: Path, given: str | None) -> str:
 
 def label_rows(record: Record, pool: Pool | None = None) -> Iterator[dict[str, Any]]:
     """All answers; with the pool also what the source says of the items, and near copies."""
-    for item in chain(record.labels, record.aside):
-        for annotator, given in sorted(record.given[item].items(), key=lambda pair: pair[1].seq):
+    for item in list(chain(record.labels, record.aside)):  # answers may come while it is read
+        answers = record.given.get(item, {})
+        for annotator, given in sorted(answers.items(), key=lambda pair: pair[1].seq):
             row = _row(record, item, annotator, given)
             number = None if pool is None else pool.number.get(item)
             if pool is None or number is None:
@@ -143,7 +144,7 @@ def write_labels(format_: str, path: Path, record: Record, pool: Pool | None) ->
     if format_ == "folders":
         return write_folders(path, record, pool)
     if format_ == "parquet":
-        write_parquet(path, counted, fields_of(pool), pool)
+        write_parquet(path, counted, fields_of(pool))
         return counted.n
     makers = {"csv": lambda rows: as_csv(rows, fields_of(pool)), "jsonl": as_json_lines}
     maker = makers.get(format_, as_label_studio)
@@ -165,7 +166,7 @@ class _Counted:
             yield row
 
 
-def write_parquet(path: Path, rows: Iterable[dict[str, Any]], names: list[str], pool: Any) -> None:
+def write_parquet(path: Path, rows: Iterable[dict[str, Any]], names: list[str]) -> None:
     """A Parquet file, written by row groups."""
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -56,7 +56,8 @@ def open_session(settings: Settings, progress: Progress = quiet) -> Opened:
     try:
         messages = _reconciled(journal, source)
         where = None if settings.source is None else str(Path(settings.source).resolve())
-        journal.set(source=where, text=settings.text)
+        rows = None if settings.features is None else str(settings.features.resolve())
+        journal.set(source=where, text=settings.text, features=rows)
         session = Session(source, prepared, journal, settings.classes, settings.overlap)
     except BaseException:
         journal.close()
