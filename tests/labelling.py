@@ -10,19 +10,19 @@ from sklearn.datasets import load_digits
 for name in ("pyarrow", "PIL", "skimage", "starlette", "uvicorn", "jinja2"):
     pytest.importorskip(name, reason=f"the label extra is not installed ({name})")
 
-from PIL import Image
+from PIL import Image  # noqa: E402
 
-from onlinesvm.label.opening import Settings, open_session
-from onlinesvm.label.session import Who
+from onlinesvm.label.opening import Settings, open_session  # noqa: E402
+from onlinesvm.label.session import Who  # noqa: E402
 
 DIGITS = load_digits()
 ME = Who("ann", "page-1")
 YOU = Who("bob", "page-2")
 
 WORDS = {
-    "refund": "money back refund return paid charged twice invoice".split(),
-    "delivery": "parcel late courier address lost delivery tracking van".split(),
-    "praise": "great thanks lovely wonderful happy friendly helpful staff".split(),
+    "refund": ["money", "back", "refund", "return", "paid", "charged", "twice", "invoice"],
+    "delivery": ["parcel", "late", "courier", "address", "lost", "delivery", "tracking", "van"],
+    "praise": ["great", "thanks", "lovely", "wonderful", "happy", "friendly", "helpful", "staff"],
 }
 
 
@@ -70,7 +70,7 @@ def texts(n, seed=0):
     """Short texts of three topics, with their labels."""
     rng = np.random.default_rng(seed)
     labels = rng.choice(list(WORDS), n, p=[0.2, 0.5, 0.3])
-    common = "the order was my shop and it for a please with".split()
+    common = ["the", "order", "was", "my", "shop", "and", "it", "for", "a", "please", "with"]
     out = []
     for label in labels:
         words = [*rng.choice(WORDS[label], 4), *rng.choice(common, 8), str(rng.integers(10_000))]

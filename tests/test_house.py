@@ -44,7 +44,8 @@ ALLOWED = {
     "active": {"core", "estimators", "active"},
     "model": {None, "core", "estimators", "model"},
     "stream": {"core", "estimators", "model", "stream"},
-    "cli": {None, "core", "estimators", "active", "stream", "model", "cli"},
+    "label": {"core", "estimators", "active", "stream", "model", "label"},
+    "cli": {None, "core", "estimators", "active", "stream", "model", "label", "cli"},
     "dask": {"core", "estimators", "stream", "dask"},
 }
 
@@ -356,7 +357,7 @@ _NAMED = re.compile(r"``([a-z_][\w./]*)``")
 def named_modules(doc, package):
     """Modules of the package that a docstring names, in its own room or by their path."""
     for name in _NAMED.findall(doc or ""):
-        if re.fullmatch(r"(core|estimators|model|stream|active|cli)[./][\w./]+", name):
+        if re.fullmatch(r"(core|estimators|model|stream|active|label|cli)[./][\w./]+", name):
             yield name.removesuffix(".py").replace("/", ".")
         elif name.endswith(".py"):
             yield f"{package}.{name.removesuffix('.py').replace('/', '.')}"

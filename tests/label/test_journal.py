@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 from labelling import ME, answer, digit, open_digits, state
 
-from onlinesvm.label.errors import LabelError, Unsaved
+from onlinesvm.label.errors import LabelError, UnsavedError
 from onlinesvm.label.journal import Draft, Journal, check_file
 
 
@@ -72,7 +72,7 @@ def test_a_newer_version_is_refused_and_left_alone(tmp_path):
     database.close()
     before = path.read_bytes()
     with pytest.raises(LabelError, match=r"newer version.*format 9"):
-        open_digits(tmp_path / "..", **{}) if False else Journal(path)
+        open_digits(tmp_path / "..") if False else Journal(path)
     assert path.read_bytes() == before
 
 
@@ -133,7 +133,7 @@ def test_failing_writes_lose_nothing_and_count_nothing_twice(tmp_path, every, la
             try:
                 session.answer(ME, number, "label", digit(number), f"page-1-{k}")
                 break
-            except Unsaved:
+            except UnsavedError:
                 failures += 1
                 after = state(session)
                 assert after == before or len(after["labels"]) == len(before["labels"]) + 1

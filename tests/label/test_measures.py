@@ -47,7 +47,9 @@ def naive_p(found, pool, target):
     return worst
 
 
-@pytest.mark.parametrize(("pool", "finds", "misses"), [(100, 10, 30), (1000, 40, 200), (60, 3, 57), (50, 20, 0)])
+@pytest.mark.parametrize(
+    ("pool", "finds", "misses"), [(100, 10, 30), (1000, 40, 200), (60, 3, 57), (50, 20, 0)]
+)
 def test_the_certificate_is_the_hypergeometric_test(pool, finds, misses):
     found = [True] * finds + [False] * misses
     assert recall_p_value(found, pool) == pytest.approx(naive_p(found, pool, 0.95), abs=1e-12)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from labelling import DIGITS, ME, YOU, answer, digit, open_digits, state
 
-from onlinesvm.label.errors import Refused
+from onlinesvm.label.errors import RefusedError
 from onlinesvm.label.record import LATER
 from onlinesvm.label.session import Who
 
@@ -99,7 +99,7 @@ def test_undo_and_redo(session):
         session.redo(ME, f"r{k}")
         assert state(session) == states[1 + k]
     assert state(reopened(session)) == states[-1]
-    with pytest.raises(Refused, match="nothing to redo"):
+    with pytest.raises(RefusedError, match="nothing to redo"):
         session.redo(ME, "more")
 
 
@@ -107,7 +107,7 @@ def test_a_new_answer_ends_redo(session):
     answer(session, digit, 5)
     session.undo(ME, "u")
     answer(session, digit, 1, first=50)
-    with pytest.raises(Refused, match="nothing to redo"):
+    with pytest.raises(RefusedError, match="nothing to redo"):
         session.redo(ME, "r")
 
 
@@ -116,7 +116,7 @@ def test_undo_goes_back_to_the_beginning(session):
     answer(session, digit, 25)
     for k in range(25):
         session.undo(ME, f"u{k}")
-    with pytest.raises(Refused, match="nothing to undo"):
+    with pytest.raises(RefusedError, match="nothing to undo"):
         session.undo(ME, "more")
     after = state(session)
     assert after["classes"] == dict.fromkeys(after["classes"], 0)
@@ -142,7 +142,9 @@ def test_cannot_say_is_set_aside_for_good(session):
 
 
 def test_the_queue_ends_with_the_pool_and_not_before(tmp_path, monkeypatch):
-    monkeypatch.setattr("sklearn.datasets.load_digits", lambda: type("D", (), {"data": DIGITS.data[:40]}))
+    monkeypatch.setattr(
+        "sklearn.datasets.load_digits", lambda: type("D", (), {"data": DIGITS.data[:40]})
+    )
     session = open_digits(tmp_path)
     asked = []
     for k in range(200):
@@ -207,7 +209,7 @@ def test_rename_changes_a_name_and_nothing_else(session):
     assert after["values"] == before["values"]
     assert after["classes"]["three"] == before["classes"]["3"]
     assert "3" not in after["classes"]
-    with pytest.raises(Refused, match="merge them"):
+    with pytest.raises(RefusedError, match="merge them"):
         session.change_classes(ME, "rename", "4", "three", "r2")
     session.undo(ME, "u")
     assert state(session) == before
@@ -254,7 +256,9 @@ def test_a_grid_of_two_classes_gives_the_other_one(tmp_path):
     shown = [i["number"] for i in session.grid(ME, "odd")]
     found = session.answer_grid(ME, "odd", shown[2:], shown[:2], "g")
     assert found == {"saved": len(shown), "next": 0}
-    labels = [session.record.name(session.record.label_of(session.source.ids[i])) for i in shown[:2]]
+    labels = [
+        session.record.name(session.record.label_of(session.source.ids[i])) for i in shown[:2]
+    ]
     assert labels == ["even", "even"]
 
 
@@ -278,9 +282,9 @@ def test_two_annotators_never_get_the_same_item(session):
 def test_what_another_has_answered_is_refused(session):
     number = session.question(ME)["item"]["number"]
     session.answer(YOU, 5, "label", "5", "a")
-    with pytest.raises(Refused, match="Another annotator"):
+    with pytest.raises(RefusedError, match="Another annotator"):
         session.answer(ME, 5, "label", "5", "b")
-    with pytest.raises(Refused, match="Another page"):
+    with pytest.raises(RefusedError, match="Another page"):
         session.answer(YOU, number, "label", "5", "c")
     assert len(session.record.labels) == 1
     session.leave(ME)
@@ -310,7 +314,9 @@ def test_overlap_gives_some_items_to_both(tmp_path):
         found = overview.disagreements()
     assert found["both"] == len(both)
     assert 0.5 < found["kappa"] < 1.0
-    assert all(item["answers"]["bob"] == "8" or item["answers"]["ann"] == "8" for item in found["items"])
+    assert all(
+        item["answers"]["bob"] == "8" or item["answers"]["ann"] == "8" for item in found["items"]
+    )
 
 
 def test_a_request_that_was_sent_twice_counts_once(session):
@@ -332,7 +338,7 @@ def test_a_request_that_was_sent_twice_counts_once(session):
 def test_bad_answers_change_nothing(session, number, kind, label):
     answer(session, digit, 3)
     before = state(session)
-    with pytest.raises(Refused):
+    with pytest.raises(RefusedError):
         session.answer(ME, number, kind, label, "bad")
     assert state(session) == before
     assert session.journal.last() == session.record.seq

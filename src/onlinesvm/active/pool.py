@@ -102,6 +102,7 @@ class Pool:
 
     X: Any
     _outline: Outline | None = None
+    _keeps_pace = False
 
     @property
     def shape(self) -> tuple[int, int]:

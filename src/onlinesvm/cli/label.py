@@ -47,22 +47,33 @@ def command() -> None:
 @command.command("page", epilog=EPILOG, short_help="Label on a page.")
 @click.argument("source", required=False, type=click.Path(), metavar="[SOURCE]")
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), required=True, metavar="LABELS.db",
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    metavar="LABELS.db",
     help="Database of the labels; made if it does not exist, else labelling goes on.",
 )
 @click.option("--text", metavar="COLUMN", help="Column of a table that has the texts.")
 @click.option("--classes", metavar="A,B,C", help="Names of classes; more can be added on the page.")
 @click.option(
-    "--guidelines", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE.md",
+    "--guidelines",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE.md",
     help="Instructions that the page shows.",
 )
 @click.option(
-    "--features", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE.npy",
+    "--features",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE.npy",
     help="Embeddings made elsewhere, one row for each item in its order.",
 )
 @click.option("--annotator", metavar="NAME", help="Who labels; the page asks if it is not given.")
 @click.option(
-    "--overlap", type=click.FloatRange(0.0, 1.0), default=0.0, show_default=True,
+    "--overlap",
+    type=click.FloatRange(0.0, 1.0),
+    default=0.0,
+    show_default=True,
     help="Share of questions about items that another annotator has answered.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True)
@@ -177,7 +188,9 @@ class _Progress:
 
 database = click.argument("database", type=click.Path(path_type=Path), metavar="LABELS.db")
 source_option = click.option(
-    "--source", type=click.Path(), help="Where the items are; the place that the database knows if not given."
+    "--source",
+    type=click.Path(),
+    help="Where the items are; the place that the database knows if not given.",
 )
 text_option = click.option("--text", metavar="COLUMN", help="Column that has the texts.")
 
@@ -185,11 +198,18 @@ text_option = click.option("--text", metavar="COLUMN", help="Column that has the
 @command.command("export", short_help="Write labels, predictions or the model to a file.")
 @database
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE")
-@click.option("--to", "target", type=click.Choice(FORMATS), help="Format; by the file's ending if not given.")
 @click.option(
-    "--what", type=click.Choice(["labels", "predictions", "model"]), default="labels", show_default=True
+    "--to", "target", type=click.Choice(FORMATS), help="Format; by the file's ending if not given."
 )
-@click.option("--only-labels", is_flag=True, help="Without texts and paths: the source is not read.")
+@click.option(
+    "--what",
+    type=click.Choice(["labels", "predictions", "model"]),
+    default="labels",
+    show_default=True,
+)
+@click.option(
+    "--only-labels", is_flag=True, help="Without texts and paths: the source is not read."
+)
 @source_option
 @text_option
 def export_command(
@@ -244,8 +264,18 @@ def export_command(
 @command.command("import", short_help="Read labels from a file.")
 @database
 @click.argument("file", type=click.Path(exists=True, path_type=Path))
-@click.option("--from", "origin", type=click.Choice(FORMATS), help="Format; by the file's ending if not given.")
-@click.option("--annotator", default="import", show_default=True, help="Whose labels they are, if the file does not say.")
+@click.option(
+    "--from",
+    "origin",
+    type=click.Choice(FORMATS),
+    help="Format; by the file's ending if not given.",
+)
+@click.option(
+    "--annotator",
+    default="import",
+    show_default=True,
+    help="Whose labels they are, if the file does not say.",
+)
 @source_option
 @text_option
 def import_command(

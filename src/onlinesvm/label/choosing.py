@@ -25,6 +25,7 @@ SHARP = 4
 RECENT = 8
 """Questions that count as the last ones."""
 
+
 def drawn(open_: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
     """Up to n of the open items, in random order; all of them if there are no more."""
     if len(open_) <= n:

@@ -7,9 +7,9 @@ class LabelError(ValueError):
     """Something that the user can mend; the message says what is wrong and what to do."""
 
 
-class Refused(LabelError):
+class RefusedError(LabelError):
     """A request that does not fit the present state; nothing was changed."""
 
 
-class Unsaved(LabelError):
+class UnsavedError(LabelError):
     """An answer that could not be written to the disk; it was not learned either."""

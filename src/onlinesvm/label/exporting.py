@@ -25,7 +25,13 @@ from .record import Given, Record
 FORMATS = ("csv", "jsonl", "parquet", "labelstudio", "folders")
 """Formats of labels."""
 
-ENDINGS = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet", ".json": "labelstudio"}
+ENDINGS = {
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".json": "labelstudio",
+}
 
 COLUMNS = ("id", "label", "status", "annotator", "at", "mode", "note", "copy_of")
 
@@ -39,7 +45,9 @@ def format_of(path: Path, given: str | None) -> str:
         return given
     if path.suffix.lower() in ENDINGS:
         return ENDINGS[path.suffix.lower()]
-    raise LabelError(f"The format of {str(path)!r} is not known; give it (--to {'|'.join(FORMATS)}).")
+    raise LabelError(
+        f"The format of {str(path)!r} is not known; give it (--to {'|'.join(FORMATS)})."
+    )
 
 
 def label_rows(record: Record, pool: Pool | None = None) -> Iterator[dict[str, Any]]:
@@ -105,7 +113,9 @@ def as_label_studio(rows: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     """Label Studio's list of tasks, one annotation each."""
     first = True
     for row in rows:
-        yield (b"[\n" if first else b",\n") + json.dumps(_task(row), ensure_ascii=False, default=str).encode()
+        yield (b"[\n" if first else b",\n") + json.dumps(
+            _task(row), ensure_ascii=False, default=str
+        ).encode()
         first = False
     yield b"[]\n" if first else b"\n]\n"
 
@@ -177,9 +187,7 @@ def write_parquet(path: Path, rows: Iterable[dict[str, Any]], names: list[str]) 
     first = list(islice(passing, BATCH))
     types = {name: pa.string() for name in COLUMNS}
     sample = pa.Table.from_pylist([{n: row.get(n) for n in names} for row in first] or [{}])
-    fields = [
-        pa.field(n, types.get(n) or _type_in(sample, n)) for n in names
-    ]
+    fields = [pa.field(n, types.get(n) or _type_in(sample, n)) for n in names]
     schema = pa.schema(fields)
     with atomic_write(path) as file, pq.ParquetWriter(file, schema) as writer:
         while True:
@@ -211,7 +219,9 @@ def write_folders(path: Path, record: Record, pool: Pool | None) -> int:
         if row["label"] is not None:
             folder = path / folder_name(row["label"])
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source.path(pool.number[row["id"]]), folder / quote(row["id"], safe=" "))
+            shutil.copyfile(
+                source.path(pool.number[row["id"]]), folder / quote(row["id"], safe=" ")
+            )
             n += 1
     return n
 

@@ -167,11 +167,14 @@ def _numbers(source: Rows) -> Any:
     from ..stream.readers import open_reader
 
     reader = open_reader(
-        str(source.path), source.table_kind, needs_label=False, missing="mean", missing_indicator=True
+        str(source.path),
+        source.table_kind,
+        needs_label=False,
+        missing="mean",
+        missing_indicator=True,
     )
     blocks = [block.X for block in reader.blocks()]
-    stacked = sparse.vstack(blocks) if sparse.issparse(blocks[0]) else np.vstack(blocks)
-    dense = np.asarray(stacked.toarray() if sparse.issparse(stacked) else stacked, np.float64)
+    dense = np.vstack([x.toarray() if sparse.issparse(x) else x for x in blocks]).astype(float)
     spread = dense.std(axis=0)
     return ((dense - dense.mean(axis=0)) / np.where(spread > 0, spread, 1.0)).astype(np.float32)
 

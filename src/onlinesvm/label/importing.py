@@ -68,7 +68,9 @@ def _parquet(path: Path) -> Iterator[dict[str, Any]]:
 def _label_studio(path: Path) -> Iterator[dict[str, Any]]:
     tasks = json.loads(path.read_text(encoding="utf-8-sig"))
     if not isinstance(tasks, list):
-        raise LabelError(f"{str(path)!r} is not an export of Label Studio, which is a list of tasks.")
+        raise LabelError(
+            f"{str(path)!r} is not an export of Label Studio, which is a list of tasks."
+        )
     for number, task in enumerate(tasks, 1):
         task = _checked_row(task, path, number)
         about = {**task.get("data", {}), **task.get("meta", {})}
@@ -80,7 +82,9 @@ def _label_studio(path: Path) -> Iterator[dict[str, Any]]:
                 for choice in result["value"]["choices"]
             ]
             if len(choices) > 1:
-                raise LabelError(f"Task {number} of {str(path)!r} has several choices; one is needed.")
+                raise LabelError(
+                    f"Task {number} of {str(path)!r} has several choices; one is needed."
+                )
             yield about | {"label": choices[0] if choices else None}
 
 

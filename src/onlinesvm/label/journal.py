@@ -22,7 +22,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import LabelError, Unsaved
+from .errors import LabelError, UnsavedError
 
 VERSION = 1
 """Version of the tables; a file with a newer one is not touched."""
@@ -179,7 +179,7 @@ class Journal:
         except sqlite3.IntegrityError:
             raise  # the request was written before
         except sqlite3.Error as error:
-            raise Unsaved(
+            raise UnsavedError(
                 f"The answer is not saved: {self.path} cannot be written ({error}). Make room on the "
                 "disk, or mend what is wrong with it, and answer again."
             ) from error
@@ -213,7 +213,7 @@ class Journal:
         statement = f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq"
         with closing(self._ready().cursor()) as cursor:
             for row in cursor.execute(statement, (seq,)):
-                yield Entry(*row[:7], _value(row[7]), row[8], _value(row[9]), row[10])
+                yield Entry._make([*row[:7], _value(row[7]), row[8], _value(row[9]), row[10]])
 
     # -- settings and items ---------------------------------------------------------------
 

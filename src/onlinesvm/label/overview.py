@@ -151,7 +151,8 @@ class Overview:
         found = predicted(self.model.learner, [i for i, _ in lessons])
         order = [k for k in np.argsort(-values, kind="stable")[:n].tolist() if values[k] > -0.5]
         return [
-            self.brief(lessons[k][0]) | {"predicted": self.record.name(int(found[k]))} for k in order
+            self.brief(lessons[k][0]) | {"predicted": self.record.name(int(found[k]))}
+            for k in order
         ]
 
     def of_class(self, label: str, first: int = 0, n: int = 120) -> list[dict[str, Any]]:
@@ -165,7 +166,9 @@ class Overview:
         """Items with several answers: agreement beyond chance, and those that differ."""
         pairs, differ = [], []
         for item, given in self.record.given.items():
-            labels = {w: self.record.resolve(g.label) for w, g in given.items() if g.label is not None}
+            labels = {
+                w: self.record.resolve(g.label) for w, g in given.items() if g.label is not None
+            }
             if len(labels) < 2:
                 continue
             first, second = [labels[w] for w in sorted(labels)[:2]]

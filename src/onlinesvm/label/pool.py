@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from .errors import Refused
+from .errors import RefusedError
 from .record import Record
 from .sources import Source
 
@@ -41,9 +41,9 @@ class Pool:
     def check(self, number: object) -> int:
         """The number of an item, or a refusal."""
         if not isinstance(number, int) or isinstance(number, bool):
-            raise Refused("An item is named by its number.")
+            raise RefusedError("An item is named by its number.")
         if not 0 <= number < len(self):
-            raise Refused(f"There is no item {number}.")
+            raise RefusedError(f"There is no item {number}.")
         return number
 
     def refresh(self, record: Record, item: str) -> None:

@@ -62,7 +62,9 @@ class Queue:
         """Random numbers that belong to one question of one annotator."""
         return np.random.default_rng([self.seed, turn, *name.encode()])
 
-    def choose(self, asking: Asking, learner: ActiveLearner, model: Follower) -> tuple[int, str] | None:
+    def choose(
+        self, asking: Asking, learner: ActiveLearner, model: Follower
+    ) -> tuple[int, str] | None:
         """The item and the reason. ``learner`` may be a copy of the model's that knows more."""
         rng, asked, taken = self.rng(asking.asked, asking.annotator), asking.asked, asking.taken
         number, why = self._from_front(taken), "front"

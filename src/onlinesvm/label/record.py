@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .errors import Refused
+from .errors import RefusedError
 from .journal import Entry
 
 LATER = 50
@@ -87,11 +87,13 @@ def checked_name(name: object) -> str:
     """The name of a class, or a refusal."""
     text = " ".join(str(name).split()) if isinstance(name, str) else ""
     if not text:
-        raise Refused("A class needs a name.")
+        raise RefusedError("A class needs a name.")
     if len(text) > MOST_NAME:
-        raise Refused(f"The name of a class has at most {MOST_NAME} characters; got {len(text):,}.")
+        raise RefusedError(
+            f"The name of a class has at most {MOST_NAME} characters; got {len(text):,}."
+        )
     if not text.isprintable():
-        raise Refused("The name of a class has characters that cannot be shown.")
+        raise RefusedError("The name of a class has characters that cannot be shown.")
     return text
 
 

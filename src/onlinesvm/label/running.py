@@ -6,6 +6,7 @@ import secrets
 import socket
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +47,9 @@ def bind(host: str, port: int) -> Place:
             continue
         found = listening.getsockname()[1]
         return Place(listening, host, found, port not in (0, found))
-    raise LabelError(f"No port from {port} to {port + TRIES - 1} is free on {host}; choose another --port.")
+    raise LabelError(
+        f"No port from {port} to {port + TRIES - 1} is free on {host}; choose another --port."
+    )
 
 
 def names_of(host: str) -> list[str]:
@@ -54,10 +57,8 @@ def names_of(host: str) -> list[str]:
     if host in LOOPBACK:
         return list(LOOPBACK)
     own = [*LOOPBACK, host, socket.gethostname()]
-    try:
+    with suppress(OSError):
         own += socket.gethostbyname_ex(socket.gethostname())[2]
-    except OSError:
-        pass
     return own
 
 

@@ -82,7 +82,9 @@ class Gate:
             return self._refused_post(headers, origins)
         return None
 
-    def _refused_post(self, headers: dict[str, list[str]], origins: list[str]) -> tuple[int, str] | None:
+    def _refused_post(
+        self, headers: dict[str, list[str]], origins: list[str]
+    ) -> tuple[int, str] | None:
         if not origins:
             return 403, "A request that changes something must say where it comes from (Origin)."
         kind = headers.get("content-type", [""])[0].split(";")[0].strip().lower()
@@ -119,7 +121,9 @@ class Gate:
                 found = SimpleCookie(line).get(self.cookie)
             except CookieError:
                 continue
-            if found is not None and hmac.compare_digest(found.value.encode(), self._token.encode()):
+            if found is not None and hmac.compare_digest(
+                found.value.encode(), self._token.encode()
+            ):
                 return True
         return False
 

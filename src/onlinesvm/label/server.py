@@ -19,11 +19,17 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    Response,
+    StreamingResponse,
+)
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from .errors import LabelError, Refused, Unsaved
+from .errors import LabelError, RefusedError, UnsavedError
 from .exporting import as_bytes, as_csv, as_json_lines, fields_of, label_rows, write_parquet
 from .modelling import predictions, save_final_model
 from .session import Session, Who
@@ -134,7 +140,8 @@ class Api:
                 first = body.get("first")
                 return {
                     "items": overview.of_class(
-                        str(body.get("label")), first if isinstance(first, int) and first >= 0 else 0
+                        str(body.get("label")),
+                        first if isinstance(first, int) and first >= 0 else 0,
                     )
                 }
             if body.get("kind") == "disagreements":
@@ -166,18 +173,18 @@ CALLS = (
 def _who(body: Body) -> Who:
     annotator, client = body.get("annotator"), body.get("client")
     if not isinstance(annotator, str) or not 0 < len(annotator.strip()) <= MOST_NAME:
-        raise Refused(f"An annotator has a name of up to {MOST_NAME} characters.")
+        raise RefusedError(f"An annotator has a name of up to {MOST_NAME} characters.")
     if not annotator.isprintable():
-        raise Refused("The annotator's name has characters that cannot be shown.")
+        raise RefusedError("The annotator's name has characters that cannot be shown.")
     if not isinstance(client, str) or not 0 < len(client) <= MOST_NAME:
-        raise Refused("The page has no name; load it again.")
+        raise RefusedError("The page has no name; load it again.")
     return Who(annotator.strip(), client)
 
 
 def _key(body: Body) -> str:
     key = body.get("key")
     if not isinstance(key, str) or not 8 <= len(key) <= 100:
-        raise Refused("A request that changes something needs a key of 8 to 100 characters.")
+        raise RefusedError("A request that changes something needs a key of 8 to 100 characters.")
     return key
 
 
@@ -204,9 +211,9 @@ def _endpoint(call: Callable[[Body], Body], config: Config) -> Any:
 def _called(call: Callable[[Body], Body], body: Body) -> tuple[int, Body]:
     try:
         return 200, call(body)
-    except Unsaved as error:
+    except UnsavedError as error:
         return 507, {"error": str(error)}
-    except Refused as error:
+    except RefusedError as error:
         return 409, {"error": str(error)}
     except LabelError as error:
         return 422, {"error": str(error)}

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..active.learner import ActiveLearner
 from .choosing import drawn
-from .errors import Refused
+from .errors import RefusedError
 from .features import Prepared
 from .journal import Draft, Entry, Journal
 from .measures import cohen_kappa
@@ -81,7 +81,7 @@ class Ahead(NamedTuple):
 class Page:
     """What the session remembers of an open page; found again if it is lost."""
 
-    mode: Mode = Mode()
+    mode: Mode = field(default_factory=Mode)
     current: Claim | None = None
     shown: dict[int, Claim] = field(default_factory=dict)
     ahead: dict[int, Ahead] = field(default_factory=dict)
@@ -205,10 +205,10 @@ class Session:
         if mode == "label":
             return Mode()
         if mode != "find":
-            raise Refused(f"There is no mode {mode!r}.")
+            raise RefusedError(f"There is no mode {mode!r}.")
         number = self.record.number(label or "")
         if number is None:
-            raise Refused(f"There is no class {label!r}.")
+            raise RefusedError(f"There is no class {label!r}.")
         return Mode("find", number)
 
     def _claim(self, who: Who, page: Page) -> Claim | None:
@@ -260,9 +260,9 @@ class Session:
                 return
             number = self.pool.check(number)
             if kind not in ("label", "aside", "later"):
-                raise Refused(f"There is no answer of the kind {kind!r}.")
+                raise RefusedError(f"There is no answer of the kind {kind!r}.")
             if len(note) > MOST_NOTE:
-                raise Refused(f"A note has at most {MOST_NOTE} characters.")
+                raise RefusedError(f"A note has at most {MOST_NOTE} characters.")
             name = self._checked_label(label) if kind == "label" else None
             why, belief = self._why(who, number, change)
             data = self._measured(number, name) if why == "random" and name else None
@@ -286,9 +286,9 @@ class Session:
             return ("label" if claim.why == "front" else claim.why), claim.belief
         given = self.record.given.get(self.source.ids[number], {})
         if not change and not self.pool.is_free(number) and who.annotator not in given:
-            raise Refused("Another annotator has answered this item; nothing was changed.")
+            raise RefusedError("Another annotator has answered this item; nothing was changed.")
         if not change and number in self._taken(who):
-            raise Refused("Another page shows this item; nothing was changed.")
+            raise RefusedError("Another page shows this item; nothing was changed.")
         return ("change" if given else "chosen"), self._overview.belief(self.learner, number)
 
     def _measured(self, number: int, name: str) -> dict[str, Any]:
@@ -321,7 +321,7 @@ class Session:
             look = self.record.can_undo if kind == "undo" else self.record.can_redo
             action = look(who.annotator)
             if action is None:
-                raise Refused(f"There is nothing to {kind}.")
+                raise RefusedError(f"There is nothing to {kind}.")
             self.journal.append([Draft(kind, who.annotator)], key)
             self._catch_up()
             return len(action.items)
@@ -341,9 +341,7 @@ class Session:
             page.shown = {i: Claim(i, "grid", (), None) for i in chosen}
             return [self._overview.brief(i) for i in chosen]
 
-    def answer_grid(
-        self, who: Who, label: Any, right: Any, wrong: Any, key: str
-    ) -> dict[str, int]:
+    def answer_grid(self, who: Who, label: Any, right: Any, wrong: Any, key: str) -> dict[str, int]:
         """Label the right ones; the wrong ones get the only other class, or are asked about next."""
         with self._lock:
             self._catch_up()
@@ -352,9 +350,9 @@ class Session:
             name = self._checked_label(label)
             good, bad = self._open_items(who, right), self._open_items(who, wrong)
             if not good and not bad:
-                raise Refused("There is nothing to answer.")
+                raise RefusedError("There is nothing to answer.")
             if set(good) & set(bad):
-                raise Refused("An item cannot be right and wrong.")
+                raise RefusedError("An item cannot be right and wrong.")
             drafts = self._grid_drafts(who, name, good, bad)
             self.journal.append(drafts, key)
             self._page(who).shown.clear()
@@ -379,18 +377,18 @@ class Session:
 
     def _items(self, numbers: Any) -> list[int]:
         if not isinstance(numbers, list):
-            raise Refused("Items are given as a list of numbers.")
+            raise RefusedError("Items are given as a list of numbers.")
         if len(numbers) > MOST_ITEMS:
-            raise Refused(f"At most {MOST_ITEMS:,} items in one request.")
+            raise RefusedError(f"At most {MOST_ITEMS:,} items in one request.")
         found = [self.pool.check(number) for number in numbers]
         if len(set(found)) < len(found):
-            raise Refused("An item is in the list twice.")
+            raise RefusedError("An item is in the list twice.")
         return found
 
     def _open_items(self, who: Who, numbers: Any) -> list[int]:
         found, taken = self._items(numbers), self._taken(who)
         if any(not self.pool.is_free(number) or number in taken for number in found):
-            raise Refused("Another annotator has some of these items; nothing was changed.")
+            raise RefusedError("Another annotator has some of these items; nothing was changed.")
         return found
 
     def relabel(self, who: Who, numbers: Any, label: Any, key: str) -> int:
@@ -402,7 +400,7 @@ class Session:
             name = self._checked_label(label)
             items = [self.source.ids[i] for i in self._items(numbers)]
             if not items:
-                raise Refused("No items are selected.")
+                raise RefusedError("No items are selected.")
             drafts = [Draft("label", who.annotator, item, name, "review") for item in items]
             self.journal.append(drafts, key)
             self._catch_up()
@@ -416,7 +414,7 @@ class Session:
                 return 0
             found = [i for i in self._items(numbers) if self.pool.is_free(i)]
             if not found:
-                raise Refused("All of these items are answered.")
+                raise RefusedError("All of these items are answered.")
             ids = [self.source.ids[i] for i in found]
             self.journal.append([Draft("front", who.annotator, data={"items": ids})], key)
             self._catch_up()
@@ -431,7 +429,7 @@ class Session:
             if kind == "add":
                 new = checked_name(name)
                 if self.record.number(new) is not None:
-                    raise Refused(f"There is a class {new!r} already.")
+                    raise RefusedError(f"There is a class {new!r} already.")
                 draft = Draft("class", who.annotator, label=new)
             else:
                 draft = self._class_draft(who, kind, checked_name(name), checked_name(to))
@@ -440,16 +438,16 @@ class Session:
 
     def _class_draft(self, who: Who, kind: str, old: str, new: str) -> Draft:
         if kind not in ("rename", "merge"):
-            raise Refused(f"There is no change of classes called {kind!r}.")
+            raise RefusedError(f"There is no change of classes called {kind!r}.")
         first, second = self.record.number(old), self.record.number(new)
         if first is None:
-            raise Refused(f"There is no class {old!r}.")
+            raise RefusedError(f"There is no class {old!r}.")
         if first == second:
-            raise Refused("These are one class already.")
+            raise RefusedError("These are one class already.")
         if kind == "rename" and second is not None:
-            raise Refused(f"There is a class {new!r} already; merge them instead.")
+            raise RefusedError(f"There is a class {new!r} already; merge them instead.")
         if kind == "merge" and second is None:
-            raise Refused(f"There is no class {new!r} to merge into.")
+            raise RefusedError(f"There is no class {new!r} to merge into.")
         return Draft(kind, who.annotator, data={"from": old, "to": new})
 
     # -- looking ahead --------------------------------------------------------------------

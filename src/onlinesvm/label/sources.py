@@ -258,7 +258,7 @@ class _Table:
         return [self.table_kind, facts.st_size, facts.st_mtime_ns, self.table.column_names]
 
     def image(self, i: int) -> tuple[bytes, str]:
-        """Refused: rows have none."""
+        """RefusedError: rows have none."""
         raise LabelError("This item has no image.")
 
 
@@ -442,9 +442,10 @@ class Digits:
         """The digit, dark on light, enlarged."""
         from PIL import Image
 
-        pixels = (255 - self.X[i].reshape(8, 8) * (255 / 16)).clip(0, 255).astype(np.uint8)
+        framed = np.pad(self.X[i].reshape(8, 8), 1)
+        pixels = (255 - framed * (255 / 16)).clip(0, 255).astype(np.uint8)
         out = io.BytesIO()
-        image = Image.fromarray(pixels).resize((192, 192), Image.Resampling.BICUBIC)
+        image = Image.fromarray(pixels).resize((240, 240), Image.Resampling.BICUBIC)
         image.save(out, "PNG")
         return out.getvalue(), "image/png"
 

@@ -228,8 +228,11 @@ function startChange(item) {
 }
 
 // What comes after each possible answer is computed, and its image loaded, before a key is pressed.
+// It waits a moment, so that whoever is quicker than that is not in its way.
 async function lookAhead() {
   const seq = state.question.seq;
+  await new Promise((wake) => setTimeout(wake, 150));
+  if (state.busy || state.question.seq !== seq) return;
   try {
     const found = await send("ahead", {});
     if (state.question.seq !== seq || !state.question.item || state.question.item.kind !== "image") return;
@@ -639,7 +642,7 @@ function connect() {
       const name = $("new-class-name").value;
       const reply = await change("classes", { kind: "add", name });
       $("new-class-name").value = "";
-      $("new-class-name").blur();
+      $("main").focus();
       state.panel = reply.panel;
       showPanel();
       showQuestion();
