@@ -24,6 +24,17 @@ def test_decision_values_are_those_of_the_model(y):
     assert learner.decision_values([]).shape == (0,)
 
 
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
+@labels
+def test_many_decision_values_of_a_linear_model(y, make):
+    """They are made of its weights, not of its support vectors."""
+    learner = ActiveLearner(LASVMClassifier(kernel="linear"), make(X / 16), random_state=0)
+    teach(learner, y, 60)
+    many = learner.decision_values(np.arange(len(X)))
+    few = np.concatenate([learner.decision_values(np.arange(i, i + 599)) for i in (0, 599, 1198)])
+    np.testing.assert_allclose(many, few, atol=1e-4)
+
+
 def test_decision_values_do_not_depend_on_what_was_asked_before():
     """To the last bit: a session that is started again must ask the same question."""
     learner = teach(digits(sample_size=None), Y, 60)  # its values of the pool were kept up to date

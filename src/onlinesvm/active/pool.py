@@ -55,6 +55,9 @@ _POOL_SCORES = 4096
 _DOUBLE = 1e-8
 """Rounding errors of double precision in units of those of single precision, about."""
 
+_MANY = 1000
+"""Examples from which decision values of a linear model are made of its weights."""
+
 _MEGABYTES = 200
 """Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
 
@@ -64,6 +67,10 @@ def make_pool(model: Any, X: Any, classes: np.ndarray | None, copy: bool = True)
     if has_pool_access(model):
         return KernelPool(model, X, classes, copy)
     return ArrayPool(X, classes, copy)
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
 
 class Outline(NamedTuple):
@@ -260,6 +267,9 @@ class KernelPool(Pool):
         """Decision values that do not depend on what was asked before."""
         self._meet(model)
         access = pool_access(model)
+        if self._form.kernel.name == "linear" and len(which) > _MANY:
+            products = np.asarray(self.X[which] @ _dense(model.coef_).T) + model.intercept_
+            return products[:, 0] if products.shape[1] == 1 else products
         values = access.to_classes(access.decide(self._fresh.rows.take(which)))
         return values[0] if len(values) == 1 else values.T
 

@@ -213,7 +213,8 @@ function done() {
   done.timer = setTimeout(() => saved(""), 2500);
 }
 
-function step(kind) {
+async function step(kind) {
+  while (state.busy) await new Promise((wake) => setTimeout(wake, 10)); // undo is never lost
   return once(async () => {
     show(await change(kind, asking()));
     if (state.grid) await showGrid();
