@@ -16,7 +16,9 @@ ARGUMENTS = (
 def chromium():
     """The path of a Chromium, or the reason why there is none."""
     names = ("chromium", "chromium-browser", "google-chrome")
-    return os.environ.get("ONLINESVM_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    return os.environ.get("ONLINESVM_CHROMIUM") or next(
+        filter(None, map(shutil.which, names)), None
+    )
 
 
 def needs_chromium():
@@ -48,7 +50,9 @@ def browser(**settings):
         page.set_default_timeout(30_000)
         errors = []
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("console", lambda m: errors.append(m.text) if "Content Security" in m.text else None)
+        page.on(
+            "console", lambda m: errors.append(m.text) if "Content Security" in m.text else None
+        )
         try:
             yield page
         finally:

@@ -1,6 +1,6 @@
 """The labelling page in a real Chromium, as people use it.
 
-    python tests/label/test_browser.py docs/images      makes the pictures of the docs
+python tests/label/test_browser.py docs/images      makes the pictures of the docs
 """
 
 import json
@@ -44,8 +44,10 @@ def shown(page):
 
 
 def settled(page):
-    """Wait until the server has answered."""
+    """Wait until the server has answered, and images are there."""
+    page.wait_for_timeout(100)
     page.wait_for_load_state("networkidle")
+    page.evaluate("Promise.all([...document.images].map(image => image.decode().catch(() => 0)))")
 
 
 def until(condition, seconds=30.0):
@@ -234,7 +236,12 @@ def test_texts_with_markup_and_the_keyboard_alone(tmp_path):
 
 
 def test_more_than_ten_classes_by_their_first_letters(tmp_path):
-    names = [f"{word}{k}" for k, word in enumerate(["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx"])]
+    names = [
+        f"{word}{k}"
+        for k, word in enumerate(
+            ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "kite", "lynx"]
+        )
+    ]
     with serving(tmp_path, "--classes", ",".join(names)) as server, browser() as page:
         start(page, server)
         page.locator("main").focus()
@@ -299,11 +306,15 @@ def pictures(folder):
     """The page, the grid, a phone and the dark map, as small PNG files."""
     import tempfile
 
-    with tempfile.TemporaryDirectory() as place, serving(place, "--classes", ",".join(NAMES)) as server:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        serving(place, "--classes", ",".join(NAMES)) as server,
+    ):
         with browser(viewport={"width": 1120, "height": 800}) as page:
             start(page, server)
             page.locator("main").focus()
             label_digits(page, 120)
+            settled(page)
             page.screenshot(path=folder / "label-page.png")
             page.keyboard.press("g")
             page.wait_for_selector("#grid-items button")

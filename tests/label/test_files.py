@@ -31,7 +31,13 @@ from onlinesvm.label.near_copies import equal_groups, near_groups
 from onlinesvm.label.opening import Settings, open_session
 from onlinesvm.label.sources import MOST_PIXELS, open_source
 
-ENDINGS = {"csv": "a.csv", "jsonl": "a.jsonl", "parquet": "a.parquet", "labelstudio": "a.json", "folders": "out"}
+ENDINGS = {
+    "csv": "a.csv",
+    "jsonl": "a.jsonl",
+    "parquet": "a.parquet",
+    "labelstudio": "a.json",
+    "folders": "out",
+}
 
 
 def invoke(*words):
@@ -49,7 +55,7 @@ def worked_on(session, truth):
     """A session with everything in it that an export has."""
     answer(session, truth, 25)
     number = session.question(ME)["item"]["number"]
-    session.answer(ME, number, "aside", None, "aside-key", note="blurred; \"quoted\", and\nmore")
+    session.answer(ME, number, "aside", None, "aside-key", note='blurred; "quoted", and\nmore')
     number = session.question(YOU)["item"]["number"]
     session.answer(YOU, number, "label", truth(number), "noted-key", note="sure")
     session.change_classes(ME, "rename", truth(0), "ein=Nam/e, ü", "rename-key")
@@ -97,7 +103,9 @@ def test_label_studio_has_choices(tmp_path):
     tasks = json.loads((tmp_path / "a.json").read_text())
     result = tasks[0]["annotations"][0]["result"][0]
     assert result["type"] == "choices"
-    assert result["value"]["choices"] == [session.record.name(next(iter(session.record.labels.values())))]
+    assert result["value"]["choices"] == [
+        session.record.name(next(iter(session.record.labels.values())))
+    ]
 
 
 def test_copies_are_exported_with_the_label(tmp_path):
@@ -119,7 +127,9 @@ def test_tables_without_ids_are_recognised_by_their_text(tmp_path):
     found, _ = texts(50)
     session = opened(tmp_path / "t.csv", tmp_path / "a.db", text="body").session
     rows = [{"text": t, "label": label} for t, label in zip(found[:20], labels)]
-    n, unknown = import_labels(iter([*rows, {"text": "?", "label": "x"}]), session.pool, session.journal, "ann", "f")
+    n, unknown = import_labels(
+        iter([*rows, {"text": "?", "label": "x"}]), session.pool, session.journal, "ann", "f"
+    )
     assert (n, unknown) == (20, 1)
 
 
@@ -161,9 +171,20 @@ def test_export_and_import_without_the_page(tmp_path):
     result = invoke("export", tmp_path / "a.db", "-o", tmp_path / "p.csv", "--what", "predictions")
     assert result.exit_code == 0, result.output
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 401
-    assert invoke("export", tmp_path / "a.db", "-o", tmp_path / "m.safetensors", "--what", "model").exit_code == 0
+    assert (
+        invoke(
+            "export", tmp_path / "a.db", "-o", tmp_path / "m.safetensors", "--what", "model"
+        ).exit_code
+        == 0
+    )
     result = invoke(
-        "import", tmp_path / "new.db", tmp_path / "l.csv", "--source", tmp_path / "t.csv", "--text", "body"
+        "import",
+        tmp_path / "new.db",
+        tmp_path / "l.csv",
+        "--source",
+        tmp_path / "t.csv",
+        "--text",
+        "body",
     )
     assert result.exit_code == 0, result.output
     assert "30 labels" in result.output
@@ -210,7 +231,11 @@ def test_bad_input_is_one_sentence_and_touches_nothing(tmp_path, words, said):
     assert result.exit_code == 2, result.output
     assert said in " ".join(result.output.split())
     assert len(result.output.splitlines()) < 8
-    after = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file() and "features" not in p.name}
+    after = {
+        p.name: p.read_bytes()
+        for p in tmp_path.iterdir()
+        if p.is_file() and "features" not in p.name
+    }
     assert after == {name: data for name, data in before.items() if "features" not in name}
 
 
@@ -226,7 +251,9 @@ def test_rows_may_move_come_and_go(tmp_path):
     lines = (tmp_path / "t.csv").read_text().splitlines()
     gone = next(line for line in lines if answered[0] in line)
     kept = [line for line in lines[1:] if line != gone][::-1]
-    (tmp_path / "t.csv").write_text("\n".join([lines[0], *kept, "100,a new text about nothing"]) + "\n")
+    (tmp_path / "t.csv").write_text(
+        "\n".join([lines[0], *kept, "100,a new text about nothing"]) + "\n"
+    )
     again = opened(tmp_path / "t.csv", tmp_path / "a.db", text="body")
     assert "1 new items joined the pool." in again.messages
     assert any("1 answered items are no longer" in message for message in again.messages)
@@ -262,11 +289,21 @@ def test_features_are_kept_and_made_anew_when_the_source_changes(tmp_path, monke
     first = prepare(source, tmp_path / "a.db", None, lambda *a: stages.append(a[0]))
     assert "reading images" in stages
     stages.clear()
-    again = prepare(open_source(str(tmp_path / "images")), tmp_path / "a.db", None, lambda *a: stages.append(a[0]))
+    again = prepare(
+        open_source(str(tmp_path / "images")),
+        tmp_path / "a.db",
+        None,
+        lambda *a: stages.append(a[0]),
+    )
     assert not stages
     np.testing.assert_array_equal(first.X, again.X)
     write_images(tmp_path / "images", 11)
-    prepare(open_source(str(tmp_path / "images")), tmp_path / "a.db", None, lambda *a: stages.append(a[0]))
+    prepare(
+        open_source(str(tmp_path / "images")),
+        tmp_path / "a.db",
+        None,
+        lambda *a: stages.append(a[0]),
+    )
     assert stages
     cache_path(tmp_path / "a.db").write_bytes(b"rubbish")
     prepare(open_source(str(tmp_path / "images")), tmp_path / "a.db", None, lambda *a: None)
@@ -283,7 +320,9 @@ def test_embeddings_made_elsewhere_are_matched_by_row(tmp_path):
 
 def test_numbers_categories_and_gaps(tmp_path):
     rng = np.random.default_rng(0)
-    lines = ["a,b,c"] + [f"{rng.normal():.3f},{'' if k % 7 == 0 else k},{'xy'[k % 2]}" for k in range(60)]
+    lines = ["a,b,c"] + [
+        f"{rng.normal():.3f},{'' if k % 7 == 0 else k},{'xy'[k % 2]}" for k in range(60)
+    ]
     (tmp_path / "n.csv").write_text("\n".join(lines) + "\n")
     session = opened(tmp_path / "n.csv", tmp_path / "a.db").session
     X = session.prepared.X

@@ -54,13 +54,21 @@ def killed_run(folder, n, kills, rng):
             acknowledged = reply["panel"]["labelled"]
             assert acknowledged in (k, k + 1), (acknowledged, k)  # the last may not have been told
             if acknowledged == k + 1:  # sent again, it counts once
-                reply = client.change("answer", item=asked[k], kind="label", label=digit(asked[k]), key=f"answer-{k:06d}")
+                reply = client.change(
+                    "answer",
+                    item=asked[k],
+                    kind="label",
+                    label=digit(asked[k]),
+                    key=f"answer-{k:06d}",
+                )
                 assert reply["panel"]["labelled"] == k + 1
                 k += 1
             while k < n:
                 number = reply["question"]["item"]["number"]
                 asked[k:] = [number]
-                reply = client.change("answer", item=number, kind="label", label=digit(number), key=f"answer-{k:06d}")
+                reply = client.change(
+                    "answer", item=number, kind="label", label=digit(number), key=f"answer-{k:06d}"
+                )
                 k += 1
                 assert reply["panel"]["labelled"] == k
             question = reply["question"]
@@ -92,4 +100,9 @@ if __name__ == "__main__":
     started = time.time()
     with tempfile.TemporaryDirectory() as name:
         count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-        print(compare(Path(name), 15 * count, count), "kills,", round(time.time() - started), "s: equal")
+        print(
+            compare(Path(name), 15 * count, count),
+            "kills,",
+            round(time.time() - started),
+            "s: equal",
+        )

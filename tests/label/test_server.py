@@ -55,11 +55,21 @@ def test_every_reply_has_the_headers(client):
 
 
 def post(**more):
-    return "POST", "/api/answer", json.dumps({**GOOD, "item": 3, "kind": "label", "label": "a"}).encode(), more
+    return (
+        "POST",
+        "/api/answer",
+        json.dumps({**GOOD, "item": 3, "kind": "label", "label": "a"}).encode(),
+        more,
+    )
 
 
 def body(**given):
-    return "POST", "/api/answer", json.dumps({**GOOD, "item": 3, "kind": "label", "label": "a", **given}).encode(), {}
+    return (
+        "POST",
+        "/api/answer",
+        json.dumps({**GOOD, "item": 3, "kind": "label", "label": "a", **given}).encode(),
+        {},
+    )
 
 
 def raw(data, path="/api/answer", **more):
@@ -183,7 +193,10 @@ def test_an_image_that_became_a_link_or_a_bomb_is_not_served(tmp_path):
         client = Client(server)
         for name, change in (
             ("000.png", lambda p: p.symlink_to(tmp_path / "secret.txt")),
-            ("001.png", lambda p: p.write_text("<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>")),
+            (
+                "001.png",
+                lambda p: p.write_text("<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>"),
+            ),
             ("002.png", lambda p: Image.new("1", (60_000, 60_000)).save(p)),
             ("003.png", lambda p: p.mkdir()),
         ):

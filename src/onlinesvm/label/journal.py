@@ -213,7 +213,9 @@ class Journal:
         statement = f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq"
         with closing(self._ready().cursor()) as cursor:
             for row in cursor.execute(statement, (seq,)):
-                yield Entry._make([*row[:7], _value(row[7]), row[8], _value(row[9]), row[10]])
+                seq, kind, item, label, who, at, mode, belief, note, data, key = row
+                said, more = _value(belief), _value(data)
+                yield Entry(seq, kind, item, label, who, at, mode, said, note, more, key)
 
     # -- settings and items ---------------------------------------------------------------
 
