@@ -112,7 +112,7 @@ def measure_reuters(runs):
     out = []
     for seed in range(runs):
         session = pool.session(seed)
-        seconds, items = answer(session, lambda i: y[places[i]], 300)
+        seconds, _ = answer(session, lambda i: y[places[i]], 300)
         names = [session.record.name(c) for c in sorted(set(session.learner.labels))]
         active = np.array(names)[
             (session.learner.estimator.decision_function(X_test) > 0).astype(int)
@@ -208,7 +208,9 @@ def measure_find(runs, topics=("money-fx", "crude", "interest")):
                 session.answer(ME, number, "label", "yes" if y[number] else "no", f"start-{number}")
             found, stop, seconds = [], None, []
             while sum(found) + 1 < np.ceil(0.95 * total) or stop is None:
-                part, items = answer(session, lambda i: "yes" if y[i] else "no", 1, "find", "yes")
+                part, items = answer(
+                    session, lambda i, y=y: "yes" if y[i] else "no", 1, "find", "yes"
+                )
                 if not items:
                     break
                 found.append(bool(y[items[0]]))

@@ -13,9 +13,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from browsing import browser, needs_chromium  # noqa: E402
-from label_server import serving  # noqa: E402
-from labelling import digit, write_texts  # noqa: E402
+from browsing import browser, needs_chromium
+from label_server import serving
+from labelling import digit, write_texts
 
 KEYS = "1234567890"
 NAMES = [str(k) for k in range(10)]
@@ -255,15 +255,15 @@ def test_more_than_ten_classes_by_their_first_letters(tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_has_no_sideways_scrolling(tmp_path, scheme):
     size = {"width": 360, "height": 740}
-    with serving(tmp_path, "--classes", ",".join(NAMES)) as server:
-        with browser(viewport=size, color_scheme=scheme) as page:
-            start(page, server)
-            label_digits(page, 12)
-            for tab in ("label", "find", "review", "explore", "export"):
-                page.click(f"#tab-{tab}")
-                settled(page)
-                wide = page.evaluate("document.scrollingElement.scrollWidth")
-                assert wide <= 360, tab
+    opened = browser(viewport=size, color_scheme=scheme)
+    with serving(tmp_path, "--classes", ",".join(NAMES)) as server, opened as page:
+        start(page, server)
+        label_digits(page, 12)
+        for tab in ("label", "find", "review", "explore", "export"):
+            page.click(f"#tab-{tab}")
+            settled(page)
+            wide = page.evaluate("document.scrollingElement.scrollWidth")
+            assert wide <= 360, tab
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -273,29 +273,29 @@ def test_axe_finds_no_serious_violation(tmp_path, scheme):
         pytest.skip("ONLINESVM_AXE names no axe.min.js (npm pack axe-core)")
     script = Path(path).read_text(encoding="utf-8")
     found = []
-    with serving(tmp_path, "--classes", ",".join(NAMES)) as server:
-        with browser(color_scheme=scheme, bypass_csp=True) as page:
-            start(page, server)
-            label_digits(page, 15)
-            page.evaluate(script)
-            for view in ("label", "grid", "find", "review", "explore", "export", "help", "search"):
-                if view == "grid":
-                    page.click("#as-grid")
-                elif view in ("help", "search"):
-                    page.click(f"#open-{view}")
-                else:
-                    page.click(f"#tab-{view}")
-                settled(page)
-                result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-                found += [
-                    (view, v["id"], [n["target"] for n in v["nodes"]][:3])
-                    for v in result["violations"]
-                    if v["impact"] in ("serious", "critical")
-                ]
-                if view == "grid":
-                    page.click("#one-at-a-time")
-                if view in ("help", "search"):
-                    page.keyboard.press("Escape")
+    opened = browser(color_scheme=scheme, bypass_csp=True)
+    with serving(tmp_path, "--classes", ",".join(NAMES)) as server, opened as page:
+        start(page, server)
+        label_digits(page, 15)
+        page.evaluate(script)
+        for view in ("label", "grid", "find", "review", "explore", "export", "help", "search"):
+            if view == "grid":
+                page.click("#as-grid")
+            elif view in ("help", "search"):
+                page.click(f"#open-{view}")
+            else:
+                page.click(f"#tab-{view}")
+            settled(page)
+            result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+            found += [
+                (view, v["id"], [n["target"] for n in v["nodes"]][:3])
+                for v in result["violations"]
+                if v["impact"] in ("serious", "critical")
+            ]
+            if view == "grid":
+                page.click("#one-at-a-time")
+            if view in ("help", "search"):
+                page.keyboard.press("Escape")
     assert not found
 
 
@@ -306,37 +306,39 @@ def pictures(folder):
     """The page, the grid, a phone and the dark map, as small PNG files."""
     import tempfile
 
-    with (
-        tempfile.TemporaryDirectory() as place,
-        serving(place, "--classes", ",".join(NAMES)) as server,
-    ):
-        with browser(viewport={"width": 1120, "height": 800}) as page:
-            start(page, server)
-            page.locator("main").focus()
-            label_digits(page, 120)
-            settled(page)
-            page.screenshot(path=folder / "label-page.png")
-            page.keyboard.press("g")
-            page.wait_for_selector("#grid-items button")
-            settled(page)
-            page.screenshot(path=folder / "label-grid.png")
-            page.click("#one-at-a-time")
-            page.click("#tab-review")
-            page.wait_for_selector("#review-items button")
-            settled(page)
-            page.screenshot(path=folder / "label-review.png")
-            page.emulate_media(color_scheme="dark")
-            page.click("#tab-explore")
-            page.wait_for_selector("#legend li")
-            page.click("#map", position={"x": 320, "y": 250})
-            page.wait_for_selector("#map-item img")
-            settled(page)
-            page.screenshot(path=folder / "label-explore-dark.png")
-            page.emulate_media(color_scheme="light")
-            page.set_viewport_size({"width": 360, "height": 740})
-            page.click("#tab-find")
-            settled(page)
-            page.screenshot(path=folder / "label-phone.png")
+    opened = browser(viewport={"width": 1120, "height": 800})
+    with tempfile.TemporaryDirectory() as place, opened as page:
+        with serving(place, "--classes", ",".join(NAMES)) as server:
+            take_pictures(page, server, folder)
+
+
+def take_pictures(page, server, folder):
+    start(page, server)
+    page.locator("main").focus()
+    label_digits(page, 120)
+    settled(page)
+    page.screenshot(path=folder / "label-page.png")
+    page.keyboard.press("g")
+    page.wait_for_selector("#grid-items button")
+    settled(page)
+    page.screenshot(path=folder / "label-grid.png")
+    page.click("#one-at-a-time")
+    page.click("#tab-review")
+    page.wait_for_selector("#review-items button")
+    settled(page)
+    page.screenshot(path=folder / "label-review.png")
+    page.emulate_media(color_scheme="dark")
+    page.click("#tab-explore")
+    page.wait_for_selector("#legend li")
+    page.click("#map", position={"x": 320, "y": 250})
+    page.wait_for_selector("#map-item img")
+    settled(page)
+    page.screenshot(path=folder / "label-explore-dark.png")
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.click("#tab-find")
+    settled(page)
+    page.screenshot(path=folder / "label-phone.png")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from label_server import Client, Server, serving  # noqa: E402
-from labelling import digit  # noqa: E402
+from label_server import Client, Server, serving
+from labelling import digit
 
 
 def whole_run(folder, n):
