@@ -307,9 +307,9 @@ def pictures(folder):
     import tempfile
 
     opened = browser(viewport={"width": 1120, "height": 800})
-    with tempfile.TemporaryDirectory() as place, opened as page:
-        with serving(place, "--classes", ",".join(NAMES)) as server:
-            take_pictures(page, server, folder)
+    place = tempfile.mkdtemp()
+    with serving(place, "--classes", ",".join(NAMES)) as server, opened as page:
+        take_pictures(page, server, folder)
 
 
 def take_pictures(page, server, folder):

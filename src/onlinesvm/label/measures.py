@@ -19,6 +19,7 @@ is worth anything: then p is too large rather than too small. See Callaghan and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -45,11 +46,9 @@ class Accuracy(NamedTuple):
 
 def accuracy_interval(right: int, n: int, level: float = LEVEL) -> Accuracy | None:
     """Wilson's score interval; None without any item."""
-    from scipy.stats import norm
-
     if n == 0:
         return None
-    z = float(norm.ppf(0.5 + level / 2))
+    z = NormalDist().inv_cdf(0.5 + level / 2)
     share, spread = right / n, z * z / n
     centre = (share + spread / 2) / (1 + spread)
     half = z / (1 + spread) * np.sqrt(share * (1 - share) / n + spread / (4 * n))

@@ -20,7 +20,7 @@ from .teaching import Follower, because, class_values, doubts, predicted, soften
 ALIKE = 24
 """Items that are shown as like another."""
 
-DOUBTED = 1000
+DOUBTED = 500
 """Latest labels among which doubtful ones are looked for."""
 
 MAPPED = 4000

@@ -40,7 +40,7 @@ GRID = 24
 GRID_SAMPLE = 4096
 """Items among which those of a grid are found."""
 
-PROBE = 1000
+PROBE = 500
 """Items whose predictions tell whether the model still changes."""
 
 MOST_NOTE = 1000
