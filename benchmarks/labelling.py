@@ -25,8 +25,9 @@ from onlinesvm.label.choosing import RECENT, SAMPLE, drawn, likely, uncertain
 from onlinesvm.label.journal import Journal
 from onlinesvm.label.measures import accuracy_interval, recall_p_value
 from onlinesvm.label.opening import Settings, open_session
+from onlinesvm.label.pages import Who
 from onlinesvm.label.record import RANDOM_EVERY
-from onlinesvm.label.session import Session, Who
+from onlinesvm.label.session import Session
 from onlinesvm.label.teaching import predicted
 
 ME = Who("script", "page")

@@ -13,7 +13,7 @@ for name in ("pyarrow", "PIL", "skimage", "starlette", "uvicorn", "jinja2"):
 from PIL import Image  # noqa: E402
 
 from onlinesvm.label.opening import Settings, open_session  # noqa: E402
-from onlinesvm.label.session import Who  # noqa: E402
+from onlinesvm.label.pages import Who  # noqa: E402
 
 DIGITS = load_digits()
 ME = Who("ann", "page-1")

@@ -31,6 +31,7 @@ def test_many_decision_values_of_a_linear_model(y, make):
     learner = ActiveLearner(LASVMClassifier(kernel="linear"), make(X / 16), random_state=0)
     teach(learner, y, 60)
     many = learner.decision_values(np.arange(len(X)))
+    np.testing.assert_allclose(learner.decision_values(np.arange(1100)), many[:1100], atol=1e-12)
     few = np.concatenate([learner.decision_values(np.arange(i, i + 599)) for i in (0, 599, 1198)])
     np.testing.assert_allclose(many, few, atol=1e-4)
 

@@ -5,8 +5,8 @@ import pytest
 from labelling import DIGITS, ME, YOU, answer, digit, open_digits, state
 
 from onlinesvm.label.errors import RefusedError
+from onlinesvm.label.pages import Who
 from onlinesvm.label.record import LATER
-from onlinesvm.label.session import Who
 
 
 @pytest.fixture
@@ -289,6 +289,17 @@ def test_what_another_has_answered_is_refused(session):
     assert len(session.record.labels) == 1
     session.leave(ME)
     session.answer(YOU, number, "label", "5", "c")
+
+
+def test_the_item_of_an_abandoned_page_is_free_again(session, monkeypatch):
+    number = session.question(ME)["item"]["number"]
+    assert number in session._pages.taken(YOU)
+    monkeypatch.setattr("onlinesvm.label.pages.ABANDONED", -1.0)
+    assert number not in session._pages.taken(YOU)
+    session.answer(YOU, number, "label", "1", "yours")
+    monkeypatch.undo()
+    with pytest.raises(RefusedError, match="Another annotator"):  # it counts once all the same
+        session.answer(ME, number, "label", "2", "mine")
 
 
 def test_an_annotator_undoes_only_what_is_his(session):

@@ -268,8 +268,11 @@ class KernelPool(Pool):
         self._meet(model)
         access = pool_access(model)
         if self._form.kernel.name == "linear" and len(which) > _MANY:
-            products = np.asarray(self.X[which] @ _dense(model.coef_).T) + model.intercept_
-            return products[:, 0] if products.shape[1] == 1 else products
+            weights = _dense(model.coef_).T
+            most = 2 * len(which) > self.X.shape[0]  # then a copy of the rows costs more
+            products = (self.X @ weights)[which] if most else self.X[which] @ weights
+            values = np.asarray(products) + model.intercept_
+            return values[:, 0] if values.shape[1] == 1 else values
         values = access.to_classes(access.decide(self._fresh.rows.take(which)))
         return values[0] if len(values) == 1 else values.T
 

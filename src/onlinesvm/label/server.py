@@ -32,7 +32,8 @@ from starlette.staticfiles import StaticFiles
 from .errors import LabelError, RefusedError, UnsavedError
 from .exporting import as_bytes, as_csv, as_json_lines, fields_of, label_rows, write_parquet
 from .modelling import predictions, save_final_model
-from .session import Session, Who
+from .pages import Who
+from .session import Session
 
 PAGE = Path(__file__).parent / "page"
 

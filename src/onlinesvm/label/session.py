@@ -15,9 +15,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from .features import Prepared
 from .journal import Draft, Entry, Journal
 from .measures import cohen_kappa
 from .overview import Overview
+from .pages import Ahead, Claim, Page, Pages, Who
 from .pool import Pool
 from .queue import Asking, Mode, Queue
 from .record import Action, Record, checked_name
@@ -48,44 +48,6 @@ MOST_NOTE = 1000
 
 MOST_ITEMS = 5000
 """Items in one request, at most."""
-
-
-class Who(NamedTuple):
-    """One open page: the annotator, and what tells several pages of one annotator apart."""
-
-    annotator: str
-    client: str
-
-
-class Claim(NamedTuple):
-    """An item that a page shows, why it was chosen, and the state that it was chosen in."""
-
-    number: int
-    why: str
-    state: tuple[Any, ...]
-    belief: dict[str, Any] | None
-
-
-class Ahead(NamedTuple):
-    """What was computed for one possible answer before it was given, and in which state."""
-
-    seq: int
-    taken: set[int]
-    mode: Mode
-    number: int
-    learner: ActiveLearner
-    following: tuple[int, str] | None
-
-
-@dataclass
-class Page:
-    """What the session remembers of an open page; found again if it is lost."""
-
-    mode: Mode = field(default_factory=Mode)
-    current: Claim | None = None
-    shown: dict[int, Claim] = field(default_factory=dict)
-    ahead: dict[int, Ahead] = field(default_factory=dict)
-    ready: Ahead | None = None
 
 
 class Session:
@@ -109,7 +71,7 @@ class Session:
         self._queue = Queue(self.pool, self.record, overlap, seed)
         self._overview = Overview(self.pool, self.record, self._model, self._queue, prepared.X)
         self._learned, self._rebuilt = 0, 0  # labels taken in, and changes of earlier ones
-        self._pages: dict[Who, Page] = {}
+        self._pages = Pages()
         sample = drawn(np.flatnonzero(self.pool.open), PROBE, self._queue.rng(0, "probe"))
         self._probe, self._probed = np.sort(sample), np.empty(0, np.int64)
         self._catch_up()
@@ -172,7 +134,7 @@ class Session:
         """What a page shows next; the same until something changes."""
         with self._lock:
             self._catch_up()
-            page = self._page(who)
+            page = self._pages.of(who)
             page.mode = self._checked_mode(mode, label)
             claim = self._claim(who, page)
             if claim is None:
@@ -191,15 +153,12 @@ class Session:
     def panel(self, who: Who) -> dict[str, Any]:
         """Counts, honest accuracy and the last answers."""
         with self._lock:
-            return self._overview.panel(who.annotator, self._page(who).mode.label)
+            return self._overview.panel(who.annotator, self._pages.of(who).mode.label)
 
     def leave(self, who: Who) -> None:
         """A page was closed: its item is free for others."""
         with self._lock:
-            self._pages.pop(who, None)
-
-    def _page(self, who: Who) -> Page:
-        return self._pages.setdefault(who, Page())
+            self._pages.leave(who)
 
     def _checked_mode(self, mode: str, label: str | None) -> Mode:
         if mode == "label":
@@ -219,7 +178,7 @@ class Session:
             return held
         page.current = page.ready = None
         page.shown.clear()
-        taken = self._taken(who)
+        taken = self._pages.taken(who)
         if ready is not None and ready[:3] == (self.record.seq - 1, taken, page.mode):
             found = ready.following
         else:
@@ -235,11 +194,6 @@ class Session:
         if claim.why == "overlap":
             return who.annotator not in self.record.given.get(self.source.ids[claim.number], {})
         return self.pool.is_free(claim.number)
-
-    def _taken(self, who: Who) -> set[int]:
-        """Items on other pages."""
-        pages = (page for other, page in self._pages.items() if other != who)
-        return {number for page in pages for number in page.shown}
 
     # -- answering ------------------------------------------------------------------------
 
@@ -271,7 +225,7 @@ class Session:
             ready = self._foreseen(who, number, name)
             self.journal.append([draft], key)
             self._catch_up(None if ready is None else ready.learner)
-            self._page(who).ready = ready
+            self._pages.of(who).ready = ready
 
     def _checked_label(self, label: Any) -> str:
         name = checked_name(label)
@@ -280,14 +234,14 @@ class Session:
 
     def _why(self, who: Who, number: int, change: bool) -> tuple[str, Any]:
         """Why an item was asked about, and what the model believed of it."""
-        page = self._page(who)
+        page = self._pages.of(who)
         claim = page.shown.get(number) or self._claim(who, page)
-        if claim is not None and claim.number == number:
+        if claim is not None and claim.number == number and self._still_open(who, claim):
             return ("label" if claim.why == "front" else claim.why), claim.belief
         given = self.record.given.get(self.source.ids[number], {})
         if not change and not self.pool.is_free(number) and who.annotator not in given:
             raise RefusedError("Another annotator has answered this item; nothing was changed.")
-        if not change and number in self._taken(who):
+        if not change and number in self._pages.taken(who):
             raise RefusedError("Another page shows this item; nothing was changed.")
         return ("change" if given else "chosen"), self._overview.belief(self.learner, number)
 
@@ -332,11 +286,13 @@ class Session:
         """Items that the model calls by this label."""
         with self._lock:
             self._catch_up()
-            wanted, page = self._checked_mode("find", label).label, self._page(who)
+            wanted, page = self._checked_mode("find", label).label, self._pages.of(who)
             page.current = None
             page.shown.clear()
             rng = self._queue.rng(self.record.answered, who.annotator)
-            candidates = drawn(self.pool.free(self.record, self._taken(who)), GRID_SAMPLE, rng)
+            candidates = drawn(
+                self.pool.free(self.record, self._pages.taken(who)), GRID_SAMPLE, rng
+            )
             chosen = candidates[predicted(self.learner, candidates) == wanted][:GRID].tolist()
             page.shown = {i: Claim(i, "grid", (), None) for i in chosen}
             return [self._overview.brief(i) for i in chosen]
@@ -355,7 +311,7 @@ class Session:
                 raise RefusedError("An item cannot be right and wrong.")
             drafts = self._grid_drafts(who, name, good, bad)
             self.journal.append(drafts, key)
-            self._page(who).shown.clear()
+            self._pages.of(who).shown.clear()
             self._catch_up()
             saved = sum(draft.kind == "label" for draft in drafts)
             return {"saved": saved, "next": len(good) + len(bad) - saved}
@@ -386,7 +342,7 @@ class Session:
         return found
 
     def _open_items(self, who: Who, numbers: Any) -> list[int]:
-        found, taken = self._items(numbers), self._taken(who)
+        found, taken = self._items(numbers), self._pages.taken(who)
         if any(not self.pool.is_free(number) or number in taken for number in found):
             raise RefusedError("Another annotator has some of these items; nothing was changed.")
         return found
@@ -459,13 +415,13 @@ class Session:
                 if not self._look_at(who, label):
                     return []
         with self._lock:
-            found = [ahead.following for ahead in self._page(who).ahead.values()]
+            found = [ahead.following for ahead in self._pages.of(who).ahead.values()]
             return sorted({following[0] for following in found if following is not None})
 
     def _likely_answers(self, who: Who) -> list[int]:
         """Classes, those that the model believes in first."""
         with self._lock:
-            current = self._page(who).current
+            current = self._pages.of(who).current
             if current is None:
                 return []
             shares = current.belief["shares"] if current.belief else {}
@@ -473,12 +429,12 @@ class Session:
             return sorted(labels, key=lambda c: -shares.get(self.record.name(c), 0.0))
 
     def _look_at(self, who: Who, label: int) -> bool:
-        page = self._page(who)
+        page = self._pages.of(who)
         claim = page.current
         if claim is None or not self._still_open(who, claim):
             return False
         learner = self._model.with_one_more((claim.number, label))
-        taken, seq = self._taken(who), self.record.seq
+        taken, seq = self._pages.taken(who), self.record.seq
         asked, without = self.record.asked + 1, taken | {claim.number}
         asking = Asking(who.annotator, page.mode, asked, without, claim.number)
         found = self._queue.choose(asking, learner, self._model)
@@ -487,7 +443,7 @@ class Session:
 
     def _foreseen(self, who: Who, number: int, name: str | None) -> Ahead | None:
         """What was computed for this answer before it was given."""
-        page = self._page(who)
+        page = self._pages.of(who)
         label = None if name is None else self.record.number(name)
         found = page.ahead.get(label) if label is not None else None
         page.ahead = {}

@@ -200,9 +200,14 @@ function answer(kind, label) {
     const item = state.change || state.question.item;
     if (!item) return;
     const body = { item: item.number, kind, label, note: $("note").value, change: Boolean(state.change), ...asking() };
-    show(await change("answer", body));
-    done();
-    lookAhead();
+    try {
+      show(await change("answer", body));
+      done();
+      lookAhead();
+    } catch (error) {
+      if (error.status !== 409) throw error;
+      show(await send("question", asking())); // somebody else has answered it
+    }
   });
 }
 
