@@ -31,7 +31,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 # other; as the first ones they run beside the rest.
 FIRST = (
     "test_startup.py", "test_commands.py", "test_streams.py", "test_end_to_end.py",
-    "test_svc_parity_cases.py",
+    "test_svc_parity_cases.py", "test_browser.py", "test_server.py", "test_killing.py",
 )  # fmt: skip
 
 

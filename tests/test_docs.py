@@ -90,3 +90,32 @@ def exports_are_there(line):
     if "--to onnx" in line:
         pytest.importorskip("onnx")
     return True
+
+
+def test_labelling_commands_run(tmp_path, monkeypatch):
+    """Commands that open the page are started until they print its address."""
+    from label_server import Server
+    from labelling import answer, write_images, write_texts
+
+    from onlinesvm.label.opening import Settings, open_session
+
+    monkeypatch.chdir(tmp_path)
+    write_images(tmp_path / "photos", 30)
+    labels = write_texts(tmp_path / "tickets.csv", 60)
+    (tmp_path / "rules.md").write_text("# Rules\n")
+    np.save("photos.npy", np.random.default_rng(0).normal(size=(30, 8)))
+    session = open_session(Settings("tickets.csv", tmp_path / "tickets.db", "body")).session
+    answer(session, lambda i: labels[i], 30)
+    session.journal.close()
+    lines = [line for block in snippets("labelling.md", "bash") for line in block.splitlines()]
+    assert len(lines) >= 8
+    for line in lines:
+        words = shlex.split(line)
+        assert words[:2] == ["onlinesvm", "label"]
+        if words[2] in ("export", "import"):
+            assert shell(line)
+        else:
+            output = words.index("-o")
+            rest = words[2:output] + words[output + 2 :]
+            server = Server(tmp_path, *rest, database=words[output + 1])
+            server.stop()

@@ -47,7 +47,8 @@ ALLOWED = {
     "auto": {"core", "estimators", "auto"},
     "model": {None, "core", "estimators", "model"},
     "stream": {"core", "estimators", "model", "stream"},
-    "cli": {None, "core", "estimators", "active", "auto", "stream", "model", "cli"},
+    "label": {"core", "estimators", "active", "stream", "model", "label"},
+    "cli": {None, "core", "estimators", "active", "auto", "stream", "model", "label", "cli"},
     "integrations": {"core", "estimators", "stream", "integrations"},
 }
 
@@ -404,7 +405,8 @@ _NAMED = re.compile(r"``([a-z_][\w./]*)``")
 def named_modules(doc, package):
     """Modules of the package that a docstring names, in its own room or by their path."""
     for name in _NAMED.findall(doc or ""):
-        if re.fullmatch(r"(core|estimators|model|stream|active|cli|integrations)[./][\w./]+", name):
+        rooms = "core|estimators|model|stream|active|auto|label|cli|integrations"
+        if re.fullmatch(rf"({rooms})[./][\w./]+", name):
             yield name.removesuffix(".py").replace("/", ".")
         elif name.endswith(".py"):
             yield f"{package}.{name.removesuffix('.py').replace('/', '.')}"

@@ -11,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from onlinesvm import HullerClassifier, LASVMClassifier
+from onlinesvm import HullerClassifier, LASVMClassifier, load_model, save_model
 from onlinesvm.active.curve import labelling_curve
 from onlinesvm.active.learner import ActiveLearner
 
@@ -194,3 +194,15 @@ def test_settings_changed_half_way_count_from_then_on():
     found, expected = (m.decision_function(X) for m in (learner.estimator, model))
     np.testing.assert_array_equal(found, expected)
     assert (abs(model.dual_coef_) == 0.01).any()
+
+
+@pytest.mark.parametrize("probability", [False, True])
+def test_a_model_taught_from_a_pool_is_saved_and_loaded(tmp_path, probability):
+    learner = teach(digits(LASVMClassifier(probability=probability)), Y, 60)
+    save_model(learner.estimator, tmp_path / "m.safetensors")
+    again = load_model(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(again.predict(X), learner.estimator.predict(X))
+    np.testing.assert_array_equal(again.support_, learner.estimator.support_)
+    again.partial_fit(X[700:800], Y[700:800])
+    other = digits(again)
+    other.teach(5, Y[5])

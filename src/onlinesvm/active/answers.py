@@ -23,6 +23,10 @@ class Answers:
         other.labels, other.aside = dict(self.labels), set(self.aside)
         return other
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Answers:
+        """Labels are numbers or text, which need no copies."""
+        return self.copy()
+
     def corrected(self, pairs: list[tuple[int, Any]]) -> set[int]:
         """Examples that have another label by now."""
         known = self.labels

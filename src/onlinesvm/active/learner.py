@@ -335,6 +335,77 @@ class ActiveLearner:
         """Classes with a label, or those of a model that came with knowledge."""
         return max(self._classes_before, len(set(self._answers.labels.values())))
 
+    # -- looking --------------------------------------------------------------------------
+
+    def decision_values(self, indices: Any) -> np.ndarray:
+        """Decision values of examples of the pool. Changes nothing.
+
+        They are made of the model alone: a learner that was taught the same labels in the same
+        order gives the same numbers to the last bit, in another process as well.
+
+        Parameters
+        ----------
+        indices : array-like of shape (n,)
+            Numbers in the pool.
+
+        Returns
+        -------
+        values : ndarray of shape (n,) or (n, n_classes)
+            As ``decision_function`` of the model; zeros while fewer than two classes are known.
+        """
+        self._check_pool()
+        which = np.asarray(indices, np.int64)
+        if self._n_classes() < 2 or not len(which):
+            return np.zeros(len(which))
+        with Interruptible():
+            return np.asarray(self._pool.decide_anew(self._model, which))
+
+    def similarities(self, first: Any, second: Any) -> np.ndarray:
+        """Kernel values between examples of the pool, scaled so that copies have 1.
+
+        Parameters
+        ----------
+        first : array-like of shape (n,)
+            Numbers in the pool.
+        second : array-like of shape (m,)
+            Numbers in the pool.
+
+        Returns
+        -------
+        values : ndarray of shape (n, m)
+            Cosines of the angles in the space of the kernel, -1 to 1.
+        """
+        self._check_pool()
+        a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)
+        with Interruptible():
+            apart = self._pool.distances(a, b)
+            sizes, others = self._pool.squared_norms(a), self._pool.squared_norms(b)
+        product = np.sqrt(np.maximum(sizes[:, None] * others[None, :], 1e-300))
+        found = (sizes[:, None] + others[None, :] - apart) / 2 / product
+        return np.clip(found, -1.0, 1.0)
+
+    def contributions(self, index: int) -> tuple[np.ndarray, np.ndarray]:
+        """What each support vector adds to the decision values of an example.
+
+        Parameters
+        ----------
+        index : int
+            Number in the pool.
+
+        Returns
+        -------
+        indices : ndarray of shape (n_support,)
+            Numbers of the support vectors in the pool.
+        shares : ndarray of shape (1, n_support) or (n_classes, n_support)
+            Coefficient times kernel value; with the bias, each row adds up to a decision value.
+        """
+        self._check_pool()
+        if self._n_classes() < 2:
+            return np.empty(0, np.int64), np.empty((1, 0))
+        with Interruptible():
+            found: tuple[np.ndarray, np.ndarray] = self._pool.shares(self._model, int(index))
+        return found
+
     # -- learning -------------------------------------------------------------------------
 
     def teach(self, indices: Any, labels: Any) -> ActiveLearner:

@@ -7,7 +7,10 @@ learner, nothing checked twice. ``ArrayPool`` serves anything with ``partial_fit
 ``prepare(model)``             fix on the pool what a model fixes on its first examples
 ``learn(model, i, label, earlier)``   one iteration for one label, after the earlier ones
 ``decide(model, which)``      decision values of some examples
+``decide_anew(model, which)`` the same, made of the model alone: the same bits in every process
+``shares(model, i)``          what each support vector adds to the decision values of an example
 ``distances(which, known)``   squared distances, (which, known)
+``squared_norms(which)``      squared lengths in the space of the kernel
 ``sizes(which)``               squared sizes, to which rounding errors of distances are proportional
 ``calibrate(model, labels, seed)``   make probabilities those of the pool
 ``extend(model, X)``          more examples
@@ -52,6 +55,9 @@ _POOL_SCORES = 4096
 _DOUBLE = 1e-8
 """Rounding errors of double precision in units of those of single precision, about."""
 
+_MANY = 1000
+"""Examples from which decision values of a linear model are made of its weights."""
+
 _MEGABYTES = 200
 """Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
 
@@ -61,6 +67,10 @@ def make_pool(model: Any, X: Any, classes: np.ndarray | None, copy: bool = True)
     if has_pool_access(model):
         return KernelPool(model, X, classes, copy)
     return ArrayPool(X, classes, copy)
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
 
 class Outline(NamedTuple):
@@ -99,6 +109,7 @@ class Pool:
 
     X: Any
     _outline: Outline | None = None
+    _keeps_pace = False
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -135,6 +146,7 @@ class Pool:
             if name in _AGAIN:
                 value = None
             setattr(other, name, value if name in _SHARED else deepcopy(value, memo))
+        other._keeps_pace = False  # the copy has no values yet
         return other
 
 
@@ -251,6 +263,28 @@ class KernelPool(Pool):
         values = access.to_classes(self._decide(access, which))
         return values[0] if len(values) == 1 else values.T
 
+    def decide_anew(self, model: Any, which: np.ndarray) -> np.ndarray:
+        """Decision values that do not depend on what was asked before."""
+        self._meet(model)
+        access = pool_access(model)
+        if self._form.kernel.name == "linear" and len(which) > _MANY:
+            weights = _dense(model.coef_).T
+            most = 2 * len(which) > self.X.shape[0]  # then a copy of the rows costs more
+            products = (self.X @ weights)[which] if most else self.X[which] @ weights
+            values = np.asarray(products) + model.intercept_
+            return values[:, 0] if values.shape[1] == 1 else values
+        values = access.to_classes(access.decide(self._fresh.rows.take(which)))
+        return values[0] if len(values) == 1 else values.T
+
+    def shares(self, model: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Pool numbers of the support vectors, and what each adds to the values of example i."""
+        self._meet(model)
+        access = pool_access(model)
+        rows, alpha, _, slots = access.learner.expansion()
+        kernel = replace(self._form.kernel)  # does not count as training
+        values = kernel.block(rows, self._fresh.rows.take(slice(i, i + 1)))[:, 0]
+        return access.learner.keys(slots), access.to_classes(alpha * values)
+
     def _decide(self, access: PoolModel, which: np.ndarray) -> np.ndarray:
         """Values of each machine, (machines, n), the cheapest way."""
         learner = access.learner
@@ -312,9 +346,13 @@ class KernelPool(Pool):
         diagonal = self._fresh.diagonal
         return diagonal[which][:, None] + diagonal[known][None, :] - 2.0 * values
 
+    def squared_norms(self, which: np.ndarray) -> np.ndarray:
+        """Squared lengths in the space of the kernel."""
+        return np.abs(self._fresh.diagonal[which])
+
     def sizes(self, which: np.ndarray) -> np.ndarray:
         """Squared distances from the origin."""
-        return np.abs(self._fresh.diagonal[which])
+        return self.squared_norms(which)
 
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""
@@ -366,17 +404,32 @@ class ArrayPool(Pool):
         """Decision values, (n,) or (n, classes)."""
         return np.asarray(model.decision_function(self.X[which]), np.float64)
 
+    def decide_anew(self, model: Any, which: np.ndarray) -> np.ndarray:
+        """Decision values, (n,) or (n, classes)."""
+        return self.decide(model, which)
+
+    def shares(self, model: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
+        """Refused: the model's support vectors, if it has any, are not known."""
+        raise TypeError(
+            f"{type(model).__name__} is not a classifier of this library: what its examples add to "
+            "a decision is not known."
+        )
+
     def distances(self, which: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Squared distances, (which, known)."""
         from sklearn.metrics.pairwise import euclidean_distances
 
         return euclidean_distances(self.X[which], self.X[known], squared=True)
 
-    def sizes(self, which: np.ndarray) -> np.ndarray:
-        """Squared distances from the origin, on the scale of rounding errors in double precision."""
+    def squared_norms(self, which: np.ndarray) -> np.ndarray:
+        """Squared lengths of the rows."""
         from sklearn.utils.extmath import row_norms
 
-        return _DOUBLE * row_norms(self.X[which], squared=True)
+        return np.asarray(row_norms(self.X[which], squared=True))
+
+    def sizes(self, which: np.ndarray) -> np.ndarray:
+        """Squared distances from the origin, on the scale of rounding errors in double precision."""
+        return _DOUBLE * self.squared_norms(which)
 
     def extend(self, model: Any, X: Any) -> int:
         """More examples; returns how many."""

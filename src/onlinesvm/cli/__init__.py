@@ -35,6 +35,7 @@ LATE = {
     "info": "Say what a model file is.",
     "tune": "Find C and gamma.",
     "export": "Write a model for other programs.",
+    "label": "Label items on a page that learns from every answer.",
 }
 """Commands in modules of their own, which are imported when one of them is asked for."""
 
@@ -102,10 +103,11 @@ class Commands(click.Group):
 
 def sentence(error: Exception) -> str | None:
     """The message of an error that the user can mend; None for all others."""
+    from ..label.errors import LabelError
     from ..model.errors import ModelFileError
     from ..stream.errors import StreamError
 
-    if isinstance(error, StreamError | ModelFileError):
+    if isinstance(error, StreamError | ModelFileError | LabelError):
         return str(error)
     if isinstance(error, MemoryError):
         return "There is not enough memory; use --budget, smaller --batch-rows or fewer features."

@@ -28,6 +28,9 @@ _SPARE = 2**20
 _SQUARES = 1e-3
 """Squared norms may differ from those of the rows by this share: they are in single precision."""
 
+_LARGEST_POOL = 2**27
+"""Examples of a pool, at most: its numbers are the keys of a model that was never fitted."""
+
 
 T = TypeVar("T")
 
@@ -268,8 +271,9 @@ def labels_of(fields: Fields, n: int, context: Context) -> np.ndarray:
 
 
 def keys_of(fields: Fields, n: int, context: Context) -> np.ndarray:
-    """Numbers of examples that were given to ``fit``, or -1."""
-    return fields.array("key", np.int64, (n,), -1, context.n_keys - 1)
+    """Numbers of examples that were given to ``fit``, or in a pool, or -1."""
+    most = context.n_keys or _LARGEST_POOL
+    return fields.array("key", np.int64, (n,), -1, most - 1)
 
 
 def kept_fields(kept: KeptRows | None) -> dict[str, Any] | None:

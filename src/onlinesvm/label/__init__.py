@@ -1,0 +1,1 @@
+"""Labelling by hand: a page that asks about the items worth asking about. See ``onlinesvm label``."""

@@ -1,0 +1,15 @@
+"""The errors of labelling: what users can mend, and requests that cannot be carried out."""
+
+from __future__ import annotations
+
+
+class LabelError(ValueError):
+    """Something that the user can mend; the message says what is wrong and what to do."""
+
+
+class RefusedError(LabelError):
+    """A request that does not fit the present state; nothing was changed."""
+
+
+class UnsavedError(LabelError):
+    """An answer that could not be written to the disk; it was not learned either."""

@@ -1,0 +1,79 @@
+"""Pages that are open: what each of them shows, so that no two show the same item.
+
+All of it is in memory only. A page that is lost, or a server that was killed, loses nothing: the question
+is found again.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..active.learner import ActiveLearner
+from .queue import Mode
+
+ABANDONED = 1800.0
+"""Seconds after which the item of a page that asks for nothing is free for others."""
+
+
+class Who(NamedTuple):
+    """One open page: the annotator, and what tells several pages of one annotator apart."""
+
+    annotator: str
+    client: str
+
+
+class Claim(NamedTuple):
+    """An item that a page shows, why it was chosen, and the state that it was chosen in."""
+
+    number: int
+    why: str
+    state: tuple[Any, ...]
+    belief: dict[str, Any] | None
+
+
+class Ahead(NamedTuple):
+    """What was computed for one possible answer before it was given, and in which state."""
+
+    seq: int
+    taken: set[int]
+    mode: Mode
+    number: int
+    learner: ActiveLearner
+    following: tuple[int, str] | None
+
+
+@dataclass
+class Page:
+    """What the session remembers of an open page; found again if it is lost."""
+
+    mode: Mode = field(default_factory=Mode)
+    current: Claim | None = None
+    shown: dict[int, Claim] = field(default_factory=dict)
+    ahead: dict[int, Ahead] = field(default_factory=dict)
+    ready: Ahead | None = None
+    seen: float = 0.0
+
+
+class Pages:
+    """All open pages."""
+
+    def __init__(self) -> None:
+        self._pages: dict[Who, Page] = {}
+
+    def of(self, who: Who) -> Page:
+        """The page, which has just asked for something."""
+        page = self._pages.setdefault(who, Page())
+        page.seen = time.monotonic()
+        return page
+
+    def taken(self, who: Who) -> set[int]:
+        """Items on other pages, unless nobody has been there for long."""
+        since = time.monotonic() - ABANDONED
+        pages = [page for other, page in self._pages.items() if other != who]
+        return {number for page in pages if page.seen >= since for number in page.shown}
+
+    def leave(self, who: Who) -> None:
+        """A page was closed: its item is free for others."""
+        self._pages.pop(who, None)

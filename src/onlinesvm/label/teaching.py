@@ -1,0 +1,148 @@
+"""A learner that follows the record: always the model that a replay of the journal would give.
+
+``Follower.become(labels)`` makes the learner one that was taught these labels in this order. One more
+label at the end is one iteration; taking back one of the last few is a copy that was kept; any other
+change is learned anew from the last copy before it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from ..active.learner import ActiveLearner
+from .pool import Lesson
+
+EVERY = 50
+"""Labels after which a copy of the learner is kept for ranking large pools."""
+
+KEPT = 9
+"""Copies of the learner before each of the last labels, for undo."""
+
+
+def softened(values: np.ndarray) -> np.ndarray:
+    """Beliefs, (n, classes), that add up to 1: how the values compare, not probabilities."""
+    raised = 1.0 / (1.0 + np.exp(-2.0 * np.clip(values, -20.0, 20.0)))
+    return raised / np.maximum(raised.sum(axis=1, keepdims=True), 1e-12)
+
+
+class Follower:
+    """One learner, what it was taught, and copies of what it was.
+
+    ``base`` is a copy of it after the largest multiple of ``EVERY`` labels.
+    """
+
+    def __init__(self, blank: ActiveLearner, copies: bool = True):
+        self._blank, self._copies = blank, copies
+        self._start()
+
+    def _start(self) -> None:
+        self.learner = deepcopy(self._blank)
+        self.taught: list[Lesson] = []
+        self.base: tuple[int, ActiveLearner] = 0, self._blank
+        self._before: deque[tuple[int, ActiveLearner]] = deque(maxlen=KEPT)
+
+    def become(self, lessons: Sequence[Lesson]) -> None:
+        """Be taught these lessons, whatever was taught before."""
+        same = 0
+        for a, b in zip(self.taught, lessons):
+            if a != b:
+                break
+            same += 1
+        if same < len(self.taught):
+            self._go_back(same)
+        self.add(lessons[len(self.taught) :])
+
+    def _go_back(self, most: int) -> None:
+        """Be the copy that was taught at most so many labels, or start anew."""
+        while self._before and self._before[-1][0] > most:
+            self._before.pop()
+        if not self._before or self.base[0] > self._before[-1][0]:
+            self._start()
+            return
+        length, self.learner = self._before.pop()
+        self.taught = self.taught[:length]
+
+    def add(self, lessons: Sequence[Lesson], prepared: ActiveLearner | None = None) -> None:
+        """Be taught more lessons; ``prepared`` is a copy that was taught the only one already."""
+        last = len(self.taught) + len(lessons)
+        for lesson in lessons:
+            n = len(self.taught)
+            if self._copies and n >= last - KEPT:
+                self._before.append((n, deepcopy(self.learner)))
+            if prepared is not None and len(lessons) == 1:
+                self.learner = prepared
+            else:
+                self.learner.teach(*lesson)
+            self.taught.append(lesson)
+            if self._copies and (n + 1) % EVERY == 0 and n + 1 > last - EVERY:
+                self.base = n + 1, deepcopy(self.learner)
+
+    def with_one_more(self, lesson: Lesson) -> ActiveLearner:
+        """A copy of the learner that was taught one more label."""
+        learner = deepcopy(self.learner)
+        learner.teach(*lesson)
+        return learner
+
+
+def known_classes(learner: ActiveLearner) -> list[int]:
+    """Classes that the learner has labels of, in the order of its decision values."""
+    return sorted(set(learner.labels))
+
+
+def class_values(learner: ActiveLearner, which: Any) -> tuple[list[int], np.ndarray]:
+    """Classes, and decision values (n, classes) of items; no columns while there is no opinion."""
+    classes = known_classes(learner)
+    which = np.asarray(which, np.int64)
+    if len(classes) < 2:
+        return classes, np.zeros((len(which), len(classes)))
+    values = learner.decision_values(which)
+    if values.ndim == 1:
+        values = np.stack([-values, values], axis=1)
+    return classes, values
+
+
+def predicted(learner: ActiveLearner, which: Any) -> np.ndarray:
+    """The class of each item by the learner; -1 while it knows none."""
+    classes, values = class_values(learner, which)
+    if not classes:
+        return np.full(len(values), -1)
+    return np.array(classes)[values.argmax(axis=1)] if values.shape[1] else np.full(len(values), -1)
+
+
+def because(learner: ActiveLearner, i: int, label: int, n: int = 3) -> list[int]:
+    """The labelled items that say most that item i is of this class."""
+    classes = known_classes(learner)
+    if len(classes) < 2 or label not in classes:
+        return []
+    items, shares = learner.contributions(i)
+    row = shares[classes.index(label)] if len(shares) > 1 else shares[0]
+    if len(shares) == 1 and label == classes[0]:
+        row = -row
+    best = np.argsort(-row, kind="stable")[:n]
+    return [int(items[k]) for k in best if row[k] > 0]
+
+
+def doubts(learner: ActiveLearner, lessons: Sequence[Lesson]) -> np.ndarray:
+    """How far each label is from what the model says without that label's own share.
+
+    Positive: the other labelled items say that it is of another class.
+    """
+    classes, values = class_values(learner, [i for i, _ in lessons])
+    if len(classes) < 2:
+        return np.full(len(lessons), -1.0)
+    out = np.empty(len(lessons))
+    for k, (i, label) in enumerate(lessons):
+        own = classes.index(label)
+        row = values[k].copy()
+        items, shares = learner.contributions(i)
+        place = np.flatnonzero(items == i)
+        if len(place):
+            part = shares[:, place[0]]
+            row -= part if len(part) > 1 else np.array([-part[0], part[0]])
+        out[k] = np.delete(row, own).max() - row[own]
+    return out
