@@ -22,7 +22,13 @@ def snippets(page, language):
 
 @pytest.mark.parametrize(
     ("page", "least"),
-    [("from-svc.md", 6), ("streams.md", 6), ("regression.md", 2), ("tables.md", 3)],
+    [
+        ("from-svc.md", 6),
+        ("streams.md", 6),
+        ("regression.md", 4),
+        ("tables.md", 3),
+        ("explanations.md", 3),
+    ],
 )
 def test_python_snippets_run_one_after_the_other(page, least, tmp_path, monkeypatch):
     if page == "tables.md":
