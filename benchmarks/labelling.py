@@ -273,7 +273,7 @@ def measure_certificate(runs):
             )
     return {
         "runs": runs,
-        "wrong": wrong,
+        "wrong": int(wrong),
         "mean_recall": float(np.mean(recalls)),
         "share_asked": float(np.mean(asked)),
     }
@@ -315,7 +315,7 @@ def measure_interval(runs, n=200):
             means = np.mean(shares, axis=0).round(3)
             print(f"interval: {covered} of {seed + 1} cover; truth, estimate {means}", flush=True)
     means = np.mean(shares, axis=0).tolist()
-    return {"runs": runs, "covered": covered, "mean_truth_and_estimate": means}
+    return {"runs": runs, "covered": int(covered), "mean_truth_and_estimate": means}
 
 
 def asked_and_judged(X, y, n, rng):
