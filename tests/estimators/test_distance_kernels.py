@@ -52,7 +52,7 @@ class Problem:
         )
         exponent = 10.0 ** rng.uniform(-1, 1)
         measure = "cityblock" if self.kernel == "laplacian" else "euclidean"
-        self.gamma = exponent / np.median(cdist(self.X, self.X, measure)[~np.eye(n, dtype=bool)])
+        self.gamma = exponent / cdist(self.X, self.X, measure).mean()
         self.C, self.nu = 10.0 ** rng.uniform(-1, 1), rng.uniform(0.1, 0.6)
         self.K = values(self.kernel, self.X, self.X, self.gamma)
 

@@ -125,6 +125,7 @@ USES: dict[str, tuple[Callable[[], None], ...]] = {
         partial(use_settings, {"epochs": "converge"}, {"selection": "active"}),
         partial(use_settings, {"selection": "autoactive"}, {"selection": "gradient"}),
         partial(use_settings, {"kernel": "linear"}, {"kernel": "poly"}, {"kernel": "sigmoid"}),
+        partial(use_settings, {"kernel": "laplacian"}, {"kernel": "matern12"}),
     ),
     "ActiveLearner": (use_active_learner,),
     **{

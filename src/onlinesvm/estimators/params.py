@@ -15,7 +15,7 @@ from numbers import Integral, Real
 from types import FunctionType
 from typing import Any, TypeVar
 
-from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..core.kernel.kernel import KERNEL_NAMES, nearest_kernel
 from ..core.lasvm.online.policies import POLICIES
@@ -270,13 +270,13 @@ def name_nearest_kernel(kernel: Any) -> Iterator[None]:
     """Add the nearest name to scikit-learn's message about a kernel that does not exist."""
     try:
         yield
-    except InvalidParameterError as error:
+    except ValueError as error:  # scikit-learn has a class of its own for it, which stays
         hint = (
             "" if not isinstance(kernel, str) or kernel in KERNEL_NAMES else nearest_kernel(kernel)
         )
         if not hint:
             raise
-        raise InvalidParameterError(f"{error}{hint}") from None
+        raise type(error)(f"{error}{hint}") from None
 
 
 _SHARED_LINE = re.compile(r"^( *)(\S.*?) : shared$", re.M)

@@ -3,8 +3,8 @@
 - ``lanes_rbf``: dot products become values of the RBF kernel.
 - ``lanes_needed``: a bit for each pair that needs differences; ``lowest_bit``, ``count_bits``: which
   is the first of them, and how many there are.
-- ``lanes_root``: dot products become values of the Matern kernel; ``lanes_near``: a bit for each pair
-  below a given squared distance; ``lanes_close``: for each that needs differences.
+- ``lanes_root``: dot products become values of the Matern kernel, and are kept in another row; a bit for
+  each pair below a given squared distance. ``lanes_close``: a bit for each that needs differences.
 - ``lanes_dot``: the sum of the values times weights, in float64; ``lanes_wide``: the values as float64.
 - ``lanes_store``: the values into an array; ``lanes_turn``: 16 values of 16 rows, as columns.
 
@@ -37,16 +37,15 @@ if JIT_DISABLED:
         with np.errstate(over="ignore", invalid="ignore"):
             return (x_sq + tile[z_row]) - np.float32(2.0) * tile[row]
 
-    def lanes_root(tile, row, x_sq, z_row, scale):
+    def lanes_root(tile, row, x_sq, z_row, scale, bound, kept_row):
+        square = _apart(tile, row, x_sq, z_row)
+        tile[kept_row] = tile[row]
         with np.errstate(over="ignore"):
-            root = np.sqrt(np.maximum(_apart(tile, row, x_sq, z_row), np.float32(0.0)))
-            tile[row] = _exp2(-(scale * root))
+            tile[row] = _exp2(-(scale * np.sqrt(np.maximum(square, np.float32(0.0)))))
+        return _bits(square < bound)
 
     def _bits(found):
         return np.uint64(sum(1 << lane for lane in range(LANES) if found[lane]))
-
-    def lanes_near(tile, row, x_sq, z_row, bound):
-        return _bits(_apart(tile, row, x_sq, z_row) < bound)
 
     def lanes_close(tile, row, x_sq, z_row, error, steep, reach):
         with np.errstate(over="ignore"):
@@ -159,54 +158,39 @@ else:
         return types.void(tile, types.intp, types.float32, types.intp, types.float32), codegen
 
     def _emit_apart(context, builder, signature, args, lane):
-        """|x|^2 + |z|^2 - 2 x.z, the squares alone, and where this part of the row is."""
+        """|x|^2 + |z|^2 - 2 x.z, the squares alone, and the dot products."""
         data = array_data(context, builder, signature.args[0], args[0])
-        where = _place(builder, args[1], lane)
+        dots = load(builder, data, _place(builder, args[1], lane), _PART)
         z_sq = load(builder, data, _place(builder, args[3], lane), _PART)
         squares = builder.fadd(spread(builder, args[2], _PART), z_sq)
-        twice = builder.fmul(_all(2.0), load(builder, data, where, _PART))
-        return builder.fsub(squares, twice), squares, data, where
+        return builder.fsub(squares, builder.fmul(_all(2.0), dots)), squares, dots
+
+    def _emit_bits(builder, so_far, found, lane):
+        """``so_far`` with a bit for each lane, from ``lane`` on, in which something was found."""
+        bits = builder.zext(builder.bitcast(found, ir.IntType(PART_LANES)), so_far.type)
+        return builder.or_(so_far, builder.shl(bits, ir.Constant(so_far.type, lane)))
 
     @intrinsic
-    def lanes_root(typingctx, tile, row, x_sq, z_row, scale):
+    def lanes_root(typingctx, tile, row, x_sq, z_row, scale, bound, kept_row):
         require("lanes_root", tile=(tile, 2, FLOAT32))
 
         def codegen(context, builder, signature, args):
             kind = ir.FunctionType(_PART, [_PART])
             root = get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{PART_LANES}f32")
+            data = array_data(context, builder, signature.args[0], args[0])
             scale = spread(builder, builder.fneg(args[4]), _PART)
+            bound, near = spread(builder, args[5], _PART), ir.Constant(ir.IntType(LANES), 0)
             for lane in range(0, LANES, PART_LANES):
-                square, _, data, where = _emit_apart(context, builder, signature, args, lane)
+                square, _, dots = _emit_apart(context, builder, signature, args, lane)
+                store(builder, data, _place(builder, args[6], lane), dots)
+                near = _emit_bits(builder, near, builder.fcmp_ordered("<", square, bound), lane)
                 square = _emit_choice(builder, ">", square, _all(0.0))
                 power = builder.fmul(scale, builder.call(root, [square]), flags=_FLAGS)
-                store(builder, data, where, _emit_exp2(builder, power))
-            return context.get_dummy_value()
+                store(builder, data, _place(builder, args[1], lane), _emit_exp2(builder, power))
+            return near
 
-        return types.void(tile, types.intp, types.float32, types.intp, types.float32), codegen
-
-    def _emit_bits(context, builder, signature, args, found_in):
-        """64 bits from what ``found_in`` says of each part of the row."""
-        needed = ir.Constant(ir.IntType(LANES), 0)
-        for lane in range(0, LANES, PART_LANES):
-            square, squares, _, _ = _emit_apart(context, builder, signature, args, lane)
-            bits = builder.bitcast(found_in(square, squares), ir.IntType(PART_LANES))
-            bits = builder.shl(builder.zext(bits, needed.type), ir.Constant(needed.type, lane))
-            needed = builder.or_(needed, bits)
-        return needed
-
-    @intrinsic
-    def lanes_near(typingctx, tile, row, x_sq, z_row, bound):
-        require("lanes_near", tile=(tile, 2, FLOAT32))
-
-        def codegen(context, builder, signature, args):
-            bound = spread(builder, args[4], _PART)
-
-            def found_in(square, squares):
-                return builder.fcmp_ordered("<", square, bound)
-
-            return _emit_bits(context, builder, signature, args, found_in)
-
-        return types.uint64(tile, types.intp, types.float32, types.intp, types.float32), codegen
+        real, intp = types.float32, types.intp
+        return types.uint64(tile, intp, real, intp, real, real, intp), codegen
 
     @intrinsic
     def lanes_close(typingctx, tile, row, x_sq, z_row, error, steep, reach):
@@ -221,7 +205,7 @@ else:
             def larger(left, right):
                 return builder.select(builder.fcmp_ordered(">", left, right), left, right)
 
-            def found_in(square, squares):
+            def bounds(squares):
                 """``matern.close`` in every lane, rounded as there."""
                 e, t = builder.fmul(error, squares), builder.fmul(steep, squares)
                 line = builder.fadd(builder.fmul(_all(float(SLOPE)), t), _all(float(LINE)))
@@ -229,9 +213,14 @@ else:
                 wide = builder.fmul(reach, builder.fmul(w, w))
                 near = larger(builder.fmul(_all(float(SURE)), e), wide)
                 rest = builder.fadd(builder.fmul(_all(float(BEYOND_SQUARED)), reach), e)
-                return builder.fcmp_ordered("<", square, smaller(near, rest))
+                return smaller(near, rest)
 
-            return _emit_bits(context, builder, signature, args, found_in)
+            needed = ir.Constant(ir.IntType(LANES), 0)
+            for lane in range(0, LANES, PART_LANES):
+                square, squares, _ = _emit_apart(context, builder, signature, args, lane)
+                found = builder.fcmp_ordered("<", square, bounds(squares))
+                needed = _emit_bits(builder, needed, found, lane)
+            return needed
 
         real = types.float32
         return types.uint64(tile, types.intp, real, types.intp, real, real, real), codegen
@@ -255,9 +244,7 @@ else:
                 enough = _emit_noticed(builder, squares, spread(builder, args[5], _PART))
                 beyond = builder.fcmp_ordered(">", squares, limit)
                 found = builder.and_(beyond, builder.fcmp_ordered(">=", power, enough))
-                bits = builder.bitcast(found, ir.IntType(PART_LANES))
-                bits = builder.zext(bits, needed.type)
-                needed = builder.or_(needed, builder.shl(bits, ir.Constant(needed.type, lane)))
+                needed = _emit_bits(builder, needed, found, lane)
             return needed
 
         real = types.float32

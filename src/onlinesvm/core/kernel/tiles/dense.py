@@ -32,7 +32,6 @@ from ..emit.lanes import (
     count_bits,
     lanes_close,
     lanes_dot,
-    lanes_near,
     lanes_needed,
     lanes_rbf,
     lanes_root,
@@ -199,8 +198,8 @@ def dense_tiles(
     """Kernel values of X's rows first .. last with Z; whether all is done.
 
     ``mirrored``: Z is X; values on and above the diagonal are computed, and copied below it.
-    ``panel``, and ``tile`` with the squared norms of the panel's rows behind it, are memory to work
-    in: apart, for a tile behind its panel is up to a seventh slower (the processor takes a load for
+    ``panel``, and ``tile`` with the squared norms of the panel's rows behind it and a spare row, are memory
+    to work in: apart, for a tile behind its panel is up to a seventh slower (the processor takes a load for
     one of what was just stored). ``weights``: the coefficients of the panel's rows, and a row for
     values in float64. ``limit``: |x|^2 + |z|^2 above which pairs are looked at (``rbf``); ``error``:
     the error of an exponent is that times it. ``second_parts``: whether some rows have them. For the
@@ -267,13 +266,16 @@ def dense_tiles(
                             place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
                             return False
                     for i in range(i0, i0 + n):
-                        bits, r = NO_LANE, i - i0
+                        r, bound = i - i0, _ZERO
                         if x_sq[i] + most > limit:
                             bound = close(x_sq[i] + most, e, steep, reach)
-                            bits = used_lanes & lanes_near(tile, r, x_sq[i], squares, bound)
-                            if bits != NO_LANE:
-                                bits &= lanes_close(tile, r, x_sq[i], squares, e, steep, reach)
-                        lanes_root(tile, r, x_sq[i], squares, scale)
+                        bits = used_lanes & lanes_root(
+                            tile, r, x_sq[i], squares, scale, bound, squares + 1
+                        )
+                        if bits != NO_LANE:
+                            bits &= lanes_close(
+                                tile, squares + 1, x_sq[i], squares, e, steep, reach
+                            )
                         while bits != NO_LANE:
                             lane = lowest_bit(bits)
                             tile[r, lane] = root_value(panel_square(X, i, panel, lane), scale)

@@ -77,7 +77,7 @@ def mend_dense(
                 else:
                     distance[chosen[q]] = dense_absolute(X[i], x_low, Z[j], z_low)
         if roots is not None:
-            lanes_root(tile, r, x_sq[i], squares, scale)
+            lanes_root(tile, r, x_sq[i], squares, scale, _ZERO, squares + 1)
         else:
             lanes_rbf(tile, r, x_sq[i], squares, scale)
         for q in range(count):
@@ -155,7 +155,7 @@ def mend_sparse(
                         Z.indices, Z.data, Z.low, Z.begin[j], Z.end[j],
                     )  # fmt: skip
         if roots is not None:
-            lanes_root(tile, r, x_sq[i], squares, scale)
+            lanes_root(tile, r, x_sq[i], squares, scale, _ZERO, squares + 1)
         else:
             lanes_rbf(tile, r, x_sq[i], squares, scale)
         for q in range(count):

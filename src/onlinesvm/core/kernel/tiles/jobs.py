@@ -77,7 +77,7 @@ class TileJob:
 
     def _dense(self, first: int, last: int, place: np.ndarray, weights: np.ndarray) -> None:
         X, Z, width = self.X, self.Z, self.X.n_features
-        panel, tile = self._panel(width), aligned(tiles.TILE_ROWS + 1)
+        panel, tile = self._panel(width), aligned(tiles.TILE_ROWS + 2)
         while not tiles.dense_tiles(
             X.values, X.squares, Z.values, Z.squares, self.scale, self.error, self.limit,
             self.second_parts, self.other, self.absolute, self.roots, self.coef, self.mirrored,
@@ -93,7 +93,7 @@ class TileJob:
         X: Any = self.X
         Z: Any = self.Z
         height = sparse_tiles.panel_height(Z.values, X.n_features)
-        panel, tile = self._panel(height), aligned(sparse_tiles.SPARSE_ROWS + 1)
+        panel, tile = self._panel(height), aligned(sparse_tiles.SPARSE_ROWS + 2)
         used, column_of = np.zeros(height + 1, np.int32), np.zeros(X.n_features, np.int32)
         cuts = sparse_tiles.feature_cuts(X.values, first, last, X.n_features)
         while not sparse_tiles.sparse_tiles(

@@ -29,7 +29,7 @@ import numpy as np
 from ...runtime.numerics import ORDERED_MATH, inner
 from .rbf import UNIT, exp2
 
-TOLERANCE = 5e-6
+TOLERANCE = 8e-6
 """Largest error of a value from dot products."""
 
 FAR_ROW = 256.0

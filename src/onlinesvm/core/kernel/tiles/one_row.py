@@ -229,6 +229,7 @@ if not JIT_DISABLED:
     def _(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
         return _ROWS_OF.get(_compiled_kind(other), _row_of)
 
+    # Not inline="always": loops compiled without reference counts then keep the wrong rows.
     @overload(row_size)
     def _(x, other):
         return _SIZES.get(_compiled_kind(other), _square_size)

@@ -14,7 +14,6 @@ from ..emit.lanes import (
     count_bits,
     lanes_close,
     lanes_dot,
-    lanes_near,
     lanes_needed,
     lanes_rbf,
     lanes_root,
@@ -155,13 +154,16 @@ def sparse_tiles(
                             place[PANEL], place[ROW], place[MENDED] = j0, i0, 1
                             return False
                     for i in range(i0, i0 + n):
-                        bits, r = NO_LANE, i - i0
+                        r, bound = i - i0, _ZERO
                         if x_sq[i] + most > limit:
                             bound = close(x_sq[i] + most, e, steep, reach)
-                            bits = used_lanes & lanes_near(tile, r, x_sq[i], squares, bound)
-                            if bits != NO_LANE:
-                                bits &= lanes_close(tile, r, x_sq[i], squares, e, steep, reach)
-                        lanes_root(tile, r, x_sq[i], squares, scale)
+                        bits = used_lanes & lanes_root(
+                            tile, r, x_sq[i], squares, scale, bound, squares + 1
+                        )
+                        if bits != NO_LANE:
+                            bits &= lanes_close(
+                                tile, squares + 1, x_sq[i], squares, e, steep, reach
+                            )
                         while bits != NO_LANE:
                             lane = lowest_bit(bits)
                             j = j0 + lane
