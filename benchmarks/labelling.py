@@ -1,6 +1,6 @@
 """What ``onlinesvm label`` promises, measured: labels saved, questions to find all, honest figures.
 
-    python -m benchmarks.labelling [--what reuters mnist find certificate interval latency] [--runs N]
+    python -m benchmarks.labelling [--what reuters mnist find certificate interval] [--runs N]
 
 Sessions are real ones, journal included; answers are given by a script that knows the labels. The JSON goes
 to ``benchmarks/results/labelling.json``, the table to standard output.
