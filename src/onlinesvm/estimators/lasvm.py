@@ -19,11 +19,13 @@ from .base import one_row
 from .classifier import KernelClassifier
 from .labels import finite_cost
 from .params import AT_LEAST_ONE, LASVM_CONSTRAINTS, POSITIVE, shared_docs
-from .probabilities import WithProbability, chances, check_alpha, sets_of
+from .probabilities import chances, check_alpha, sets_of
 from .trained import Trained
 
 _WITHOUT = (
-    "{} is not available when fitted with probability=False: learn again with probability=True."
+    "{} needs scores of examples that the model had not learned, and this one has kept none (it was "
+    "taught by an ActiveLearner, learned with selection={}, was put together from parts, stopped "
+    "early, or is from a file of an older version): learn again with probability=True."
 )
 
 NARROWEST = 100
@@ -269,6 +271,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
                 learner.machines, probability=self.probability, drift=self.detect_drift,
                 window=self.window == "auto",
             )  # fmt: skip
+        if not self.probability and self.selection == "random":
+            from ..core.prequential.asides import Asides
+
+            learner.asides = Asides(learner.machines, finite_cost(self.C))
         return learner
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
@@ -327,12 +333,21 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         """
         check_is_fitted(self)
         view = self._view()
-        if view.noted is None:
-            raise NotFittedError(_WITHOUT.format(method))
+        record = view.noted or view.answered
+        if record is None:
+            view, record = self._answered(method)
         values = view.decide(X)
-        return view, view.noted, values.reshape(len(values), -1)
+        return view, record, values.reshape(len(values), -1)
 
-    @WithProbability
+    def _answered(self, method: str) -> tuple[Any, Any]:
+        """The view, and what probabilities are made of when they were not asked for beforehand."""
+        with published(self):
+            view = self._view()
+            view.answered = self._fitted(method).answered()
+        if view.answered is None:
+            raise NotFittedError(_WITHOUT.format(method, repr(self.selection)))
+        return view, view.answered
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class; the most probable one is what ``predict`` returns.
 
@@ -348,9 +363,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         """
         with Interruptible():
             view, record, values = self._scored(X, "predict_proba")
-            return chances(values, view.order, record.calibration.slopes)
+            return chances(values, view.order, record.slopes)
 
-    @WithProbability
     def predict_proba_one(self, x: Any) -> np.ndarray:
         """Probability of each class for one row: as ``predict_proba``, in microseconds.
 
@@ -370,13 +384,11 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         with Interruptible(), published(self):
             values, _ = self._decide_one(x)
             trained = self._fitted("predict_proba_one")
-            noted = trained.noted()
+            noted = trained.noted() or trained.answered()
             if noted is None:
-                raise NotFittedError(_WITHOUT.format("predict_proba_one"))
-            slopes = noted.calibration.slopes
-            return chances(values[None, :], trained.encoder.order(), slopes)[0]
+                raise NotFittedError(_WITHOUT.format("predict_proba_one", repr(self.selection)))
+            return chances(values[None, :], trained.encoder.order(), noted.slopes)[0]
 
-    @WithProbability
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of the probability of each class.
 
@@ -393,7 +405,6 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    @WithProbability
     def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
         """For each example the classes that its label is among, in a share 1 - alpha of cases.
 

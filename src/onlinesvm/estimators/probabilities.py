@@ -5,30 +5,11 @@ See ``core/prequential``: nothing here computes a kernel value that ``decision_f
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .labels import check_share
-
-
-class WithProbability:
-    """A method that is there with ``probability=True`` only, as ``hasattr`` says."""
-
-    def __init__(self, method: Callable[..., Any]):
-        self.method = method
-        self.__doc__ = method.__doc__
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self.method
-        if not instance.probability:
-            raise AttributeError(
-                f"{owner.__name__} has no {self.method.__name__}: set probability=True before it "
-                "learns, or wrap it in sklearn.calibration.CalibratedClassifierCV."
-            )
-        return self.method.__get__(instance, owner)
 
 
 def chances(values: np.ndarray, order: np.ndarray, slopes: np.ndarray) -> np.ndarray:
