@@ -84,10 +84,13 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         show in ``drift_detected_`` and ``n_drifts_`` when it rises. Where it does not, about one
         false alarm comes in ten million examples. Always on with ``window="auto"``.
     probability : bool, default=False
-        Whether to offer ``predict_proba``, ``predict_log_proba`` and ``predict_set``. They are made
-        of scores of up to 8,192 examples by models that had not learned them: on a stream those
-        noted before each example was learned, after ``fit`` those of cross-fitting, which takes
-        about as long again as the fit. ``fit`` then does not merge copies.
+        Whether ``predict_proba``, ``predict_log_proba`` and ``predict_set`` are prepared while
+        learning. Without it they are made when they are first asked for: after ``fit`` from rows of
+        the model, scored by models without them, and from scores that ``fit`` has kept of the
+        others; on a stream from scores of up to 2,048 recent examples, each noted before it was
+        learned. With it, they are made of the scores of up to 8,192 examples, ``fit`` cross-fits all
+        of its examples, which takes about as long again, and does not merge copies, and the sets of
+        a stream follow a drift.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
@@ -165,7 +168,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     >>> from sklearn.model_selection import train_test_split
     >>> A, B, a, b = train_test_split(X, y, test_size=297, random_state=0)
-    >>> sure = LASVMClassifier(C=10, gamma=0.001, probability=True, random_state=0).fit(A, a)
+    >>> sure = LASVMClassifier(C=10, gamma=0.001, random_state=0).fit(A, a)
     >>> sure.predict_proba(B).shape
     (297, 10)
     >>> bool(0.85 < sure.predict_set(B)[range(297), b].mean() < 0.95)
@@ -274,7 +277,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         if not self.probability and self.selection == "random":
             from ..core.prequential.asides import Asides
 
-            learner.asides = Asides(learner.machines, finite_cost(self.C))
+            learner.asides = Asides(learner.machines)
         return learner
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
@@ -408,9 +411,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
         """For each example the classes that its label is among, in a share 1 - alpha of cases.
 
-        The sets adapt while the model learns: of the examples of any long stretch of a stream, each
-        asked for before it is learned, about a share alpha has a label outside its set, also
-        while the world changes. After ``fit`` they are those of conformal prediction from
+        With ``probability=True`` the sets adapt while the model learns: of the examples of any long
+        stretch of a stream, each asked for before it is learned, about a share alpha has a label
+        outside its set, also while the world changes; without it, they are those of the last 2,048
+        scores. After ``fit`` they are those of conformal prediction from
         cross-fitted scores: of new examples like those learned, coverage differs from 1 - alpha by
         about 1 point for thousands of examples learned, 3 for hundreds.
 

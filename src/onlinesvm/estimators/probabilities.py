@@ -1,4 +1,4 @@
-"""Probabilities and prediction sets from scores that were noted before examples were learned.
+"""Probabilities and prediction sets from scores of examples by models that had not learned them.
 
 See ``core/prequential``: nothing here computes a kernel value that ``decision_function`` does not.
 """
@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from .base import trained_of
 from .labels import check_share
+
+
+def has_probabilities(estimator: Any) -> bool:
+    """Whether ``predict_proba`` has an answer; makes it, if it was not made yet."""
+    trained = trained_of(estimator) if hasattr(estimator, "predict_proba") else None
+    return trained is not None and (trained.noted() or trained.answered()) is not None
 
 
 def chances(values: np.ndarray, order: np.ndarray, slopes: np.ndarray) -> np.ndarray:

@@ -192,7 +192,10 @@ class Trained(Compact):
         from ..core.lasvm.block.held_out import score_held
 
         weights = self._label_weights()
-        return asides.answer_of_fit(score_held(self.learner, weights), weights)
+        n = None if self.shape_fit is None else self.shape_fit[0]
+        if n == len(self.original):  # no copies were merged
+            n = None
+        return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n)
 
     def _label_weights(self) -> np.ndarray:
         """The weight of each label, in the order of their numbers."""

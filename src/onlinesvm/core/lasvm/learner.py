@@ -398,6 +398,7 @@ class LASVM(Compact, Learner):
             away = np.isfinite(slacks).all(axis=0) & (data.bound > 0.0)
             away[self.support.a.key[: self.n]] = False
             self._keep_beyond(slacks[:, away], data.label[away], data.bound[away])
+            self.asides.bounds = np.bincount(data.label, data.bound)
 
     def _keep_beyond(self, slacks: np.ndarray, label: np.ndarray, bound: np.ndarray) -> None:
         """Scores of examples that have left, or never joined: y f(x) = 1 - slack."""

@@ -47,14 +47,13 @@ class Answer(NamedTuple):
 class Asides(Compact):
     """Scores noted in passing, and the answer made of them when it was asked for."""
 
-    def __init__(self, machines: int, cost: float):
-        """``cost`` is the bound of a single example whose label has the weight 1."""
-        self.cost = cost
+    def __init__(self, machines: int):
         self.scores = np.zeros((_size(machines), machines))
         self.label = np.zeros(len(self.scores), np.int64)
         self.weight = np.zeros(len(self.scores))
         self.n = 0  # examples of a stream noted
         self.beyond: Scored | None = None
+        self.bounds: np.ndarray | None = None  # of all examples of each label, of a fit with copies
         self.answer: Answer | None = None
 
     def _in_use(self) -> dict[str, Any]:
@@ -78,9 +77,9 @@ class Asides(Compact):
 
     def note_written(self, label: int, weight: float) -> None:
         """The scores of one example stand in the next place."""
-        i = self.n % len(self.label)
-        self.label[i], self.weight[i] = label, weight
-        self.n += 1
+        n = self.n
+        i = n % len(self.label)
+        self.label[i], self.weight[i], self.n = label, weight, n + 1
 
     def note(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
         """Examples of a stream, in order."""
@@ -130,11 +129,15 @@ class Asides(Compact):
             return None
         return answer
 
-    def answer_of_fit(self, held: Scored, class_weight: np.ndarray) -> Answer:
-        """The answer from scores of the rows that the model holds, and from those beyond."""
+    def answer_of_fit(self, held: Scored, class_weight: np.ndarray, n: int | None) -> Answer:
+        """The answer from scores of the rows that the model holds, and from those beyond.
+
+        ``n`` as in ``copies``.
+        """
         assert self.beyond is not None
-        parts = [np.concatenate(pair) for pair in zip(held, self.beyond, strict=True)]
-        return self._made(0, Scored(*parts), class_weight)
+        found = Scored(*(np.concatenate(pair) for pair in zip(held, self.beyond, strict=True)))
+        copies = self.copies(found.weight, found.label, class_weight, n)
+        return self._made(0, found, class_weight, copies)
 
     def answer_of_stream(self, class_weight: np.ndarray) -> Answer | None:
         """The answer from the scores of a stream; None where none was noted."""
@@ -148,19 +151,25 @@ class Asides(Compact):
         noted = Scored(self.scores[which], self.label[which], self.weight[which])
         return self._made(last, noted, class_weight)
 
-    def _made(self, last: int, given: Scored, class_weight: np.ndarray) -> Answer:
+    def _made(
+        self, last: int, given: Scored, class_weight: np.ndarray, copies: np.ndarray | None = None
+    ) -> Answer:
         """Weights of labels are part of bounds, but say nothing about how frequent labels are."""
         scores, label = given.scores.astype(np.float64), given.label
         weight = given.weight / class_weight[label]
         thresholds = Thresholds()
         thresholds.use_quantiles(excess(scores, label), weight)
-        self.answer = Answer(last, fit_slopes(scores, label, weight), thresholds.q)
+        self.answer = Answer(last, fit_slopes(scores, label, weight, copies), thresholds.q)
         return self.answer
 
-    def copies(self, bound: np.ndarray, label: np.ndarray, class_weight: np.ndarray) -> np.ndarray:
-        """How many examples each of the rows stands for that a model holds."""
-        count = bound / (self.cost * class_weight[label])
-        return count / max(1.0, float(count.min(initial=np.inf)))
+    def copies(
+        self, bound: np.ndarray, label: np.ndarray, class_weight: np.ndarray, n: int | None
+    ) -> np.ndarray:
+        """How many of the n examples of a fit each row stands for; their bounds were added up."""
+        if self.bounds is None or n is None:
+            return np.ones(len(bound))
+        one = float((self.bounds / class_weight[: len(self.bounds)]).sum()) / n
+        return np.asarray(bound / (one * class_weight[label]))
 
 
 def _size(machines: int) -> int:
@@ -174,4 +183,3 @@ def _some(label: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     which = np.sort(np.random.RandomState(0).choice(len(label), most, replace=False))
     share = np.bincount(label) / np.maximum(np.bincount(label[which], minlength=label.max() + 1), 1)
     return which, share[label[which]]
-

@@ -167,10 +167,10 @@ def held_rows(learner: LASVM, copies: np.ndarray) -> HeldOut:
     return HeldOut(which, scores, share[label[which]])
 
 
-def score_held(learner: LASVM, class_weight: np.ndarray) -> Scored:
-    """The same with labels and weights, as ``asides`` takes them."""
+def score_held(learner: LASVM, class_weight: np.ndarray, n: int | None) -> Scored:
+    """The same with labels and weights, as ``asides`` takes them; ``n`` as there."""
     label, bound = learner.labels(np.arange(learner.n)), learner.support.a.bound[: learner.n]
-    found = held_rows(learner, learner.asides.copies(bound, label, class_weight))
+    found = held_rows(learner, learner.asides.copies(bound, label, class_weight, n))
     which = found.which
     return Scored(found.scores, label[which], bound[which] * found.stands_for)
 
