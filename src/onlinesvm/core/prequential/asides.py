@@ -58,9 +58,13 @@ class Asides(Compact):
 
     def _in_use(self) -> dict[str, Any]:
         n = min(self.n, len(self.label))
-        return self.__dict__ | {
-            name: getattr(self, name)[:n] for name in ("scores", "label", "weight")
-        }
+        cut = {name: getattr(self, name)[:n] for name in ("scores", "label", "weight")}
+        return self.__dict__ | cut | {"answer": self.lasting_answer}
+
+    @property
+    def lasting_answer(self) -> Answer | None:
+        """The answer, if it is made of a model that may have changed since; others are made again."""
+        return self.answer if self.wants_held else None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

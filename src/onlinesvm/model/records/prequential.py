@@ -78,7 +78,7 @@ def asides_fields(asides: Asides | None) -> dict[str, Any]:
     """Scores kept in passing as the field ``asides`` of their learner; no field where none are."""
     if asides is None:
         return {}
-    n, beyond, answer = min(asides.n, len(asides.label)), asides.beyond, asides.answer
+    n, beyond, answer = min(asides.n, len(asides.label)), asides.beyond, asides.lasting_answer
     noted = Scored(asides.scores[:n], asides.label[:n], asides.weight[:n])
     return {
         "asides": {
