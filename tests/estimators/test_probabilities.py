@@ -365,6 +365,18 @@ def test_tiny_and_repeated_data_have_probabilities_without_a_switch():
     assert model.predict_proba([[0.0]])[0, 1] == pytest.approx(40 / 300, abs=0.08)
 
 
+def test_examples_that_were_chosen_make_no_probabilities():
+    from onlinesvm import ActiveLearner
+
+    X, y = noisy(200)
+    learner = ActiveLearner(LASVMClassifier(gamma=0.1), X, random_state=0)
+    for _ in range(30):
+        k = learner.query()
+        learner.teach(k, y[k])
+    with pytest.raises(NotFittedError, match="ActiveLearner.*learn again with probability=True"):
+        learner.estimator.predict_proba(X)
+
+
 def test_a_fit_cut_short_has_probabilities():
     X, y = noisy(6000)
     model = LASVMClassifier(gamma=0.1, max_examples=3000, random_state=0).fit(X, y)

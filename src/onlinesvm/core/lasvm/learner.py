@@ -380,7 +380,7 @@ class LASVM(Compact, Learner):
         )
         if watched:
             self.watch.note(scores, fresh.label, fresh.bound)
-        if aside:
+        if asides is not None and aside:
             asides.note(scores, fresh.label, fresh.bound)
         self._reduce_delta()
         if deepen and task.both_signs and (self.support.started() & ~before).any():
