@@ -77,9 +77,22 @@ def test_probabilities_stream_in_order(folder):
 
 def test_probabilities_that_a_model_has_not(folder):
     model = train(folder, "classes.csv", "--no-probability")
+    bare = load_model(model)
+    bare._trained.learner.asides = None  # as in files of earlier versions
+    bare.save(model)
     said = ask("predict", model, folder / "classes.csv", "--probabilities")
     assert (said.exit_code, said.stdout) == (2, "")
-    assert "trained without --probability; train again with it" in said.stderr
+    assert "trained without --probability, and keeps no scores" in said.stderr
+    assert "train again with it" in said.stderr
+
+
+def test_probabilities_need_no_switch(folder):
+    model = train(folder, "classes.csv", "--no-probability", "--gamma", "0.5")
+    lines = done("predict", model, folder / "classes.csv", "--probabilities").stdout.splitlines()
+    table = np.array([line.split("\t") for line in lines], float)
+    np.testing.assert_allclose(table[:, 1:].sum(axis=1), 1.0, atol=1e-5)
+    told = json.loads(done("evaluate", model, folder / "classes.csv", "--json").stdout)
+    assert 0.0 < told["log_loss"] < np.log(table.shape[1] - 1)
 
 
 # -- values --------------------------------------------------------------------------------------
@@ -176,7 +189,7 @@ def test_labels_survive_the_way_through_lines(folder, names):
     )
     by_model = json.loads(told)
     assert by_model.pop("auc") > 0.9  # needs scores, which lines of labels do not have
-    assert by_model.pop("log_loss") is None
+    assert 0.0 < by_model.pop("log_loss") < 0.3  # and this needs probabilities
     assert json.loads(piped.stdout) == by_model
     assert by_model["error"] < 0.1
     assert names[0].strip('"') in done("evaluate", model, folder / "names.csv").stdout.replace(

@@ -95,7 +95,8 @@ def test_one_row_has_the_same_probabilities(classes, settings):
         model.learn_one(x, label)
     with pytest.raises(NotFittedError):
         LASVMClassifier(probability=True).predict_proba_one(X[0])
-    assert not hasattr(LASVMClassifier(), "predict_proba_one")
+    with pytest.raises(NotFittedError):
+        LASVMClassifier().predict_proba_one(X[0])
 
 
 def test_labels_are_not_confused_when_they_appear_in_another_order():
@@ -216,6 +217,174 @@ def test_a_label_of_one_example_has_probabilities():
     assert chance[:, 2].mean() < 0.1
 
 
+# -- without probability=True ------------------------------------------------------------------
+
+
+def made_sets():
+    yield *noisy(6000), {"C": 2.0, "gamma": 0.2}
+    yield *noisy(6000, 4, seed=3), {"C": 2.0, "gamma": 0.1}
+    X, y, _ = drawn(6000, 0, 1.5)
+    yield X, y, {"C": 30.0, "gamma": 0.3}
+    X, y, _ = drawn(6000, 1, -3.0)
+    yield np.round(X), y, {"gamma": 0.3}  # many copies
+    yield 1e6 + 1e-3 * X, y, {"gamma": 1e5}
+
+
+def brier(y, chance):
+    return ((chance - np.eye(chance.shape[1])[y]) ** 2).sum(axis=1).mean()
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_plain_fit_is_as_good_as_five_folds(number):
+    X, y, params = list(made_sets())[number]
+    train, test = slice(0, 3000), slice(3000, None)
+    model = LASVMClassifier(random_state=0, **params)
+    theirs = CalibratedClassifierCV(model, cv=5).fit(X[train], y[train]).predict_proba(X[test])
+    own = model.fit(X[train], y[train]).predict_proba(X[test])
+    np.testing.assert_array_equal(model.classes_[own.argmax(axis=1)], model.predict(X[test]))
+    assert brier(y[test], own) < 1.02 * brier(y[test], theirs)
+    share = np.bincount(y[train]) / 3000
+    if len(share) == 2:
+        assert abs(own.mean(axis=0) - share).max() < 0.02
+    sets = [model.predict_set(X[test], a)[np.arange(3000), y[test]].mean() for a in (0.1, 0.2)]
+    assert (np.array(sets) > [0.87, 0.77]).all()
+    if number < 3:  # of others many scores are equal
+        assert (np.array(sets) < [0.93, 0.83]).all()
+
+
+@pytest.mark.parametrize("name", ["a9a", "elec2"])
+def test_a_plain_fit_of_known_sets_is_as_good_as_five_folds(name, data_dir):
+    if name == "a9a":
+        import lzma
+
+        from sklearn.datasets import load_svmlight_file
+
+        with lzma.open(data_dir / "a9a.xz") as file:
+            X, y = load_svmlight_file(file, n_features=123)
+        params = {"C": 100, "gamma": 0.005}
+    else:
+        with np.load(data_dir / "elec2.npz") as data:
+            X, y = data["X"][:8000, 1:].astype(float), data["y"][:8000]
+        order = np.random.default_rng(0).permutation(8000)
+        X, y, params = (
+            (X / np.maximum(X.std(axis=0), 1e-9))[order],
+            y[order],
+            {"C": 10, "gamma": 0.5},
+        )
+    y, train, test = (y > 0).astype(int), slice(0, 4000), slice(4000, 8000)
+    model = LASVMClassifier(random_state=0, **params)
+    theirs = CalibratedClassifierCV(model, cv=5).fit(X[train], y[train]).predict_proba(X[test])
+    own = model.fit(X[train], y[train]).predict_proba(X[test])
+    assert brier(y[test], own) < 1.02 * brier(y[test], theirs)
+
+
+def test_asking_changes_nothing():
+    X, y = noisy(2500)
+    model, twin = (LASVMClassifier(gamma=0.1, random_state=0).fit(X, y) for _ in range(2))
+    values, count = model.decision_function(X), model.n_kernel_evaluations_
+    first = model.predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(X), first)
+    np.testing.assert_array_equal(model.decision_function(X), values)
+    assert model.n_kernel_evaluations_ == count == twin.n_kernel_evaluations_
+    for each in (model, twin):
+        each.partial_fit(X[:500], 1 - y[:500])
+    np.testing.assert_array_equal(model.decision_function(X), twin.decision_function(X))
+
+
+@every_setting
+@pytest.mark.parametrize("classes", [2, 4])
+def test_streams_have_probabilities_without_a_switch(settings, classes):
+    X, y = noisy(3000, classes)
+    model = LASVMClassifier(gamma=0.1, **settings)
+    sure = LASVMClassifier(gamma=0.1, probability=True, **settings)
+    for start, end in (
+        (0, 700),
+        (700, 1000),
+        *((k, k + 5) for k in range(1000, 1200, 5)),
+        (1200, 2500),
+    ):
+        for each in (model, sure):
+            each.partial_fit(X[start:end], y[start:end])
+        if start in (0, 700, 1195, 1200):
+            chance, peer = (m.predict_proba(X[2500:]) for m in (model, sure))
+            np.testing.assert_array_equal(chance.argmax(axis=1), model.predict(X[2500:]))
+            assert brier(y[2500:], chance) < 1.06 * brier(y[2500:], peer)
+    for x, label in zip(X[2500:2600], y[2500:2600].tolist(), strict=True):
+        model.learn_one(x, label)
+    one = model.predict_proba_one(X[2700])
+    np.testing.assert_allclose(one, model.predict_proba(X[[2700]])[0], atol=1e-6)
+
+
+@every_setting
+def test_copies_pickles_and_files_of_plain_models_say_the_same(settings, tmp_path):
+    from onlinesvm import load_model
+
+    X, y = noisy(700)
+    for model in (
+        LASVMClassifier(gamma=0.1, **settings).fit(X[:600], y[:600]),
+        LASVMClassifier(gamma=0.1, **settings).partial_fit(X[:600], y[:600]),
+    ):
+        for asked in (False, True):
+            model.save(tmp_path / "model")
+            others = (
+                copy.deepcopy(model),
+                pickle.loads(pickle.dumps(model)),
+                load_model(tmp_path / "model"),
+            )
+            if asked:
+                model.partial_fit(X[600:650], y[600:650])
+                for other in others:
+                    other.partial_fit(X[600:650], y[600:650])
+            for other in others:
+                for name in NAMES:
+                    np.testing.assert_array_equal(getattr(model, name)(X), getattr(other, name)(X))
+
+
+def test_labels_that_come_later_have_probabilities_without_a_switch():
+    X, y = noisy(900, 4)
+    order = np.argsort(y, kind="stable")
+    for settings in ({}, {"budget": 300}):
+        model = LASVMClassifier(gamma=0.1, **settings)
+        for start in range(0, 900, 60):
+            rows = order[start : start + 60]
+            chance = model.partial_fit(X[rows], y[rows]).predict_proba(X)
+            assert chance.shape == (900, len(model.classes_))
+            assert np.isfinite(chance).all()
+        assert len(model.classes_) == 4
+
+
+def test_tiny_and_repeated_data_have_probabilities_without_a_switch():
+    X, y = np.array([[0.0], [1.0]]), [0, 1]
+    for model in (LASVMClassifier().fit(X, y), LASVMClassifier().partial_fit(X, y)):
+        chance = model.predict_proba(X)
+        np.testing.assert_array_equal(chance.argmax(axis=1), model.predict(X))
+        assert np.isfinite(chance).all()
+    X, y = np.array([[0.0], [1.0]] * 300), np.array([0, 1] * 300)
+    y[:80] = 1  # 40 copies of the first point have the other label
+    model = LASVMClassifier(random_state=0).fit(X, y)
+    assert model.predict_proba([[0.0]])[0, 1] == pytest.approx(40 / 300, abs=0.08)
+
+
+def test_examples_that_were_chosen_make_no_probabilities():
+    from onlinesvm import ActiveLearner
+
+    X, y = noisy(200)
+    learner = ActiveLearner(LASVMClassifier(gamma=0.1), X, random_state=0)
+    for _ in range(30):
+        k = learner.query()
+        learner.teach(k, y[k])
+    with pytest.raises(NotFittedError, match="ActiveLearner.*learn again with probability=True"):
+        learner.estimator.predict_proba(X)
+
+
+def test_a_fit_cut_short_has_probabilities():
+    X, y = noisy(6000)
+    model = LASVMClassifier(gamma=0.1, max_examples=3000, random_state=0).fit(X, y)
+    chance = model.predict_proba(X)
+    assert brier(y, chance) < 0.35
+    assert abs(chance[:, 1].mean() - y.mean()) < 0.03
+
+
 # -- prediction sets --------------------------------------------------------------------------
 
 
@@ -304,19 +473,27 @@ def test_smaller_alpha_gives_larger_sets():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_methods_are_there_on_request_only(name):
+def test_methods_are_always_there(name):
     X, y = noisy(50)
-    for model in (LASVMClassifier(), LASVMClassifier().fit(X, y)):
-        assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match=f"has no {name}: set probability=True before"):
-            getattr(model, name)
-    wanted = LASVMClassifier(probability=True)
-    assert hasattr(wanted, name)
-    with pytest.raises(NotFittedError):
-        getattr(wanted, name)(X)
+    for model in (LASVMClassifier(), LASVMClassifier(probability=True)):
+        assert hasattr(model, name)
+        with pytest.raises(NotFittedError):
+            getattr(model, name)(X)
     late = LASVMClassifier().fit(X, y).set_params(probability=True)
-    with pytest.raises(NotFittedError, match="not available when fitted with probability=False"):
-        getattr(late, name)(X)
+    assert getattr(late, name)(X).shape == (50, 2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_without_scores_says_what_to_do(name):
+    X, y = noisy(300)
+    chosen = LASVMClassifier(selection="gradient", random_state=0).fit(X, y)
+    old = LASVMClassifier().fit(X, y)
+    old._trained.learner.asides = None  # as in files of earlier versions
+    for model in (chosen, old):
+        before = model.decision_function(X)
+        with pytest.raises(NotFittedError, match="learn again with probability=True"):
+            getattr(model, name)(X)
+        np.testing.assert_array_equal(model.decision_function(X), before)
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, 2, np.nan, "0.1", None])

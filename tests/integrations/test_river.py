@@ -398,14 +398,14 @@ def test_copies_and_pickles_learn_on_by_themselves():
         assert each.predict_proba_one(named(X[0])) == model.predict_proba_one(named(X[0]))
 
 
-def test_probabilities_are_calibrated_where_asked_for():
+def test_probabilities_are_calibrated():
     """``hasattr(model, "predict_proba")`` was false for every model that could be made here."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1500, 3))
     truth = 1.0 / (1.0 + np.exp(-1.5 * X[:, 0] - 0.5))
     y = rng.random(1500) < truth
     plain, asked = (LASVMClassifier(gamma=0.2, probability=p) for p in (False, True))
-    losses = {plain: [], asked: []}
+    losses, raw = {plain: [], asked: []}, []
     for i, (x, label) in enumerate(zip(X, y.tolist(), strict=True)):
         for model in (plain, asked):
             if i > 500:
@@ -413,8 +413,130 @@ def test_probabilities_are_calibrated_where_asked_for():
                 assert abs(sum(chance.values()) - 1.0) < 1e-9
                 assert max(chance, key=chance.get) == model.predict_one(named(x))
                 losses[model].append((chance[True] - truth[i]) ** 2)
+                score = model.estimator.decision_one(model._rows.known(named(x)))
+                raw.append((1.0 / (1.0 + np.exp(-2.0 * score)) - truth[i]) ** 2)
             model.learn_one(named(x), label)
-    assert np.mean(losses[asked]) < 0.95 * np.mean(losses[plain])
+    for model in (plain, asked):
+        assert np.mean(losses[model]) < 0.95 * np.mean(raw)
     row = [asked._rows.known(named(X[0]))]
     own = asked.estimator.predict_proba(np.array(row))[0]
     np.testing.assert_allclose(list(asked.predict_proba_one(named(X[0])).values()), own, atol=1e-6)
+
+
+# -- what else a model can be asked ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("settings", [{"detect_drift": True}, {"window": "auto"}])
+def test_drifts_are_those_of_the_estimator(settings):
+    X, y = examples(1500)
+    y = np.where(np.arange(1500) < 900, y, ~y)
+    river = LASVMClassifier(gamma=0.2, **settings)
+    assert (river.drift_detected_, river.n_drifts_) == (False, 0)
+    plain = onlinesvm.LASVMClassifier(
+        C=4.0, gamma=0.2, budget=1000, policy="oldest", half_life=1000, **settings
+    )
+    found = []
+    for row, label in zip(X, y.tolist()):
+        river.learn_one(named(row), label)
+        plain.learn_one(row, label)
+        found.append(river.drift_detected_)
+        assert found[-1] == plain.drift_detected_
+    assert any(found[900:])
+    assert river.n_drifts_ == plain.n_drifts_ > 0
+    assert 0.0 < river.prequential_error_ == plain.prequential_error_ < 0.5
+    silent = taught(LASVMClassifier(gamma=0.2), X[:9], y[:9])
+    with pytest.raises(AttributeError, match="detect_drift=True"):
+        _ = silent.drift_detected_
+
+
+def test_sets_hold_the_label():
+    X, y = examples(700)
+    river = LASVMClassifier(gamma=0.2)
+    assert river.predict_set_one(named(X[0])) == set()
+    held = []
+    for k, (row, label) in enumerate(zip(X, y.tolist())):
+        if k >= 300:
+            held.append(label in river.predict_set_one(named(row)))
+        river.learn_one(named(row), label)
+    assert 0.84 < np.mean(held) < 0.97
+    assert river.predict_set_one(named(X[0]), 1e-5) == {False, True}
+    with pytest.raises(ValueError, match="alpha must be"):
+        river.predict_set_one(named(X[0]), 2.0)
+
+
+def test_quantiles_and_intervals():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(900, 2))
+    y = X[:, 0] + rng.normal(size=900)
+    levels = [0.1, 0.5, 0.9]
+    several = LASVMRegressor(gamma=0.3, half_life=None, quantile=levels)
+    high, plain = LASVMRegressor(gamma=0.3, half_life=None, quantile=0.9), LASVMRegressor(gamma=0.3)
+    assert several.predict_quantiles_one(named(X[0])) == {}
+    assert plain.predict_interval_one(named(X[0])) == (-np.inf, np.inf)
+    below, inside = [], []
+    for k, (row, target) in enumerate(zip(X, y.tolist())):
+        x = named(row)
+        if k >= 400:
+            found = several.predict_quantiles_one(x)
+            assert list(found) == levels
+            assert list(found.values()) == sorted(found.values())
+            assert several.predict_one(x) == found[0.5]
+            below.append([target < v for v in found.values()] + [target < high.predict_one(x)])
+            low, top = plain.predict_interval_one(x, 0.8)
+            inside.append(low <= target <= top)
+        for model in (several, high, plain):
+            model.learn_one(x, target)
+    np.testing.assert_allclose(np.mean(below, axis=0), [0.1, 0.5, 0.9, 0.9], atol=0.07)
+    assert abs(np.mean(inside) - 0.8) < 0.05
+    with pytest.raises(ValueError, match="set quantile"):
+        plain.predict_quantiles_one(named(X[0]))
+    with pytest.raises(ValueError, match="coverage"):
+        plain.predict_interval_one(named(X[0]), 1.5)
+
+
+def test_explanations_name_the_features():
+    X, y = examples(300)
+    x = named(X[0])
+    two = taught(LASVMClassifier(gamma=0.2), X, y)
+    three = taught(LASVMClassifier(gamma=0.2), X, np.where(X[:, 3] > 0.5, 2, y.astype(int)))
+    values = taught(LASVMRegressor(gamma=0.2), X, X[:, 0] * X[:, 1])
+    novelty = LASVMOneClass(gamma=0.2)
+    assert two.clone().explain_one(x) == novelty.explain_one(x) == {}
+    for row in X:
+        novelty.learn_one(named(row))
+
+    def base(model):
+        return float(model.estimator.explain_one(model._rows.known(x)).base_values)
+
+    for model, answer in (
+        (two, two.estimator.decision_one(X[0])),
+        (values, values.predict_one(x)),
+    ):
+        shares = model.explain_one(x)
+        assert list(shares) == model.feature_names
+        assert sum(shares.values()) + base(model) == pytest.approx(float(answer), abs=1e-4)
+    shares = novelty.explain_one(x)
+    assert sum(shares.values()) - base(novelty) == pytest.approx(novelty.score_one(x), abs=1e-4)
+    assert list(three.explain_one(x)) == [0, 1, 2]
+    assert all(list(part) == three.feature_names for part in three.explain_one(x).values())
+    two.learn_one(x | {"later": 1.0}, True)
+    assert list(two.explain_one(x))[-1] == "later"
+
+
+def test_defaults_that_differ_are_in_the_table_of_the_docs():
+    import inspect
+    from pathlib import Path
+
+    text = (Path(__file__).parents[2] / "docs" / "streams.md").read_text(encoding="utf-8")
+    table = text.split("| class | parameter | here |")[1].split("\n\n")[0]
+    for kind in (LASVMClassifier, LASVMRegressor, LASVMOneClass, BudgetPerceptronClassifier):
+        own = inspect.signature(kind).parameters
+        theirs = inspect.signature(getattr(onlinesvm, kind.__name__)).parameters
+        for name, parameter in own.items():
+            default, other = parameter.default, theirs[name].default
+            if default != other:
+                shown = [
+                    f'"{v}"' if isinstance(v, str) else f"{v:g}" if v else str(v)
+                    for v in (default, other)
+                ]
+                assert f"| `{name}` | {shown[0]} | {shown[1]} |" in table

@@ -12,6 +12,7 @@ import click
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
+from ..estimators.probabilities import has_probabilities
 from ..estimators.views import labels_of as labels_of_scores
 from ..stream.opening import is_standard_input, name_of, open_source
 from .lines import labels_of
@@ -94,9 +95,10 @@ def _of_model(
 
 def _ranked(estimator: Any, blocks: Iterator[Any], ranking: Ranking) -> Pairs:
     """The pairs of a classifier; labels follow from the scores, which are computed once."""
+    sure = has_probabilities(estimator)
     for X, y in blocks:
         truth, scores = y.tolist(), estimator.decision_function(X)
-        proba = estimator.predict_proba(X) if hasattr(estimator, "predict_proba") else None
+        proba = estimator.predict_proba(X) if sure else None
         ranking.add(truth, scores, proba)
         yield truth, labels_of_scores(scores, estimator.classes_).tolist()
 

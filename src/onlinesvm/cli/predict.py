@@ -16,6 +16,7 @@ from sklearn.base import is_classifier
 
 from ..estimators.base import view_of
 from ..estimators.explaining import refuse_unexplained
+from ..estimators.probabilities import has_probabilities
 from .lines import line_of
 from .mistakes import Mistake, check_writable
 from .resuming import check_same_columns
@@ -49,9 +50,7 @@ name:share. The shares of all features add up to the score, less what it is with
     help="Instead of standard output; appears when all rows are done.",
 )
 @click.option("--scores", is_flag=True, help="Decision values after the label, tab-separated.")
-@click.option(
-    "--probabilities", is_flag=True, help="Probability of each class; train with --probability."
-)
+@click.option("--probabilities", is_flag=True, help="Probability of each class.")
 @click.option(
     "--explain",
     type=click.IntRange(1),
@@ -132,12 +131,12 @@ def _check_columns(estimator: Any, model: Path, options: dict[str, Any]) -> None
         refuse_unexplained(view_of(estimator).kernel)
     if options["scores"] and not hasattr(estimator, "decision_function"):
         raise Mistake(f"A {name} predicts the value itself; leave out --scores.")
-    if not options["probabilities"] or hasattr(estimator, "predict_proba"):
+    if not options["probabilities"] or has_probabilities(estimator):
         return
-    if hasattr(type(estimator), "predict_proba"):
+    if hasattr(estimator, "predict_proba"):
         raise Mistake(
-            f"{str(model)!r} has no probabilities: it was trained without --probability; train "
-            "again with it, or leave out --probabilities."
+            f"{str(model)!r} has no probabilities: it was trained without --probability, and keeps no "
+            "scores that they could be made of; train again with it, or leave out --probabilities."
         )
     instead = "use --scores" if is_classifier(estimator) else "leave out --probabilities"
     raise Mistake(f"A {name} has no probabilities; {instead}.")

@@ -118,12 +118,15 @@ class LASVMEstimator(KernelEstimator):
 
         fit = Fit(trained.learner, data, rng, self._plan(data, rng))
         trained.n_iter, trained.fit_status = 0, 1
-        for name, steps, count in fit.stages():
-            for step in steps if name is None else progress.epoch(name, steps, count):
-                trained.n_iter = fit.n_iter
-                yield step
-            if progress.stopped:
-                return
+        try:
+            for name, steps, count in fit.stages():
+                for step in steps if name is None else progress.epoch(name, steps, count):
+                    trained.n_iter = fit.n_iter
+                    yield step
+                if progress.stopped:
+                    return
+        finally:
+            fit.keep_beyond()
         self._tell_of_finish(fit.reached)
 
     def _wind_up(self, learner: Any, briefly: bool) -> None:
@@ -221,7 +224,8 @@ class LASVMEstimator(KernelEstimator):
             found.append("feature_weights_, learned from rows of fit: give the weights as numbers")
         if trained.centre is not None:
             found.append("the shift of the rows, which changes no kernel value")
-        if trained.learner.watch is not None and trained.learner.watch.n:
+        watch, asides = trained.learner.watch, trained.learner.asides
+        if (watch is not None and watch.n) or asides is not None:
             found.append(
                 "scores noted before examples were learned, for probabilities and intervals"
             )

@@ -19,11 +19,13 @@ from .base import one_row
 from .classifier import KernelClassifier
 from .labels import finite_cost
 from .params import AT_LEAST_ONE, FEATURE_WEIGHTS, LASVM_CONSTRAINTS, POSITIVE, shared_docs
-from .probabilities import WithProbability, chances, check_alpha, sets_of
+from .probabilities import chances, check_alpha, sets_of
 from .trained import Trained
 
 _WITHOUT = (
-    "{} is not available when fitted with probability=False: learn again with probability=True."
+    "{} needs scores of examples that the model had not learned, and this one has kept none (it was "
+    "taught by an ActiveLearner, learned with selection={}, was put together from parts, stopped "
+    "early, or is from a file of an older version): learn again with probability=True."
 )
 
 NARROWEST = 100
@@ -82,10 +84,13 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         show in ``drift_detected_`` and ``n_drifts_`` when it rises. Where it does not, about one
         false alarm comes in ten million examples. Always on with ``window="auto"``.
     probability : bool, default=False
-        Whether to offer ``predict_proba``, ``predict_log_proba`` and ``predict_set``. They are made
-        of scores of up to 8,192 examples by models that had not learned them: on a stream those
-        noted before each example was learned, after ``fit`` those of cross-fitting, which takes
-        about as long again as the fit. ``fit`` then does not merge copies.
+        Whether ``predict_proba``, ``predict_log_proba`` and ``predict_set`` are prepared while
+        learning. Without it they are made when they are first asked for: after ``fit`` from rows of
+        the model, scored by models without them, and from scores that ``fit`` has kept of the
+        others; on a stream from scores of up to 2,048 recent examples, each noted before it was
+        learned. With it, they are made of the scores of up to 8,192 examples, ``fit`` cross-fits all
+        of its examples, which takes about as long again, and does not merge copies, and the sets of
+        a stream follow a drift.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
         Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
         misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
@@ -164,7 +169,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     >>> from sklearn.model_selection import train_test_split
     >>> A, B, a, b = train_test_split(X, y, test_size=297, random_state=0)
-    >>> sure = LASVMClassifier(C=10, gamma=0.001, probability=True, random_state=0).fit(A, a)
+    >>> sure = LASVMClassifier(C=10, gamma=0.001, random_state=0).fit(A, a)
     >>> sure.predict_proba(B).shape
     (297, 10)
     >>> bool(0.85 < sure.predict_set(B)[range(297), b].mean() < 0.95)
@@ -273,6 +278,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
                 learner.machines, probability=self.probability, drift=self.detect_drift,
                 window=self.window == "auto",
             )  # fmt: skip
+        if not self.probability and self.selection == "random":
+            from ..core.prequential.asides import Asides
+
+            learner.asides = Asides(learner.machines)
         return learner
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
@@ -331,12 +340,21 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         """
         check_is_fitted(self)
         view = self._view()
-        if view.noted is None:
-            raise NotFittedError(_WITHOUT.format(method))
+        record = view.noted or view.answered
+        if record is None:
+            view, record = self._answered(method)
         values = view.decide(X)
-        return view, view.noted, values.reshape(len(values), -1)
+        return view, record, values.reshape(len(values), -1)
 
-    @WithProbability
+    def _answered(self, method: str) -> tuple[Any, Any]:
+        """The view, and what probabilities are made of when they were not asked for beforehand."""
+        with published(self):
+            view = self._view()
+            view.answered = self._fitted(method).answered()
+        if view.answered is None:
+            raise NotFittedError(_WITHOUT.format(method, repr(self.selection)))
+        return view, view.answered
+
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class; the most probable one is what ``predict`` returns.
 
@@ -352,9 +370,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         """
         with Interruptible():
             view, record, values = self._scored(X, "predict_proba")
-            return chances(values, view.order, record.calibration.slopes)
+            return chances(values, view.order, record.slopes)
 
-    @WithProbability
     def predict_proba_one(self, x: Any) -> np.ndarray:
         """Probability of each class for one row: as ``predict_proba``, in microseconds.
 
@@ -374,13 +391,11 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         with Interruptible(), published(self):
             values, _ = self._decide_one(x)
             trained = self._fitted("predict_proba_one")
-            noted = trained.noted()
+            noted = trained.noted() or trained.answered()
             if noted is None:
-                raise NotFittedError(_WITHOUT.format("predict_proba_one"))
-            slopes = noted.calibration.slopes
-            return chances(values[None, :], trained.encoder.order(), slopes)[0]
+                raise NotFittedError(_WITHOUT.format("predict_proba_one", repr(self.selection)))
+            return chances(values[None, :], trained.encoder.order(), noted.slopes)[0]
 
-    @WithProbability
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of the probability of each class.
 
@@ -397,13 +412,13 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    @WithProbability
     def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
         """For each example the classes that its label is among, in a share 1 - alpha of cases.
 
-        The sets adapt while the model learns: of the examples of any long stretch of a stream, each
-        asked for before it is learned, about a share alpha has a label outside its set, also
-        while the world changes. After ``fit`` they are those of conformal prediction from
+        With ``probability=True`` the sets adapt while the model learns: of the examples of any long
+        stretch of a stream, each asked for before it is learned, about a share alpha has a label
+        outside its set, also while the world changes; without it, they are those of the last 2,048
+        scores. After ``fit`` they are those of conformal prediction from
         cross-fitted scores: of new examples like those learned, coverage differs from 1 - alpha by
         about 1 point for thousands of examples learned, 3 for hundreds.
 

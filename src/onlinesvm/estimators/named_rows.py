@@ -148,6 +148,7 @@ class NamedModel:
 
     _kind: ClassVar[Any]
     _fixed: ClassVar[dict[str, Any]] = {"n_jobs": None}
+    _sign: ClassVar[float] = 1.0  # of the decision value in what is predicted
 
     def __init__(self) -> None:
         self._rows = NamedRows()
@@ -162,6 +163,33 @@ class NamedModel:
     def feature_names(self) -> list[Any]:
         """Names of the features learned so far, in the order of the estimator's columns."""
         return list(self._rows.columns)
+
+    def explain_one(self, x: dict[Any, Any]) -> dict[Any, Any]:
+        """Why the model answers as it does: the exact share of each name, as ``explain`` has it.
+
+        The shares and a base add up to the decision value, or to the prediction of a regressor; of a
+        detector they are shares of its score. With several answers (three labels or more, several
+        quantiles) there is such a dictionary for each. Empty before anything was learned.
+
+        Parameters
+        ----------
+        x
+            Features. Names that were never learned are left out.
+        """
+        row, model = self._rows.known(x), self._model
+        if model is None:
+            return {}
+        shares = self._sign * model.explain_one(row, n_examples=1).values[: len(self._rows.columns)]
+        if shares.ndim == 1:
+            return dict(zip(self._rows.columns, shares.tolist(), strict=True))
+        return {
+            answer: dict(zip(self._rows.columns, column.tolist(), strict=True))
+            for answer, column in zip(self._answers(), shares.T, strict=True)
+        }
+
+    def _answers(self) -> list[Any]:
+        """What the model tells apart, where it has several decision values."""
+        raise NotImplementedError
 
     def _learn_named(self, x: dict[Any, Any], hand_over: Any) -> None:
         """Learn one example; ``hand_over`` gives a model the row."""

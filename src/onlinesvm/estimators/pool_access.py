@@ -176,6 +176,7 @@ class PoolAccess:
         due = np.zeros(len(encoder) - (0 if self.learner is None else self.learner.n_labels), int)
         model._teach(taught, example._replace(label=encoder.encode(y)), due)
         self.learner.learn_everything()
+        self.learner.asides = None  # scores of examples that were chosen are unlike those of others
 
     def decide(self, rows: Any) -> np.ndarray:
         """Decision values of each machine, (machines, n)."""

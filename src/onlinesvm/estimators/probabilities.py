@@ -1,34 +1,22 @@
-"""Probabilities and prediction sets from scores that were noted before examples were learned.
+"""Probabilities and prediction sets from scores of examples by models that had not learned them.
 
 See ``core/prequential``: nothing here computes a kernel value that ``decision_function`` does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from .base import trained_of
 from .labels import check_share
 
 
-class WithProbability:
-    """A method that is there with ``probability=True`` only, as ``hasattr`` says."""
-
-    def __init__(self, method: Callable[..., Any]):
-        self.method = method
-        self.__doc__ = method.__doc__
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        if instance is None:
-            return self.method
-        if not instance.probability:
-            raise AttributeError(
-                f"{owner.__name__} has no {self.method.__name__}: set probability=True before it "
-                "learns, or wrap it in sklearn.calibration.CalibratedClassifierCV."
-            )
-        return self.method.__get__(instance, owner)
+def has_probabilities(estimator: Any) -> bool:
+    """Whether ``predict_proba`` has an answer; makes it, if it was not made yet."""
+    trained = trained_of(estimator) if hasattr(estimator, "predict_proba") else None
+    return trained is not None and (trained.noted() or trained.answered()) is not None
 
 
 def chances(values: np.ndarray, order: np.ndarray, slopes: np.ndarray) -> np.ndarray:

@@ -188,9 +188,27 @@ class Trained(Compact):
         watch = self.learner.watch
         if watch is None or watch.thresholds is None:
             return None
+        return watch.snapshot(self._label_weights())
+
+    def answered(self) -> Any:
+        """The same of scores kept in passing: made now, if it was not yet; None: there are none."""
+        asides = self.learner.asides
+        if asides is None or asides.known is not None:
+            return None if asides is None else asides.known
+        if not asides.wants_held:
+            return asides.answer_of_stream(self._label_weights())
+        from ..core.lasvm.block.held_out import score_held
+
+        weights = self._label_weights()
+        n = None if self.shape_fit is None else self.shape_fit[0]
+        if n == len(self.original):  # no copies were merged
+            n = None
+        return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n)
+
+    def _label_weights(self) -> np.ndarray:
+        """The weight of each label, in the order of their numbers."""
         table = self.class_weights or {}
-        weights = [table.get(label, 1.0) or 1.0 for label in self.encoder.numbers]
-        return watch.snapshot(np.array(weights))
+        return np.array([table.get(label, 1.0) or 1.0 for label in self.encoder.numbers])
 
     def view(self, **more: Any) -> FittedView:
         """The model as it is now; what is learned afterwards does not change it."""

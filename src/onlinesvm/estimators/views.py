@@ -32,6 +32,8 @@ class FittedView(ABC):
 
     noted: Any = None
     """What probabilities and prediction sets are made of (``core.prequential``), if anything."""
+    answered: Any = None
+    """The same of scores kept in passing, once somebody has asked for it."""
     more: dict[str, Any]
     """What the fitted attributes of a single algorithm need."""
 

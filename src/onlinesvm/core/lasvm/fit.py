@@ -167,6 +167,12 @@ class Fit:
             self.learner.watch.use_quantiles()
         yield
 
+    def keep_beyond(self) -> None:
+        """However it ended: scores of the examples that are not held, for whoever asks later."""
+        in_blocks = self.learner.memory is None and not self.learner.singly
+        if in_blocks and not self._selective:
+            self.learner.keep_beyond(self.slacks, self.data)
+
     def _score_held_out(self) -> Iterator[None]:
         """Cross-fitted scores replace those noted on the way (``held_out``)."""
         watch = self.learner.watch

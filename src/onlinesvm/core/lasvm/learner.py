@@ -86,6 +86,7 @@ class LASVM(Compact, Learner):
     """State of LASVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
 
     watch: Any = None  # takes note of decision values before examples are learned
+    asides: Any = None  # keeps decision values that are computed in any case, for later
     scores: Any  # with limits: decision values of the last examples before they were learned
     _kept: KeptRows | None = None  # of a cache that a copy or a file has left out
     _call: Call | None
@@ -118,7 +119,7 @@ class LASVM(Compact, Learner):
         self.cache: KernelCache | None = None
         self.converged = False
         self._shallow = 0  # examples learned one by one since the last optimisation in depth
-        self.watch = None
+        self.watch = self.asides = None
         self._forget_calls()
 
     # -- state ----------------------------------------------------------------------------
@@ -270,6 +271,8 @@ class LASVM(Compact, Learner):
             self.memory.add_label(self.n_labels)
         if self.watch is not None:
             self.watch.add_label(self.n_labels)
+        if self.asides is not None:
+            self.asides.add_label(self.n_labels)
         self.seeds = np.append(self.seeds, SEEDS)
         self._forget_calls()
 
@@ -368,13 +371,17 @@ class LASVM(Compact, Learner):
         few = size < FEW and not task.both_signs
         company = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
         watched = self.watch is not None and noted
-        scores = np.empty((size, self.machines)) if watched else None
         before = self.support.started()
+        asides = self.asides if deepen else None  # on a stream; a fit keeps its slacks
+        aside = asides is not None and bool(before.all())
+        scores = np.empty((size, self.machines)) if watched or aside else None
         slacks = lasvm_block.learn_block(
             self.support, self.kernel, fresh, slot, mass, company, scores
         )
-        if self.watch is not None and scores is not None:
+        if watched:
             self.watch.note(scores, fresh.label, fresh.bound)
+        if asides is not None and aside:
+            asides.note(scores, fresh.label, fresh.bound)
         self._reduce_delta()
         if deepen and task.both_signs and (self.support.started() & ~before).any():
             self.finish(self.depths.rough)  # many rows of one class may have waited for the other
@@ -382,7 +389,21 @@ class LASVM(Compact, Learner):
             finishing.note_influence(self)
             self._reduce_stream_delta()
         finishing.mend(self)
-        return slacks, *lasvm_block.evict(self.support, slack)
+        told = None if aside or asides is None else self._keep_beyond
+        return slacks, *lasvm_block.evict(self.support, slack, told)
+
+    def keep_beyond(self, slacks: np.ndarray, data: Examples) -> None:
+        """At the end of a fit: scores of examples that are not held, from their last known slacks."""
+        if self.asides is not None:
+            away = np.isfinite(slacks).all(axis=0) & (data.bound > 0.0)
+            away[self.support.a.key[: self.n]] = False
+            self._keep_beyond(slacks[:, away], data.label[away], data.bound[away])
+            self.asides.bounds = np.bincount(data.label, data.bound)
+
+    def _keep_beyond(self, slacks: np.ndarray, label: np.ndarray, bound: np.ndarray) -> None:
+        """Scores of examples that have left, or never joined: y f(x) = 1 - slack."""
+        scores = self.support.linear(label) * (1.0 - slacks)
+        self.asides.keep_beyond(scores.T, label, bound)
 
     def _reduce_delta(self) -> None:
         """Section 3.5, for many examples at a time: optimise until delta < delta_max."""
@@ -408,8 +429,15 @@ class LASVM(Compact, Learner):
                 values = self.kernel.meet(few.rows, self.support.rows(), self.support.buffers)
                 scores = self.learn_known(few, values, slot_of)
             self._note_targets(few.label)
-            if self.watch is not None and noted:
-                self.watch.note(scores, few.label, few.bound)
+            if noted:
+                self.note(scores, few)
+
+    def note(self, scores: np.ndarray, fresh: Examples) -> None:
+        """Scores of examples that were learned one by one, each before it was."""
+        if self.watch is not None:
+            self.watch.note(scores, fresh.label, fresh.bound)
+        if self.asides is not None:
+            self.asides.note(scores, fresh.label, fresh.bound)
 
     def _note_targets(self, targets: np.ndarray) -> None:
         """The unit follows the targets: at once while they are few."""
@@ -546,7 +574,8 @@ class LASVM(Compact, Learner):
         call, given = self._call_for(self.rules, True), self._given_of(label, bound)
         call.about[0] = bound, diagonal
         call.tags[0, 0] = 0 if isinstance(label, float) else label
-        scores = np.empty((1, self.machines))
+        asides = self.asides
+        scores = np.empty((1, self.machines)) if asides is None else asides.next_place()
         self._begin()
         evaluations = int(self.support.a.count[EVALUATIONS])
         if not self._run_call(call, x[None, :], low, call.tags, given, call.about, scores):
@@ -557,6 +586,8 @@ class LASVM(Compact, Learner):
             self._end_limited(x, low, label, bound, diagonal)
         elif isinstance(label, float):
             self._note_targets(np.full((1, self.machines), label))
+        if asides is not None:
+            asides.note_written(label, bound)
         if self.watch is not None:
             self.watch.note_one(scores[0], label, bound)
             self._follow(self.watch)
@@ -609,8 +640,9 @@ class LASVM(Compact, Learner):
             self.scores[part] = self._learn_part(few)
             if varies:
                 self._note_labels(few.label)
+            if noted:
+                self.note(self.scores[part], few)
             if watch is not None:
-                watch.note(self.scores[part], few.label, few.bound)
                 self._follow(watch)
 
     def _learn_part(self, fresh: Examples) -> np.ndarray:

@@ -58,14 +58,19 @@ def _softmax(logits: np.ndarray) -> np.ndarray:
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def fit_slopes(scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The slopes of h, from scores (n, machines), labels 0, 1, ... and weights."""
+def fit_slopes(
+    scores: np.ndarray, label: np.ndarray, weight: np.ndarray, copies: np.ndarray | None = None
+) -> np.ndarray:
+    """The slopes of h, from scores (n, machines), labels 0, 1, ... and weights.
+
+    ``copies``: how many examples each of them stands for.
+    """
     size = np.abs(scores).mean() if len(scores) else 0.0
     if not 0.0 < size < np.inf:
         return np.ones(SLOPES)
     phi = _features(scores) / size
     n, labels = phi.shape[:2]
-    count = np.bincount(label, minlength=labels)[label]
+    count = np.bincount(label, copies, minlength=labels)[label]
     target = np.repeat(1.0 / (count + labels)[:, None], labels, axis=1)  # as in Platt (1999)
     target[np.arange(n), label] += count / (count + labels)
     return _minimise(phi, target, (weight / weight.sum())[:, None]) / size

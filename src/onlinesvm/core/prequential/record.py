@@ -51,6 +51,18 @@ def excess(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
     return np.asarray(others.max(axis=1) - scores[rows, label])
 
 
+def with_label(scores: np.ndarray, labels: int) -> np.ndarray:
+    """Scores noted before there were this many labels, three or more, with those of the last one."""
+    if labels == 3:
+        scores = np.concatenate([-scores, scores], axis=1)
+    return np.pad(scores, ((0, 0), (0, 1)), constant_values=_NEW_SCORE)
+
+
+def last_look(n: int) -> int:
+    """The number of examples, of n noted, from which probabilities are made."""
+    return n - n % min(SELDOM, 1 << max(0, (n // 32).bit_length() - 1))
+
+
 class Prequential(Compact):
     """The last scores, the thresholds of prediction sets and the drift detector, as far as wanted."""
 
@@ -138,10 +150,7 @@ class Prequential(Compact):
         """One more label, so that there are this many."""
         if labels > 2:
             self.look()
-            old = self.scores
-            if labels == 3:
-                old = np.concatenate([-old, old], axis=1)
-            self.scores = np.pad(old, ((0, 0), (0, 1)), constant_values=_NEW_SCORE)
+            self.scores = with_label(self.scores, labels)
 
     def use_quantiles(self) -> None:
         """The order of the examples meant nothing: thresholds become quantiles of what is kept.
@@ -211,7 +220,7 @@ class Prequential(Compact):
         """
         assert self.thresholds is not None
         self.look()
-        last = self.n - self.n % min(SELDOM, 1 << max(0, (self.n // 32).bit_length() - 1))
+        last = last_look(self.n)
         known = self._calibration
         if known is None or known.last != last or known.machines != self.scores.shape[1]:
             self._calibration = known = self._calibrate(last, class_weight)
@@ -250,3 +259,8 @@ class Snapshot(NamedTuple):
 
     calibration: Calibration
     q: np.ndarray  # thresholds of the prediction sets
+
+    @property
+    def slopes(self) -> np.ndarray:
+        """Slopes of the probabilities, made when they are first asked for."""
+        return self.calibration.slopes

@@ -14,6 +14,7 @@ from ...estimators.classifier import UnweightedClassifier, check_new_labels
 from ...estimators.labels import unique_labels
 from ...estimators.named_rows import NamedModel
 from ...estimators.params import shared_docs
+from ...estimators.probabilities import check_alpha, has_probabilities
 
 __all__ = ["BudgetPerceptronClassifier", "LASVMClassifier"]
 
@@ -81,6 +82,9 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
 
     # -- predicting -----------------------------------------------------------------------
 
+    def _answers(self) -> list[Any]:
+        return _labels(self._model)
+
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """The label of one example; None before anything was learned.
 
@@ -95,9 +99,9 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """The probability of each label; none before anything was learned.
 
-        Calibrated with ``probability=True``. Else they are made of the decision values (the
-        logistic function of two times the value; several classes: in proportion to these): they
-        rank the labels, and are not calibrated.
+        Those of LASVM are calibrated, on scores that recent examples had before they were learned.
+        Those of the perceptron are made of the decision values (the logistic function of two times the
+        value; several classes: in proportion to these): they rank the labels, and are not calibrated.
 
         Parameters
         ----------
@@ -108,7 +112,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         if model is None:
             return {}
         labels = _labels(model)
-        if hasattr(model, "predict_proba_one"):
+        if has_probabilities(model):
             share = model.predict_proba_one(row)
         else:
             share = _shares(np.atleast_2d(model.decision_one(row)), len(labels))[0]
@@ -147,7 +151,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         labels, rows = _labels(model), self._rows.matrix(X, values)
         if not len(X):
             share = np.empty((0, len(labels)))
-        elif hasattr(model, "predict_proba"):
+        elif has_probabilities(model):
             share = model.predict_proba(rows)
         else:
             decided = model.decision_function(rows)
@@ -198,13 +202,19 @@ class LASVMClassifier(_Adapter):
 
     Parameters
     ----------
-    C, kernel (River), gamma (River), degree, coef0, window, budget (River), policy : shared
-    half_life : shared
+    C, kernel (River), gamma (River), degree, coef0 : shared
+    window : int, "auto" or None, default=None
+        Number of most recent examples that count; None: all. ``"auto"``: those since the last drift
+        that was noticed, at least 100 and at most 10,000.
+    budget (River), policy, half_life : shared
     class_weight : dict or None, default=None
         Weights that multiply ``C`` for each label.
     probability : bool, default=False
-        Whether the probabilities are calibrated: by the scores of recent examples, each made
-        before its label was learned.
+        Whether probabilities are made of up to 8,192 scores of recent examples, not of 2,048, and
+        prediction sets follow a drift. The scores are made before each label is learned.
+    detect_drift : bool, default=False
+        Whether to watch the error rate of predictions made before their labels are learned: see
+        ``drift_detected_``. Always on with ``window="auto"``.
 
     Examples
     --------
@@ -233,12 +243,13 @@ class LASVMClassifier(_Adapter):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 0.0,
-        window: int | None = None,
+        window: int | str | None = None,
         budget: int | None = 1000,
         policy: str = "oldest",
         half_life: float | None = 1000,
         class_weight: dict[Any, float] | None = None,
         probability: bool = False,
+        detect_drift: bool = False,
     ):
         super().__init__()
         self.C = C
@@ -252,6 +263,39 @@ class LASVMClassifier(_Adapter):
         self.half_life = half_life
         self.class_weight = class_weight
         self.probability = probability
+        self.detect_drift = detect_drift
+
+    def predict_set_one(self, x: dict[Any, Any], alpha: float = 0.1) -> set[Any]:
+        """The labels among which that of one example is, in a share 1 - alpha of cases.
+
+        Parameters
+        ----------
+        x
+            Features. Names that were never learned are left out.
+        alpha
+            Share of labels that may be outside, between 0 and 1.
+        """
+        check_alpha(alpha)
+        row, model = self._rows.known(x), self._model
+        if model is None:
+            return set()
+        inside = model.predict_set(row[None, :], alpha)[0]
+        return {label for label, held in zip(_labels(model), inside, strict=True) if held}
+
+    @property
+    def drift_detected_(self) -> bool:
+        """Whether the last example has shown a drift; needs ``detect_drift`` or ``window="auto"``."""
+        return self._model is not None and bool(self._model.drift_detected_)
+
+    @property
+    def n_drifts_(self) -> int:
+        """Number of drifts noticed so far."""
+        return 0 if self._model is None else int(self._model.n_drifts_)
+
+    @property
+    def prequential_error_(self) -> float:
+        """Share of wrong predictions, each made before its label was learned, of late."""
+        return float("nan") if self._model is None else float(self._model.prequential_error_)
 
 
 @shared_docs

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
+import numpy as np
 from river import base
 
 from ...estimators import lasvm_values
+from ...estimators.labels import check_quantiles, check_share
 from ...estimators.named_rows import NamedModel
 from ...estimators.params import shared_docs
 
@@ -27,6 +30,9 @@ class LASVMRegressor(NamedModel, base.Regressor):
         Cost of an error beyond ``epsilon``.
     epsilon, kernel (River), gamma (River), degree, coef0, window, budget (River), policy : shared
     half_life : shared
+    quantile : float, list of float or None, default=None
+        Predict this quantile of the target in place of its middle. Several, in ascending order, are
+        those of ``predict_quantiles_one``; ``predict_one`` is then the one nearest to 0.5.
 
     Examples
     --------
@@ -53,6 +59,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         budget: int | None = 1000,
         policy: str = "oldest",
         half_life: float | None = 1000,
+        quantile: Any = None,
     ):
         super().__init__()
         self.C = C
@@ -65,6 +72,10 @@ class LASVMRegressor(NamedModel, base.Regressor):
         self.budget = budget
         self.policy = policy
         self.half_life = half_life
+        self.quantile = quantile
+
+    def _answers(self) -> list[float]:
+        return check_quantiles(self.quantile).tolist()
 
     def learn_one(self, x: dict[Any, Any], y: float, w: float = 1.0) -> None:
         """Learn one example. Bad input changes nothing.
@@ -89,7 +100,48 @@ class LASVMRegressor(NamedModel, base.Regressor):
             Features. Names that were never learned are left out.
         """
         row = self._rows.known(x)
-        return 0.0 if self._model is None else float(self._model.predict_one(row))
+        if self._model is None:
+            return 0.0
+        values = np.atleast_1d(self._model.predict_one(row))
+        if len(values) == 1:
+            return float(values[0])
+        return float(values[np.abs(np.array(self._answers()) - 0.5).argmin()])
+
+    def predict_quantiles_one(self, x: dict[Any, Any]) -> dict[float, float]:
+        """The quantiles asked for by ``quantile``; none before anything was learned.
+
+        Parameters
+        ----------
+        x
+            Features. Names that were never learned are left out.
+        """
+        if self.quantile is None:
+            raise ValueError(
+                "There are no quantiles: set quantile, for instance [0.05, 0.5, 0.95]."
+            )
+        row, model = self._rows.known(x), self._model
+        values = [] if model is None else np.atleast_1d(model.predict_one(row)).tolist()
+        return dict(zip(self._answers(), values, strict=False))
+
+    def predict_interval_one(self, x: dict[Any, Any], coverage: float = 0.9) -> tuple[float, float]:
+        """Lower and upper end of an interval that holds the target in a share ``coverage`` of cases.
+
+        It follows the errors of recent predictions, each made before its target was learned, also
+        while the world changes. Without bounds before anything was learned.
+
+        Parameters
+        ----------
+        x
+            Features. Names that were never learned are left out.
+        coverage
+            Share of targets inside, between 0 and 1.
+        """
+        check_share(coverage, "coverage")
+        row, model = self._rows.known(x), self._model
+        if model is None:
+            return -inf, inf
+        low, high = model.predict_interval_one(row, coverage).tolist()
+        return low, high
 
 
 @shared_docs
@@ -121,6 +173,7 @@ class LASVMOneClass(NamedModel, base.AnomalyDetector):
     """
 
     _kind = lasvm_values.LASVMOneClass
+    _sign = -1.0
 
     def __init__(
         self,

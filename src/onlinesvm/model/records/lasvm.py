@@ -26,7 +26,7 @@ from .common import (
     store_fields,
     store_of,
 )
-from .prequential import watch_fields, watch_of
+from .prequential import asides_fields, asides_of, watch_fields, watch_of
 from .tasks import task_fields, task_of
 
 
@@ -56,6 +56,7 @@ def _state_fields(learner: LASVM) -> dict[str, Any]:
         "kept": kept_fields(learner.kept_rows()),
         **({} if learner.memory is None else {"memory": memory_fields(learner)}),
         **watch_fields(learner.watch),
+        **asides_fields(learner.asides),
     }
     if isinstance(learner, SelectiveLASVM):
         fields["selection"] = {
@@ -89,6 +90,7 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     if bounded:
         learner.memory = memory_of(fields.record("memory"), context, learner.support)
     learner.watch = watch_of(fields, learner.machines, context.n_labels, learner.support.task)
+    learner.asides = asides_of(fields, learner.machines, context.n_labels)
     if not fields.absent("kept"):
         support = learner.support
         learner._kept = kept_of(fields.record("kept"), support.n, support.machines)

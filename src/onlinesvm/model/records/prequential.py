@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...core.lasvm.tasks import Regression, Task
+from ...core.prequential.asides import Answer, Asides, Scored
+from ...core.prequential.calibration import SLOPES
 from ...core.prequential.drift import BLOCK, BLOCKS, DriftDetector
 from ...core.prequential.record import RECENT, Prequential
 from ...core.prequential.residuals import Residuals
@@ -70,6 +72,64 @@ def watch_of(
         watch.detector = _detector_of(fields.record("detector"), watch.looked)
     fields.close()
     return watch
+
+
+def asides_fields(asides: Asides | None) -> dict[str, Any]:
+    """Scores kept in passing as the field ``asides`` of their learner; no field where none are."""
+    if asides is None:
+        return {}
+    n, beyond, answer = min(asides.n, len(asides.label)), asides.beyond, asides.lasting_answer
+    noted = Scored(asides.scores[:n], asides.label[:n], asides.weight[:n])
+    return {
+        "asides": {
+            "bounds": asides.bounds,
+            "n": asides.n,
+            "recent": _scored_fields(noted),
+            "beyond": None if beyond is None else _scored_fields(beyond),
+            "answer": None if answer is None else answer._asdict(),
+        }
+    }
+
+
+def asides_of(fields: Fields, machines: int, n_labels: int) -> Asides | None:
+    """The scores again, from the fields of their learner; files of earlier versions have none."""
+    if not fields.has("asides"):
+        return None
+    fields = fields.record("asides")
+    asides = Asides(machines)
+    if not fields.absent("bounds"):
+        asides.bounds = fields.array("bounds", np.float64, (None,), low=0.0)
+        if len(asides.bounds) > n_labels:
+            raise fields.wrong("bounds", "has more labels than there are")
+    asides.n = fields.whole("n")
+    n = min(asides.n, len(asides.label))
+    recent = _scored_of(fields.record("recent"), np.float64, (n, machines), n_labels)
+    asides.scores[:n], asides.label[:n], asides.weight[:n] = recent
+    if not fields.absent("beyond"):
+        part = fields.record("beyond")
+        asides.beyond = _scored_of(part, np.float32, (None, machines), n_labels)
+    if not fields.absent("answer"):
+        part = fields.record("answer")
+        asides.answer = Answer(
+            part.whole("last", 0, asides.n),
+            part.array("slopes", np.float64, (SLOPES,), low=0.0),
+            part.array("q", np.float64, (len(LEVELS),)),
+        )
+        part.close()
+    fields.close()
+    return asides
+
+
+def _scored_fields(scored: Scored) -> dict[str, Any]:
+    return {"scores": scored.scores, "label": narrow(scored.label), "weight": scored.weight}
+
+
+def _scored_of(fields: Fields, kind: Any, shape: tuple[int | None, int], n_labels: int) -> Scored:
+    scores = fields.array("scores", kind, shape)
+    label = fields.array("label", np.int64, (len(scores),), 0, max(n_labels, 1) - 1)
+    weight = fields.array("weight", np.float64, (len(label),), low=0.0)
+    fields.close()
+    return Scored(scores, label, weight)
 
 
 def _residuals_fields(watch: Residuals) -> dict[str, Any]:

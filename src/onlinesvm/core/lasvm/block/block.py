@@ -25,6 +25,7 @@ The coefficients of a one-class machine sum to nu times the weights seen: a bloc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -293,10 +294,13 @@ def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np
         support.a.grad[m, rest] -= product[:, 0]
 
 
-def evict(support: Support, beyond: float) -> tuple[np.ndarray, np.ndarray]:
+def evict(
+    support: Support, beyond: float, told: Callable[..., None] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Members at zero that lie farther than ``beyond``, in units of the machine, leave.
 
-    Returns the keys of those that left a machine, and the slacks (machines, keys) there.
+    Returns the keys of those that left a machine, and the slacks (machines, keys) there. ``told`` is
+    given the slacks, labels and bounds of those that left all machines.
     """
     n = support.n
     if beyond == np.inf:
@@ -309,6 +313,9 @@ def evict(support: Support, beyond: float) -> tuple[np.ndarray, np.ndarray]:
     keys, slacks = support.a.key[gone], np.empty((support.machines, len(gone)))
     for some in machine_groups(support.machines, n):
         slacks[some] = np.where(leaves[some, gone], _slacks(support, some, gone), -np.inf)
+    if told is not None:
+        away = leaves[:, gone].all(axis=0)
+        told(slacks[:, away], support.labels(gone[away]), support.a.bound[gone[away]])
     support.a.member[:, :n] &= ~leaves
     support.changed()
     support.keep(np.asarray(support.a.member[:, :n].any(axis=0)))

@@ -13,17 +13,22 @@ little. The models here have seen all but a fold of the examples.
 
 Given: a learner, the examples it has learned and what is known of their slacks. Returned: decision
 values (n, machines) of some of them, and how many examples each stands for.
+
+``held_rows`` does the same with nothing but the learner: the rows that it holds are scored by models
+without them. Examples that it does not hold have no part in it, so that their scores are as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy, deepcopy
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ...examples import Examples
+from ...prequential.asides import Scored
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
 from . import working_set
@@ -40,6 +45,9 @@ FOLDS, FEW, MORE_FOLDS = 5, 2000, 10
 ENOUGH = 4096
 """Scores, of all labels together, after which the other folds are left alone: half as many suffice
 of each of two labels, but all of a rarer one are wanted."""
+
+SEVERAL = 1.5
+"""Examples that a row stands for, from which on it has copies."""
 
 _FEWEST = 64
 
@@ -118,17 +126,53 @@ def _without(learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarra
     slot = slot[slot >= 0]
     if not len(slot):
         return learner
-    twin = copy(learner)
-    twin.support, twin.watch = deepcopy(learner.support), None
-    remove(twin, slot)
-    precise = learner.tau if len(data.rows) <= FEW else max(learner.tau, DEPTH)
-    depth = max(precise, float(np.where(np.isfinite(learner.delta), learner.delta, 0.0).max()))
-    _optimise(twin, depth)
+    twin, depth = _without_rows(learner, slot, len(data.rows))
     if not twin.singly:
         depths, others = twin.depths, np.where(gone, -np.inf, slacks)
         if len(admit(twin, data, others, depths.near, depths.reenter * twin.support.unit)):
             _optimise(twin, depth)
     return twin
+
+
+def _without_rows(learner: LASVM, slot: np.ndarray, n: int) -> tuple[LASVM, float]:
+    """A copy without the rows of these slots, and how far it is optimised, of a set of n examples."""
+    twin = copy(learner)
+    twin.support, twin.watch = deepcopy(learner.support), None
+    remove(twin, slot)
+    precise = learner.tau if n <= FEW else max(learner.tau, DEPTH)
+    depth = max(precise, float(np.where(np.isfinite(learner.delta), learner.delta, 0.0).max()))
+    _optimise(twin, depth)
+    return twin, depth
+
+
+def held_rows(learner: LASVM, copies: np.ndarray) -> HeldOut:
+    """Scores of rows that the learner holds, by models without them; ``which`` are their slots.
+
+    A row of several ``copies`` stays: the others would be there if one of them were not. Nothing is
+    changed, and nothing counted as training.
+    """
+    support, n = learner.support, learner.support.n
+    label, quiet = support.labels(np.arange(n)), copy(learner)
+    quiet.kernel = replace(learner.kernel)
+    fold = _folds(label, np.random.RandomState(0))
+    which = np.flatnonzero(fold < _visited(label, fold))
+    scores = np.empty((len(which), learner.machines))
+    for k in np.unique(fold[which]):
+        checkpoint()
+        gone = np.flatnonzero((fold == k) & (copies < SEVERAL))
+        twin = _without_rows(quiet, gone, n)[0] if len(gone) else quiet
+        part = fold[which] == k
+        scores[part] = twin.decide(support.rows().take(which[part]))
+    share = np.bincount(label) / np.maximum(1, np.bincount(label[which], minlength=label.max() + 1))
+    return HeldOut(which, scores, share[label[which]])
+
+
+def score_held(learner: LASVM, class_weight: np.ndarray, n: int | None) -> Scored:
+    """The same with labels and weights, as ``asides`` takes them; ``n`` as there."""
+    label, bound = learner.labels(np.arange(learner.n)), learner.support.a.bound[: learner.n]
+    found = held_rows(learner, learner.asides.copies(bound, label, class_weight, n))
+    which = found.which
+    return Scored(found.scores, label[which], bound[which] * found.stands_for)
 
 
 def _optimise(learner: LASVM, depth: float) -> None:

@@ -1,0 +1,189 @@
+"""Scores that learning computes in any case, kept for whoever asks for probabilities later.
+
+    recent    decision values of the last examples of a stream, each before it was learned
+    beyond    of the examples of a fit that are no rows of the model, beyond the margin, some
+
+Noting costs next to nothing: the loop for single rows writes into the place of the next score.
+Nothing is made of the scores until ``answer`` is asked for. The rows that a fitted model holds are
+not noted: they are at hand, and scored by models without them (``core.lasvm.block.held_out``).
+
+Scores are as in ``record``. Weights are bounds: the cost of an example, all its copies together.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..runtime.compact import Compact
+from .calibration import fit_slopes
+from .record import MOST_SCORES, SELDOM, excess, last_look, with_label
+from .thresholds import Thresholds
+
+RECENT, LEAST = 2048, 512
+"""Examples of a stream whose scores are kept; of very many machines fewer, but at least ``LEAST``."""
+
+ENOUGH = 1024
+"""Scores of a stream from which on they are used, where there was a fit before it."""
+
+
+class Scored(NamedTuple):
+    """Scores of examples that are like those to come."""
+
+    scores: np.ndarray  # (n, machines)
+    label: np.ndarray
+    weight: np.ndarray  # bound, times the number of examples that each stands for
+
+
+class Answer(NamedTuple):
+    """What probabilities and prediction sets are made of, as ``record.Snapshot``."""
+
+    last: int  # number of examples noted when it was made
+    slopes: np.ndarray
+    q: np.ndarray
+
+
+class Asides(Compact):
+    """Scores noted in passing, and the answer made of them when it was asked for."""
+
+    def __init__(self, machines: int):
+        self.scores = np.zeros((_size(machines), machines))
+        self.label = np.zeros(len(self.scores), np.int64)
+        self.weight = np.zeros(len(self.scores))
+        self.n = 0  # examples of a stream noted
+        self.beyond: Scored | None = None
+        self.bounds: np.ndarray | None = None  # of all examples of each label, of a fit with copies
+        self.answer: Answer | None = None
+
+    def _in_use(self) -> dict[str, Any]:
+        n = min(self.n, len(self.label))
+        cut = {name: getattr(self, name)[:n] for name in ("scores", "label", "weight")}
+        return self.__dict__ | cut | {"answer": self.lasting_answer}
+
+    @property
+    def lasting_answer(self) -> Answer | None:
+        """The answer, if it is made of a model that may have changed since; others are made again."""
+        return self.answer if self.wants_held else None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        more = _size(self.scores.shape[1]) - len(self.label)
+        self.scores = np.pad(self.scores, ((0, more), (0, 0)))
+        self.label, self.weight = np.pad(self.label, (0, more)), np.pad(self.weight, (0, more))
+
+    # -- noting ---------------------------------------------------------------------------
+
+    def next_place(self) -> np.ndarray:
+        """Where the scores (1, machines) of the next example of a stream are to be written."""
+        i = self.n % len(self.label)
+        return self.scores[i : i + 1]
+
+    def note_written(self, label: int, weight: float) -> None:
+        """The scores of one example stand in the next place."""
+        n = self.n
+        i = n % len(self.label)
+        self.label[i], self.weight[i], self.n = label, weight, n + 1
+
+    def note(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
+        """Examples of a stream, in order."""
+        size, n = len(self.label), len(label)
+        kept = slice(max(0, n - size), n)
+        place = np.arange(self.n + kept.start, self.n + n) % size
+        self.scores[place], self.label[place] = scores[kept], label[kept]
+        self.weight[place] = weight[kept]
+        self.n += n
+
+    def keep_beyond(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
+        """Some of the examples of a fit that the model does not hold, in place of what is known."""
+        which, stands_for = _some(label, len(self.label))
+        self.beyond = Scored(
+            scores[which].astype(np.float32), label[which], weight[which] * stands_for
+        )
+        self.n, self.answer = 0, None
+
+    def add_label(self, labels: int) -> None:
+        """One more label, so that there are this many."""
+        self.answer = None
+        if labels > 2:
+            n = min(self.n, len(self.label))
+            scores = with_label(self.scores, labels)
+            size = _size(scores.shape[1])
+            order = np.arange(self.n - min(n, size), self.n) % len(self.label)
+            ring = scores[order], self.label[order], self.weight[order]
+            self.scores = np.zeros((size, scores.shape[1]))
+            self.label, self.weight, self.n = np.zeros(size, np.int64), np.zeros(size), 0
+            self.note(*ring)
+            if self.beyond is not None:
+                wider = with_label(self.beyond.scores, labels)
+                self.beyond = self.beyond._replace(scores=wider)
+
+    # -- asking ---------------------------------------------------------------------------
+
+    @property
+    def wants_held(self) -> bool:
+        """Whether an answer is made of a fit: of ``beyond``, and of the rows that the model holds."""
+        return self.beyond is not None and self.n < ENOUGH
+
+    @property
+    def known(self) -> Answer | None:
+        """The answer, if it has been made of what there is."""
+        answer = self.answer
+        if answer is None or (not self.wants_held and answer.last != last_look(self.n)):
+            return None
+        return answer
+
+    def answer_of_fit(self, held: Scored, class_weight: np.ndarray, n: int | None) -> Answer:
+        """The answer from scores of the rows that the model holds, and from those beyond.
+
+        ``n`` as in ``copies``.
+        """
+        assert self.beyond is not None
+        found = Scored(*(np.concatenate(pair) for pair in zip(held, self.beyond, strict=True)))
+        copies = self.copies(found.weight, found.label, class_weight, n)
+        return self._made(0, found, class_weight, copies)
+
+    def answer_of_stream(self, class_weight: np.ndarray) -> Answer | None:
+        """The answer from the scores of a stream; None where none was noted."""
+        last, size = last_look(self.n), len(self.label)
+        if not last:
+            return None
+        count = min(last, size - SELDOM)
+        if count == last:  # models of the first third are unlike the present one
+            count -= last // 3
+        which = np.arange(last - count, last) % size
+        noted = Scored(self.scores[which], self.label[which], self.weight[which])
+        return self._made(last, noted, class_weight)
+
+    def _made(
+        self, last: int, given: Scored, class_weight: np.ndarray, copies: np.ndarray | None = None
+    ) -> Answer:
+        """Weights of labels are part of bounds, but say nothing about how frequent labels are."""
+        scores, label = given.scores.astype(np.float64), given.label
+        weight = given.weight / class_weight[label]
+        thresholds = Thresholds()
+        thresholds.use_quantiles(excess(scores, label), weight)
+        self.answer = Answer(last, fit_slopes(scores, label, weight, copies), thresholds.q)
+        return self.answer
+
+    def copies(
+        self, bound: np.ndarray, label: np.ndarray, class_weight: np.ndarray, n: int | None
+    ) -> np.ndarray:
+        """How many of the n examples of a fit each row stands for; their bounds were added up."""
+        if self.bounds is None or n is None:
+            return np.ones(len(bound))
+        one = float((self.bounds / class_weight[: len(self.bounds)]).sum()) / n
+        return np.asarray(bound / (one * class_weight[label]))
+
+
+def _size(machines: int) -> int:
+    return min(RECENT, max(MOST_SCORES // max(machines, 1), LEAST))
+
+
+def _some(label: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Up to ``most`` of the examples, drawn by chance, and how many of its label each stands for."""
+    if len(label) <= most:
+        return np.arange(len(label)), np.ones(len(label))
+    which = np.sort(np.random.RandomState(0).choice(len(label), most, replace=False))
+    share = np.bincount(label) / np.maximum(np.bincount(label[which], minlength=label.max() + 1), 1)
+    return which, share[label[which]]
