@@ -17,6 +17,7 @@ from ._lasvm import LASVMEstimator
 from ._progress import RULES, EarlyStopping, hold_out
 from .base import one_row
 from .classifier import KernelClassifier
+from .indicators import Indicators, check_indicators, is_indicator_matrix
 from .labels import finite_cost
 from .params import AT_LEAST_ONE, LASVM_CONSTRAINTS, POSITIVE, shared_docs
 from .probabilities import WithProbability, chances, check_alpha, sets_of
@@ -25,6 +26,13 @@ from .trained import Trained
 _WITHOUT = (
     "{} is not available when fitted with probability=False: learn again with probability=True."
 )
+
+ONE_LABEL: dict[str, Any] = {
+    "probability": False, "detect_drift": False, "selection": "random", "early_stopping": None,
+    "class_weight": None, "window": None,
+}  # fmt: skip
+"""Parameters that are for examples with one label each, and their values where there are several; of
+windows, ``"auto"`` alone."""
 
 NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""
@@ -48,6 +56,11 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
     predictions differ; those of two classes agree. For ``SVC``'s predictions on three classes or
     more, use ``sklearn.multiclass.OneVsOneClassifier(LASVMClassifier(epochs="converge"))``.
+
+    Examples may have several labels: y is then a matrix of 0 and 1, dense or sparse, with one column
+    for each label, and so are predictions (dense). There is one machine per label, all on the same
+    kernel values. ``classes_`` are the numbers of the columns. Probabilities, drift detection,
+    selection, early stopping and class weights are for one label per example.
 
     Parameters
     ----------
@@ -247,6 +260,32 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     # -- learning -------------------------------------------------------------------------
 
+    def _checks_of(self, y: Any) -> dict[str, Any] | None:
+        return {"multi_output": True} if is_indicator_matrix(y) else super()._checks_of(y)
+
+    def _checked(self, X: Any, y: Any, before: Trained | None) -> Any:
+        given = super()._checked(X, y, before)
+        if not is_indicator_matrix(given.y):
+            return given
+        known = None if before is None else before.encoder
+        return given._replace(y=check_indicators(given.y, known))
+
+    def _indicators(self, y: np.ndarray, classes: Any) -> Indicators:
+        """Columns of y are labels; what is meant for one label per example is refused."""
+        if classes is not None:
+            raise ValueError(
+                "classes is for examples with one label each; the columns of y are the labels here."
+            )
+        self._check_labels(y.shape[1])
+        for name, plain in ONE_LABEL.items():
+            value = getattr(self, name)
+            if value != plain and not (name == "window" and value != "auto"):
+                raise ValueError(
+                    f"{name}={value!r} is for examples with one label each, and y has a column for "
+                    f"each of {y.shape[1]} labels: use {name}={plain!r}."
+                )
+        return Indicators(y.shape[1])
+
     @property
     def _notes_scores(self) -> bool:
         """Whether scores of examples are noted before they are learned (``core.prequential``)."""
@@ -277,6 +316,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             "cache_size": self.cache_size,
             "block_size": self.block_size,
             "delta_max": np.inf if self.delta_max is None else float(self.delta_max),
+            "task": self._task(trained),
         }
         if self.selection != "random":
             settings |= {"selection": self.selection, "sample_size": self.sample_size}
@@ -284,7 +324,20 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     def _bounded_settings(self, trained: Trained) -> dict[str, Any]:
         window = NARROWEST if self.window == "auto" else self.window
-        return {"window": window, "cost": finite_cost(self.C)}
+        return {"window": window, "cost": finite_cost(self.C), "task": self._task(trained)}
+
+    def _task(self, trained: Trained) -> Any:
+        """What the machines learn."""
+        from ..core.lasvm.tasks import Classification, SeveralLabels
+
+        if isinstance(trained.encoder, Indicators):
+            return SeveralLabels(len(trained.encoder))
+        return Classification()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def _check_labels(self, n_labels: int) -> None:
         if self.budget is not None and self.budget < n_labels:
