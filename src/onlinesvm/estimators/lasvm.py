@@ -126,6 +126,13 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
         With ``window`` or ``half_life`` the order is always the order given.
     time_limit (finishing), n_jobs, random_state (LASVM) : shared
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        ``"ovr"``: one column per class, as the machines are. ``"ovo"`` of ``SVC``, one column per
+        pair, is refused for three classes or more; for two both are the same.
+    break_ties : bool, default=False
+        No effect: accepted because ``SVC`` has it. Predictions are always those of the largest
+        decision value, as with ``break_ties=True``; there are no votes, which tie.
+    shrinking, verbose (SVC) : shared
 
     Attributes
     ----------
@@ -197,6 +204,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         "n_iter_no_change": [AT_LEAST_ONE],
         "delta_max": [POSITIVE, None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
     }
 
     def __init__(
@@ -229,6 +238,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = 0,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        shrinking: bool = True,
+        verbose: bool = False,
     ):
         self.C = C
         self.kernel = kernel
@@ -257,6 +270,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.shrinking = shrinking
+        self.verbose = verbose
 
     # -- learning -------------------------------------------------------------------------
 
@@ -344,6 +361,12 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             raise ValueError(
                 f"budget={self.budget} is too small for {n_labels} classes: each needs at least "
                 "one support vector."
+            )
+        if self.decision_function_shape == "ovo" and n_labels > 2:
+            raise ValueError(
+                f"decision_function_shape='ovo' is one column per pair of {n_labels} classes, and here is "
+                "one machine per class: use 'ovr', or put the classifier into "
+                "sklearn.multiclass.OneVsOneClassifier, which has one machine per pair."
             )
 
     def _plan(self, data: Any, rng: Any) -> Any:
