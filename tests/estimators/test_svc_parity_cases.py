@@ -223,7 +223,7 @@ def test_cases_that_hold_are_passed_as_scikit_learn_wrote_them():
             f"--rootdir={file.parent}", "-q", "-n", "0", "-W", "ignore", "--tb=line", "-rpf",
             *(f"{file}::{case}" for case in HOLDS),
         ],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(HERE.parent)])},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(HERE.parent / "helpers")])},
         cwd=HERE.parent, capture_output=True, text=True, check=False, timeout=280,
     )  # fmt: skip
     passed = set(re.findall(r"^PASSED \S*::(\S+)$", result.stdout, re.MULTILINE))
