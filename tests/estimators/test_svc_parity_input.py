@@ -8,13 +8,13 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics.pairwise import linear_kernel
 from sklearn.svm import SVC
 from svc_parity import ANSWERS, NEW, X, Y, close, exact, shuffled_iris
 
-from onlinesvm import LASVMClassifier
+from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
 
 
 @pytest.fixture(scope="module")
@@ -144,12 +144,43 @@ def test_probabilities_are_offered_on_request_only(name):
             getattr(model, name)
 
 
+def test_settings_without_a_meaning_here_are_refused():
+    with pytest.raises(TypeError, match="max_iter"):
+        LASVMClassifier(max_iter=1)
+
+
+@pytest.mark.parametrize("ours", [LASVMClassifier, LASVMRegressor, LASVMOneClass])
 @pytest.mark.parametrize(
-    "setting", ["max_iter", "shrinking", "decision_function_shape", "break_ties"]
+    ("setting", "values"), [("shrinking", [True, False]), ("verbose", [False, True])]
 )
-def test_settings_without_a_meaning_here_are_refused(setting):
-    with pytest.raises(TypeError, match=setting):
-        LASVMClassifier(**{setting: 1})
+def test_settings_of_svc_that_change_no_solution_are_accepted(ours, setting, values, capsys):
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    first, second = (ours(**{setting: value}).fit(rows, rows[:, 0] > 0) for value in values)
+    answer = "predict" if ours is LASVMRegressor else "decision_function"
+    assert (getattr(first, answer)(rows) == getattr(second, answer)(rows)).all()
+    assert not capsys.readouterr().out
+    with pytest.raises(ValueError, match=f"The '{setting}' parameter"):
+        ours(**{setting: "perhaps"}).fit(rows, rows[:, 0] > 0)
+
+
+def test_predictions_are_those_of_the_largest_value_with_and_without_break_ties():
+    rows, kinds = load_iris(return_X_y=True)
+    for break_ties in (False, True):
+        model = exact(break_ties=break_ties, decision_function_shape="ovr").fit(rows, kinds)
+        values = model.decision_function(rows)
+        assert (model.predict(rows) == values.argmax(axis=1)).all()
+
+
+def test_one_column_per_pair_is_refused_where_it_is_not_one_per_class():
+    rows, kinds = load_iris(return_X_y=True)
+    two = exact(decision_function_shape="ovo").fit(rows[:100], kinds[:100])
+    theirs = SVC(decision_function_shape="ovo").fit(rows[:100], kinds[:100])
+    assert two.decision_function(rows).shape == theirs.decision_function(rows).shape
+    before = two.decision_function(rows)
+    for learn in (exact(decision_function_shape="ovo").fit, two.partial_fit):
+        with pytest.raises(ValueError, match=r"per pair of 3 classes.*OneVsOneClassifier"):
+            learn(rows, kinds)
+    assert (two.decision_function(rows) == before).all()
 
 
 def test_negative_weights_are_refused_where_svc_takes_them_for_zero():

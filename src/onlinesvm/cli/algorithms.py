@@ -23,8 +23,10 @@ from .mistakes import Mistake
 NOT_OF_A_STREAM = {
     "epochs", "shuffle", "early_stopping", "max_examples", "validation_fraction",
     "n_iter_no_change", "time_limit", "random_state", "sample_size",
+    "decision_function_shape", "break_ties", "shrinking", "verbose",
 }  # fmt: skip
-"""Parameters of ``fit`` alone, and those that ``train`` has options of its own for."""
+"""Parameters of ``fit`` alone, those that ``train`` has options of its own for, and those that have no
+effect: they are for programs written for ``SVC``."""
 
 
 ABBREVIATIONS = ("e.g", "i.e", "eq", "Eq", "sec", "Sec", "cf", "vs", "etc")

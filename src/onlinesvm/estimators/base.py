@@ -106,6 +106,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         """Learn a data set at hand. A generator: it yields where an interruption may come."""
 
+    def _checks_of(self, y: Any) -> dict[str, Any] | None:
+        """How scikit-learn is to check this y."""
+        return self._y_checks
+
     def _due(self, trained: Trained, y: Any, weight: np.ndarray) -> np.ndarray:
         """Before which example of a stream each new label is made known: before the first."""
         known = 0 if trained.learner is None else trained.learner.n_labels
@@ -428,7 +432,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
 
     def _checked(self, X: Any, y: Any, before: Trained | None) -> Checked:
         """Good input for the model that there is, or for a new one; else one clear error."""
-        how, reset = self._y_checks, before is None
+        how, reset = self._checks_of(y), before is None
         y = UNCHECKED if how is None else y
         objects = as_objects(X) if reset and self._takes_objects and callable(self.kernel) else None
         if objects is not None:

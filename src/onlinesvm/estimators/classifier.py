@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._progress import FitProgress, with_callbacks
 from .base import Absent, KernelEstimator, check_number, one_row, trained_of
 from .checks import Checked
+from .indicators import Indicators, check_both_signs
 from .labels import (
     LabelBook,
     check_several,
@@ -50,6 +51,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
     def _check_labels(self, n_labels: int) -> None:
         """Refuse more labels than the settings allow: by default, any number is welcome."""
+
+    def _indicators(self, y: np.ndarray, classes: Any) -> Indicators:
+        """What y means where examples have several labels: for those that learn it."""
+        raise NotImplementedError
 
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         """Learn a data set at hand: the algorithm's epochs and its finishing step.
@@ -121,13 +126,21 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         """
         return self._learn_one(x, y, sample_weight)
 
-    def _encoder(self, y: np.ndarray) -> LabelBook:
+    def _encoder(self, y: np.ndarray) -> Any:
+        if y.ndim == 2:
+            return self._indicators(y, None)
         labels = unique_labels(y)
         check_several(labels)
         self._check_labels(len(labels))
         return LabelBook(labels)
 
-    def _stream_encoder(self, y: np.ndarray, known: LabelBook | None, classes: Any) -> LabelBook:
+    def _stream_encoder(self, y: np.ndarray, known: Any, classes: Any) -> Any:
+        if y.ndim == 2:
+            return self._indicators(y, classes)
+        if isinstance(known, Indicators):
+            raise ValueError(
+                f"The examples learned so far had {len(known)} labels each: give y one column for each."
+            )
         book = known or LabelBook()
         book = book.extended(stream_labels(y, classes), y if self._in_turn else None)
         self._check_labels(len(book))
@@ -143,7 +156,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
     def _due(self, trained: Trained, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
         due = super()._due(trained, y, weight)
-        if not (self._in_turn and len(due)):
+        if not (self._in_turn and len(due)) or isinstance(trained.encoder, Indicators):
             return due
         label, new = trained.encoder.encode(y), len(trained.encoder) - len(due)
         present, first = np.unique(label, return_index=True)
@@ -164,7 +177,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         return weight * class_weight.get(y, 1.0) if isinstance(class_weight, dict) else None
 
     def _check_prepared(self, trained: Trained, data: Any) -> None:
-        check_two_classes(data.label, data.bound)
+        if isinstance(trained.encoder, Indicators):
+            check_both_signs(data.label)
+        else:
+            check_two_classes(data.label, data.bound)
 
     # -- prediction -----------------------------------------------------------------------
 
@@ -179,7 +195,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column per class.
+            Positive for ``classes_[1]`` with two classes, else one column per class, or per label
+            where examples have several: positive where they have it.
         """
         check_is_fitted(self)
         return self._view().decide(X)
@@ -193,8 +210,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
-            Labels.
+        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            Labels; where examples have several, 1 for those they have, else 0.
         """
         check_is_fitted(self)
         return self._view().predict(X)
@@ -227,6 +244,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             The label.
         """
         values, classes = self._decide_one(one_row(x, "predict_one", "predict"))
+        encoder = self._fitted("predict_one").encoder
+        if isinstance(encoder, Indicators):
+            return encoder.decode(values)
         if len(classes) == 1:
             return classes[0]
         return classes[int(values[0] > 0) if len(values) == 1 else int(values.argmax())]
@@ -264,7 +284,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         check_is_fitted(self)
         if n is not None:
             check_number(n, "n is a number of examples", 1, " or None")
-        return suspects(self._view(), n)
+        view = self._view()
+        if isinstance(view.encoder, Indicators):
+            raise ValueError("suspects is for examples with one label each; these have several.")
+        return suspects(view, n)
 
     # -- fitted attributes ----------------------------------------------------------------
 
@@ -275,8 +298,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
     @property
     def n_support_(self) -> np.ndarray:
-        """Support vectors of each class."""
+        """Support vectors of each class; where examples have several labels, of each machine."""
         view = self._seen("n_support_")
+        if isinstance(view.encoder, Indicators):
+            return np.count_nonzero(view.coefficients(), axis=1)
         return np.bincount(view.label_numbers(), minlength=len(view.order))[view.order]
 
     @property

@@ -2,7 +2,7 @@
 
 Labels of a stream are numbered in the order they appear, and shown to users in sorted order. An
 *encoder* is what a model knows of y: ``LabelBook`` for classes, ``Targets`` for values,
-``NoTargets`` for novelty.
+``NoTargets`` for novelty; ``Indicators`` for several labels per example is in ``indicators``.
 """
 
 from __future__ import annotations
@@ -222,7 +222,7 @@ class Targets:
 
     def __init__(self, columns: int, two_dimensional: bool):
         self.columns, self.two_dimensional = columns, two_dimensional
-        self.classes = np.empty(0)  # there are none
+        self.classes: np.ndarray = np.empty(0)  # there are none
 
     def __len__(self) -> int:
         return self.columns

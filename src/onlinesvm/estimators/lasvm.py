@@ -17,6 +17,7 @@ from ._lasvm import LASVMEstimator
 from ._progress import RULES, EarlyStopping, hold_out
 from .base import one_row
 from .classifier import KernelClassifier
+from .indicators import Indicators, check_indicators, is_indicator_matrix
 from .labels import finite_cost
 from .params import AT_LEAST_ONE, FEATURE_WEIGHTS, LASVM_CONSTRAINTS, POSITIVE, shared_docs
 from .probabilities import chances, check_alpha, sets_of
@@ -27,6 +28,13 @@ _WITHOUT = (
     "taught by an ActiveLearner, learned with selection={}, was put together from parts, stopped "
     "early, or is from a file of an older version): learn again with probability=True."
 )
+
+ONE_LABEL: dict[str, Any] = {
+    "probability": False, "detect_drift": False, "selection": "random", "early_stopping": None,
+    "class_weight": None, "window": None,
+}  # fmt: skip
+"""Parameters that are for examples with one label each, and their values where there are several; of
+windows, ``"auto"`` alone."""
 
 NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""
@@ -50,6 +58,11 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
     predictions differ; those of two classes agree. For ``SVC``'s predictions on three classes or
     more, use ``sklearn.multiclass.OneVsOneClassifier(LASVMClassifier(epochs="converge"))``.
+
+    Examples may have several labels: y is then a matrix of 0 and 1, dense or sparse, with one column
+    for each label, and so are predictions (dense). There is one machine per label, all on the same
+    kernel values. ``classes_`` are the numbers of the columns. Probabilities, drift detection,
+    selection, early stopping and class weights are for one label per example.
 
     Parameters
     ----------
@@ -118,6 +131,13 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
         With ``window`` or ``half_life`` the order is always the order given.
     time_limit (finishing), n_jobs, random_state (LASVM) : shared
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        ``"ovr"``: one column per class, as the machines are. ``"ovo"`` of ``SVC``, one column per
+        pair, is refused for three classes or more; for two both are the same.
+    break_ties : bool, default=False
+        No effect: accepted because ``SVC`` has it. Predictions are always those of the largest
+        decision value, as with ``break_ties=True``; there are no votes, which tie.
+    shrinking, verbose (SVC) : shared
 
     Attributes
     ----------
@@ -191,6 +211,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         "n_iter_no_change": [AT_LEAST_ONE],
         "delta_max": [POSITIVE, None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
     }
 
     def __init__(
@@ -224,6 +246,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = 0,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        shrinking: bool = True,
+        verbose: bool = False,
     ):
         self.C = C
         self.kernel = kernel
@@ -253,8 +279,38 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.shrinking = shrinking
+        self.verbose = verbose
 
     # -- learning -------------------------------------------------------------------------
+
+    def _checks_of(self, y: Any) -> dict[str, Any] | None:
+        return {"multi_output": True} if is_indicator_matrix(y) else super()._checks_of(y)
+
+    def _checked(self, X: Any, y: Any, before: Trained | None) -> Any:
+        given = super()._checked(X, y, before)
+        if not is_indicator_matrix(given.y):
+            return given
+        known = None if before is None else before.encoder
+        return given._replace(y=check_indicators(given.y, known))
+
+    def _indicators(self, y: np.ndarray, classes: Any) -> Indicators:
+        """Columns of y are labels; what is meant for one label per example is refused."""
+        if classes is not None:
+            raise ValueError(
+                "classes is for examples with one label each; the columns of y are the labels here."
+            )
+        self._check_labels(y.shape[1])
+        for name, plain in ONE_LABEL.items():
+            value = getattr(self, name)
+            if value != plain and not (name == "window" and value != "auto"):
+                raise ValueError(
+                    f"{name}={value!r} is for examples with one label each, and y has a column for "
+                    f"each of {y.shape[1]} labels: use {name}={plain!r}."
+                )
+        return Indicators(y.shape[1])
 
     @property
     def _notes_scores(self) -> bool:
@@ -278,7 +334,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
                 learner.machines, probability=self.probability, drift=self.detect_drift,
                 window=self.window == "auto",
             )  # fmt: skip
-        if not self.probability and self.selection == "random":
+        one_label = not isinstance(trained.encoder, Indicators)
+        if not self.probability and self.selection == "random" and one_label:
             from ..core.prequential.asides import Asides
 
             learner.asides = Asides(learner.machines)
@@ -290,6 +347,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             "cache_size": self.cache_size,
             "block_size": self.block_size,
             "delta_max": np.inf if self.delta_max is None else float(self.delta_max),
+            "task": self._task(trained),
         }
         if self.selection != "random":
             settings |= {"selection": self.selection, "sample_size": self.sample_size}
@@ -297,13 +355,32 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     def _bounded_settings(self, trained: Trained) -> dict[str, Any]:
         window = NARROWEST if self.window == "auto" else self.window
-        return {"window": window, "cost": finite_cost(self.C)}
+        return {"window": window, "cost": finite_cost(self.C), "task": self._task(trained)}
+
+    def _task(self, trained: Trained) -> Any:
+        """What the machines learn."""
+        from ..core.lasvm.tasks import Classification, SeveralLabels
+
+        if isinstance(trained.encoder, Indicators):
+            return SeveralLabels(len(trained.encoder))
+        return Classification()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
 
     def _check_labels(self, n_labels: int) -> None:
         if self.budget is not None and self.budget < n_labels:
             raise ValueError(
                 f"budget={self.budget} is too small for {n_labels} classes: each needs at least "
                 "one support vector."
+            )
+        if self.decision_function_shape == "ovo" and n_labels > 2:
+            raise ValueError(
+                f"decision_function_shape='ovo' is one column per pair of {n_labels} classes, and here is "
+                "one machine per class: use 'ovr', or put the classifier into "
+                "sklearn.multiclass.OneVsOneClassifier, which has one machine per pair."
             )
 
     def _plan(self, data: Any, rng: Any) -> Any:

@@ -63,7 +63,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         ``"outlier"``: three times of four the one that is farthest from the tube, else the oldest; ``"join"``
         moves a coefficient to the nearest neighbour.
     half_life, cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
-    random_state (LASVM) : shared
+    random_state (LASVM), shrinking, verbose (SVC) : shared
 
     Attributes
     ----------
@@ -159,6 +159,8 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = 0,
+        shrinking: bool = True,
+        verbose: bool = False,
     ):
         self.C = C
         self.epsilon = epsilon
@@ -180,6 +182,8 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.shrinking = shrinking
+        self.verbose = verbose
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
         common = {"tau": self.tol, "cache_size": self.cache_size, "block_size": self.block_size}
@@ -445,7 +449,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         ``"outlier"``: three times of four the one that is farthest outside, else the oldest; ``"join"``
         moves a coefficient to the nearest neighbour.
     half_life (novelty), cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
-    random_state (LASVM) : shared
+    random_state (LASVM), shrinking, verbose (SVC) : shared
 
     Attributes
     ----------
@@ -518,6 +522,8 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = 0,
+        shrinking: bool = True,
+        verbose: bool = False,
     ):
         self.kernel = kernel
         self.gamma = gamma
@@ -536,6 +542,8 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.shrinking = shrinking
+        self.verbose = verbose
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
         common = {"tau": self.tol, "cache_size": self.cache_size, "block_size": self.block_size}

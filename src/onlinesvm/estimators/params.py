@@ -48,6 +48,8 @@ LASVM_CONSTRAINTS: Constraints = {
     "half_life": [Interval(Real, 1.0, None, closed="left"), None],
     "cache_size": [Interval(Real, 0, None, closed="neither")],
     "shuffle": ["boolean"],
+    "shrinking": ["boolean"],
+    "verbose": ["verbose"],
 }
 
 FEATURE_WEIGHTS: list[Any] = ["array-like", StrOptions({"learn"}), None]
@@ -239,6 +241,8 @@ shape_fit_ : tuple of int
     Shape of the X given to ``fit``.
 shape_fit_ (SimpleSVM) : tuple of int
     Number of examples kept, and of their features.
+shrinking : bool
+    No effect: accepted because ``SVC`` has it. The finishing step always shrinks.
 shuffle : bool
     Whether ``fit`` visits the examples in random order, the same in every epoch.
 shuffle (any order) : bool
@@ -263,6 +267,8 @@ tol : float
     Learning stops when no example's part of the KKT gap exceeds it.
 verbose : bool
     Whether to show a progress bar.
+verbose (SVC) : bool
+    No effect: accepted because ``SVC`` has it. scikit-learn's callbacks show progress.
 window : int or None
     Number of most recent examples that count; None: no limit.
 window_ : int

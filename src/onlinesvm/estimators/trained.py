@@ -46,7 +46,7 @@ class Trained(Compact):
 
     kernel: Kernel
     encoder: Any
-    """What y means: ``LabelBook``, ``Targets`` or ``NoTargets``."""
+    """What y means: ``LabelBook``, ``Indicators``, ``Targets`` or ``NoTargets``."""
     features: Features
     centre: np.ndarray | None
     """What is subtracted from every row, where that changes no kernel value."""

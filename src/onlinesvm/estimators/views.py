@@ -14,6 +14,7 @@ from scipy import sparse
 from ..core.runtime.interrupts import Interruptible
 from .checks import asked_rows, check_asked, check_rows
 from .explaining import Expansion, alike
+from .indicators import Indicators
 from .metric import unweighted
 from .rows import as_array, exact_rows, moved_back
 
@@ -91,7 +92,10 @@ class FittedView(ABC):
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example."""
-        return labels_of(self.decide(X), self.classes)
+        values = self.decide(X)
+        if isinstance(self.encoder, Indicators):
+            return self.encoder.decode(values)
+        return labels_of(values, self.classes)
 
     def to_classes(self, values: np.ndarray) -> np.ndarray:
         """Machines in the order of ``classes``, a copy; two classes: the second is positive."""

@@ -15,6 +15,8 @@ import numpy as np
 
 from ..estimators.base import install, trained_of
 from ..estimators.checks import Features
+from ..estimators.indicators import Indicators
+from ..estimators.labels import LabelBook, Targets
 from ..estimators.trained import Trained
 from .errors import InvalidState, ModelFileError
 from .fields import Fields, narrow
@@ -108,7 +110,7 @@ def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
     from .records.common import book_fields, first_rows_fields, kernel_fields
     from .records.tasks import targets_fields
 
-    book: Any = targets_fields if algorithm in VALUES else book_fields
+    book: Any = book_fields if isinstance(trained.encoder, LabelBook) else targets_fields
     table = trained.class_weights or {}
     return {
         "labels": book(trained.encoder),
@@ -201,18 +203,33 @@ def _shape(fields: Fields) -> tuple[int, ...]:
     return tuple(shape)
 
 
+def _knows(encoder: Any, y: np.ndarray) -> bool:
+    """Whether these are labels that the encoder has given numbers."""
+    if isinstance(encoder, LabelBook):
+        return y.ndim == 1 and set(y.tolist()) <= set(encoder.numbers)
+    if isinstance(encoder, Indicators):
+        return y.shape == (len(y), len(encoder)) and bool(np.isin(y, (0, 1)).all())
+    return True
+
+
 def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
+    from ..core.lasvm.tasks import SeveralLabels
     from .records.common import Context, book_of, centre_of, first_rows_of, kernel_of
     from .records.tasks import targets_of
 
     assert features.n_features is not None
     has_classes, d = algorithm not in VALUES, features.n_features
-    encoder: Any = (book_of if has_classes else targets_of)(fields.record("labels"))
+    labels = fields.record("labels")
+    encoder: Any = (book_of if labels.has("labels") else targets_of)(labels)
+    kind = LabelBook if has_classes else Targets
+    several = algorithm == "LASVMClassifier" and isinstance(encoder, Indicators)
+    if not several and (not isinstance(encoder, kind) or isinstance(encoder, Indicators)):
+        raise labels.wrong("labels", f"are not those of a {algorithm}")
     kernel = kernel_of(fields.record("kernel"))
     original, first_rows = fields.array("original", np.int64, (None,), 0), None
     if not fields.absent("first_rows"):
         first_rows = first_rows_of(fields.record("first_rows"), d)
-        if has_classes and not set(first_rows.y.tolist()) <= set(encoder.numbers):
+        if not _knows(encoder, first_rows.y):
             raise fields.wrong("first_rows", "has labels that are not known")
     packs, sparse = fields.flag("packs"), fields.flag("sparse")
     centre = centre_of(fields, kernel, d)
@@ -224,9 +241,12 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
     table = _class_table(fields)
     factors = _feature_weights(fields, d) if fields.has("feature_weights") else None
     context = Context(kernel, d, len(encoder), len(original))
+    learner = _record(algorithm, "of")(fields.record("learner"), context)
+    if several != isinstance(getattr(learner, "task", None), SeveralLabels):
+        raise fields.wrong("learner", "has a task that does not fit the labels")
     return Trained(
         kernel, encoder, features, centre, packs, sparse, original,
         table if has_classes else None, first_rows,
-        learner=_record(algorithm, "of")(fields.record("learner"), context),
-        shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status, feature_weights=factors,
+        learner=learner, shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status,
+        feature_weights=factors,
     )  # fmt: skip

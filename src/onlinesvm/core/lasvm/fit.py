@@ -24,6 +24,7 @@ from .block.held_out import held_out
 from .choose.selection import SelectiveLASVM, Urn
 from .learner import LASVM
 from .online.finish import finish_fit
+from .tasks import Classification
 
 _NOBODY = np.empty(0, np.int64)
 
@@ -112,12 +113,12 @@ class Fit:
 
     def _has_rare_class(self) -> bool:
         """Whether some class has few examples, and there are few support vectors."""
-        label, n = self.data.label, len(self.data.rows)
-        if label.ndim > 1:  # targets
+        task, n = self.learner.task, len(self.data.rows)
+        if not isinstance(task, Classification):
             return False
-        counts = np.bincount(label[self.data.bound > 0])
         vectors = np.count_nonzero(self.learner.support.alpha().any(axis=0))
-        return bool(counts[counts > 0].min(initial=n) <= RARE and vectors <= FEW_VECTORS * n)
+        rarest = task.rarest(self.data.label[self.data.bound > 0])
+        return bool(rarest <= RARE and vectors <= FEW_VECTORS * n)
 
     def _epoch(self, name: str) -> Stage:
         """One pass over what may be learned."""

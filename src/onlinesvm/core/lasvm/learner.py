@@ -52,7 +52,7 @@ from .state import (
     Support,
     padded,
 )
-from .tasks import FINISHING_PASSES, Depths, Regression, Task
+from .tasks import FINISHING_PASSES, Classification, Depths, Regression, Task
 
 FEW = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
@@ -110,8 +110,8 @@ class LASVM(Compact, Learner):
         self.block_size, self.delta_max = block_size, delta_max
         self.n_labels = n_labels
         self.seeds = np.full(n_labels, SEEDS)
-        one = (task is None or task.both_signs) and n_labels <= 2
-        self.support = Support(like, [1] if one else list(range(n_labels)), task=task)
+        task = task or Classification()
+        self.support = Support(like, task.positives(n_labels), task=task)
         self.memory = None
         if limits is not None:
             self.memory = Memory(like, self.support, n_labels, **limits)
@@ -573,7 +573,7 @@ class LASVM(Compact, Learner):
             self.memory.reserve_masses(self.support, 1)
         call, given = self._call_for(self.rules, True), self._given_of(label, bound)
         call.about[0] = bound, diagonal
-        call.tags[0, 0] = 0 if isinstance(label, float) else label
+        call.tags[0, 0] = label if isinstance(label, int) else 0
         asides = self.asides
         scores = np.empty((1, self.machines)) if asides is None else asides.next_place()
         self._begin()
@@ -751,8 +751,9 @@ class LASVM(Compact, Learner):
             return
         if self.support.n == 0:
             self.task.observe(data.label[order], self.support)
-            if self.task.both_signs:
-                order = seeds_first(order, data.label)
+            if isinstance(self.task, Classification):
+                seeds = self.task.seeds(data.label[order], SEEDS)  # step 1 of the listing
+                order = np.concatenate([order[seeds], np.delete(order, seeds)])
         if self.singly:
             yield from self._epoch_singly(data, order, first)
             return
@@ -866,12 +867,3 @@ class LASVM(Compact, Learner):
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.support.labels(slots)
-
-
-def seeds_first(order: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """``order`` with a few examples of each class at its beginning (step 1 of the listing)."""
-    by_label = np.argsort(label[order], kind="stable")
-    count = np.bincount(label[order])
-    rank = np.arange(len(order)) - np.repeat(np.cumsum(count) - count, count)
-    seeds = np.sort(by_label[rank < SEEDS])
-    return np.concatenate([order[seeds], np.delete(order, seeds)])

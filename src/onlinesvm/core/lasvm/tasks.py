@@ -1,6 +1,6 @@
-"""What the machines learn: classes, values, or the support of a distribution.
+"""What the machines learn: classes, several labels, values, or the support of a distribution.
 
-All three are one problem,
+All of them are one problem,
 
     max_a  sum_i p_i a_i - 1/2 sum_ij a_i a_j K_ij - epsilon sum_i |a_i|
     with   sum_i a_i = s,   lo_i <= a_i <= hi_i
@@ -8,6 +8,7 @@ All three are one problem,
 and differ in the linear term p, the bounds, epsilon and s alone:
 
     classification    p = y = +-1    0 <= y a <= C     epsilon = 0    s = 0
+    several labels    the same: y of machine m is +1 where the example has label m
     regression        p = target     -C <= a <= C      epsilon        s = 0    (epsilon-SVR)
     quantile tau      p = target     -C (1 - tau) <= a <= C tau    epsilon = 0    s = 0
     one class         p = 0          0 <= a <= w       epsilon = 0    s = nu sum(w), w the weights
@@ -121,7 +122,12 @@ class Classification:
     nu = 0.0  # s as a share of the bounds of all examples
     both_signs = True  # a machine starts when it has seen both signs
     is_smooth = False  # decision values differ by a small share of their offset
+    overlap = False  # most rows of one machine are those of others
     depths: ClassVar = Depths(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
+
+    def positives(self, n_labels: int) -> list[int]:
+        """The label that each machine calls +1."""
+        return [1] if n_labels <= 2 else list(range(n_labels))
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots."""
@@ -130,6 +136,18 @@ class Classification:
     def groups(self, labels: np.ndarray) -> np.ndarray:
         """Numbers by which rows are counted: their labels."""
         return labels
+
+    def rarest(self, labels: np.ndarray) -> int:
+        """Number of examples of the label that has fewest of these."""
+        counts = np.bincount(labels)
+        return int(counts[counts > 0].min(initial=len(labels)))
+
+    def seeds(self, labels: np.ndarray, count: int) -> np.ndarray:
+        """The first ``count`` examples of each label, in order."""
+        by_label = np.argsort(labels, kind="stable")
+        counts = np.bincount(labels)
+        rank = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return np.sort(by_label[rank < count])
 
     def labels(self, groups: np.ndarray, linear: np.ndarray) -> np.ndarray:
         """Labels of rows, from their groups and their p."""
@@ -166,6 +184,47 @@ class Classification:
         return 0.0
 
 
+class SeveralLabels(Classification):
+    """One machine per label, of which an example may have any number; labels are 0 or 1, (n, machines)."""
+
+    overlap = True
+
+    def __init__(self, machines: int):
+        self.machines = machines
+
+    def positives(self, n_labels: int) -> list[int]:
+        """The column that each machine learns."""
+        return list(range(n_labels))
+
+    def no_labels(self, capacity: int) -> np.ndarray:
+        """Space for the labels of n slots."""
+        return np.zeros((capacity, self.machines), np.int8)
+
+    def groups(self, labels: np.ndarray) -> np.ndarray:
+        """Numbers by which rows are counted: all are zero."""
+        return np.zeros(len(labels), np.int64)
+
+    def labels(self, groups: np.ndarray, linear: np.ndarray) -> np.ndarray:
+        """Labels of rows, from their groups and their p."""
+        return (linear.T > 0.0).astype(np.int8)
+
+    def rarest(self, labels: np.ndarray) -> int:
+        """Number of examples that have the rarest label, or of those that lack the most frequent."""
+        counts = np.count_nonzero(labels, axis=0)
+        return int(np.minimum(counts, len(labels) - counts).min(initial=len(labels)))
+
+    def seeds(self, labels: np.ndarray, count: int) -> np.ndarray:
+        """The first ``count`` examples that have each label, and that lack it, in order."""
+        has = labels > 0
+        first = (has & (np.cumsum(has, axis=0) <= count)).any(axis=1)
+        first |= (~has & (np.cumsum(~has, axis=0) <= count)).any(axis=1)
+        return np.flatnonzero(first)
+
+    def linear(self, labels: np.ndarray, positive: np.ndarray) -> np.ndarray:
+        """p of examples with these labels, (machines, n)."""
+        return np.where(labels.T[positive] > 0, 1.0, -1.0)
+
+
 class Regression:
     """One machine per target; labels are the targets, (n, machines).
 
@@ -175,11 +234,16 @@ class Regression:
     nu = 0.0
     both_signs = False
     is_smooth = False
+    overlap = False
     depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
     def __init__(self, epsilon: float, machines: int, quantiles: np.ndarray | None = None):
         self.epsilon, self.quantiles = epsilon, quantiles
         self.recent = np.empty((0, machines))  # targets seen last
+
+    def positives(self, n_labels: int) -> list[int]:
+        """The column that each machine learns."""
+        return list(range(n_labels))
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the targets of n slots."""
@@ -279,6 +343,7 @@ class OneClass:
 
     epsilon = 0.0
     both_signs = False
+    overlap = False
     depths: ClassVar = Depths(0.05, 0.02, 0.2, 0.1, 0.05, 0.01, 0.1, 0.0, 0.5)
 
     def __init__(self, nu: float):
@@ -290,6 +355,10 @@ class OneClass:
     def is_smooth(self) -> bool:
         """Whether decision values differ by a small share of the offset."""
         return self.share < _SMOOTH
+
+    def positives(self, n_labels: int) -> list[int]:
+        """There is one machine."""
+        return list(range(n_labels))
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots; all are zero."""

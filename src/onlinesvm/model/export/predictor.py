@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...core.kernel.kernel import KERNEL_NAMES
 from ...estimators.base import view_of
+from ...estimators.indicators import Indicators
 from ..errors import ModelFileError
 from ..state import algorithm_of
 
@@ -68,6 +69,10 @@ def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) ->
     if kind == REGRESSOR and len(made.bias) > 1:
         raise ModelFileError(
             "A regressor with several targets cannot be exported: fit one for each target."
+        )
+    if isinstance(view_of(estimator).encoder, Indicators):
+        raise ModelFileError(
+            "A classifier of several labels per example cannot be exported: fit one for each label."
         )
     if made.kernel not in KERNELS:
         raise ModelFileError(

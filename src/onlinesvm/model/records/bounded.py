@@ -185,6 +185,8 @@ def _recent_of(fields: Fields, context: Context, empty: Recent) -> Recent:
     recent.store, recent.first = store, fields.whole("first")
     if empty.label.ndim == 1:
         recent.label = labels_of(fields, n, context)
+    elif empty.label.dtype == np.int8:  # several labels
+        recent.label = fields.array("label", np.int8, (n, empty.label.shape[1]), 0, 1)
     else:
         recent.label = fields.array("label", np.float64, (n, empty.label.shape[1]))
     recent.key = keys_of(fields, n, context)

@@ -11,7 +11,7 @@ from ...core.lasvm.choose.selection import SelectiveLASVM
 from ...core.lasvm.learner import LASVM
 from ...core.lasvm.online.limits import SEEDS
 from ...core.lasvm.state import STORED, N, Support
-from ...core.lasvm.tasks import Classification, Regression
+from ...core.lasvm.tasks import Regression, SeveralLabels
 from ..fields import Fields, narrow
 from .bounded import check_bounds, memory_fields, memory_of, older_of
 from .common import (
@@ -22,7 +22,6 @@ from .common import (
     kept_of,
     keys_of,
     labels_of,
-    positives,
     store_fields,
     store_of,
 )
@@ -135,16 +134,17 @@ def support_of(fields: Fields, context: Context, whole_bounds: bool = True) -> S
     ``whole_bounds``: no bound has shrunk, so that they follow from the labels.
     """
     task = task_of(fields.record("task"), context)
-    classes = isinstance(task, Classification)
-    positive = positives(context.n_labels) if classes else np.arange(context.n_labels)
+    positive = task.positives(context.n_labels)
     machines = len(positive)
     store = store_of(fields.record("store"), context)
     n = store.n
     if isinstance(task, Regression):
         label = fields.array("label", np.float64, (n, machines))
+    elif isinstance(task, SeveralLabels):
+        label = fields.array("label", np.int8, (n, machines), 0, 1)
     else:
         label = labels_of(fields, n, context)
-    support = Support(store.rows().take(slice(0, 0)), positive.tolist(), max(n, 1), task)
+    support = Support(store.rows().take(slice(0, 0)), positive, max(n, 1), task)
     support.store, a = store, support.a
     bound = fields.array("bound", np.float64, (n,), low=0.0)
     a.count[N] = a.count[STORED] = n

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.lasvm.tasks import Classification, OneClass, Regression, Task
+from ...core.lasvm.tasks import Classification, OneClass, Regression, SeveralLabels, Task
+from ...estimators.indicators import Indicators
 from ...estimators.labels import NoTargets, QuantileTargets, Targets
 from ..fields import Fields
 from .common import Context
@@ -24,14 +25,16 @@ def task_fields(task: Task) -> dict[str, Any]:
             "name": "one class", "nu": float(task.nu), "share": float(task.share),
             "influence": float(task.influence),
         }  # fmt: skip
-    return {"name": "classification"}
+    return {"name": "several labels" if isinstance(task, SeveralLabels) else "classification"}
 
 
 def task_of(fields: Fields, context: Context) -> Task:
     """The task again."""
-    name = fields.word("name", "classification", "regression", "one class")
+    name = fields.word("name", "classification", "several labels", "regression", "one class")
     task: Task = Classification()
-    if name == "regression":
+    if name == "several labels":
+        task = SeveralLabels(context.n_labels)
+    elif name == "regression":
         machines = context.n_labels
         levels = None
         if fields.has("quantiles"):
@@ -56,6 +59,7 @@ def targets_fields(targets: Targets) -> dict[str, Any]:
         "two_dimensional": bool(targets.two_dimensional),
         "none": isinstance(targets, NoTargets),
         **({"quantiles": True} if isinstance(targets, QuantileTargets) else {}),
+        **({"indicators": True} if isinstance(targets, Indicators) else {}),
     }
 
 
@@ -64,7 +68,12 @@ def targets_of(fields: Fields) -> Targets:
     columns, two = fields.whole("columns", 1, 2**20), fields.flag("two_dimensional")
     none = fields.flag("none")
     quantiles = fields.has("quantiles") and fields.flag("quantiles")
+    indicators = fields.has("indicators") and fields.flag("indicators")
     fields.close()
+    if indicators:
+        if none or quantiles or not two or columns < 2:
+            raise fields.wrong("indicators", "are two columns or more, of labels alone")
+        return Indicators(columns)
     if none and (columns, two) != (1, False):
         raise fields.wrong("columns", "must be one where there are no targets")
     if quantiles:

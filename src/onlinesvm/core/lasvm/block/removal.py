@@ -38,6 +38,8 @@ def forget(learner: LASVM, stays: np.ndarray, left: Examples | None) -> Forgotte
     slot = slot[slot >= 0]
     carried = int(np.count_nonzero(support.alpha()[:, slot].any(axis=0)))
     learner.drop_cache()
+    if learner.asides is not None:
+        learner.asides.answer = None  # made of the model as it was
     if len(slot):
         remove(learner, slot)
     keys = support.a.key[: support.n]

@@ -20,6 +20,7 @@ from . import block
 
 if TYPE_CHECKING:
     from ..learner import LASVM
+    from ..state import Support
 
 TOGETHER = 256
 """Machines that judge examples in one go, where there are many."""
@@ -55,7 +56,7 @@ def _is_misled(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
     """Whether the model is wrong by now about examples turned away far from the margin."""
     depths = learner.support.task.depths
     held = learner.support.a.key[: learner.support.n]
-    for machines in _judged_together(learner.support.machines):
+    for machines in _judged_together(learner.support):
         unit = learner.support.unit[machines, None]
         far = np.isfinite(slacks[machines]) & (slacks[machines] <= -depths.near * unit)
         far[:, held] = False
@@ -83,7 +84,7 @@ def admit(
     support, size = learner.support, max(learner.block_size, 2048)
     n, joins, grad = slacks.shape[1], np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
     admitted = [np.empty(0)]
-    for machines in _judged_together(support.machines):
+    for machines in _judged_together(support):
         unit = support.unit[machines, None]
         near = slacks[machines] > -reach * unit if reach < np.inf else np.ones((len(unit), n), bool)
         near[:, support.a.key[: support.n]] &= ~support.a.member[machines, : support.n]
@@ -106,9 +107,12 @@ def admit(
     return np.concatenate(admitted)
 
 
-def _judged_together(machines: int) -> list[slice]:
-    """One by one, each has few examples to judge; where there are many, the same ones over and over."""
-    size = TOGETHER if machines >= block.MANY else 1
+def _judged_together(support: Support) -> list[slice]:
+    """One by one, each has few examples to judge; where there are many, or they overlap, the same ones
+    over and over.
+    """
+    machines = support.machines
+    size = TOGETHER if machines >= block.MANY or support.task.overlap else 1
     return [slice(first, min(first + size, machines)) for first in range(0, machines, size)]
 
 

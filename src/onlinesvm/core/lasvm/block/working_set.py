@@ -55,7 +55,7 @@ STAGE = 0.2
 
 MANY, WORTH_SHARING = 16, 2
 """Machines from which on kernel values are computed once for all, where those of each would be this
-many times as many."""
+many times as many; from two on where they overlap by their task."""
 
 TOGETHER, OVERHEAD = 64, 100_000
 """Machines from which on each is one compiled call on shared values (``together``), and kernel values
@@ -273,7 +273,7 @@ def _share(support: Support, kernel: Kernel, sizes: np.ndarray, megabytes: float
 
     They are also shared where that takes less time than very many machines take apart.
     """
-    if support.machines < MANY:
+    if support.machines < (2 if support.task.overlap else MANY):
         return None
     n, rows = support.n, support.rows()
     apart = float((sizes.astype(np.float64) ** 2).sum()) / WORTH_SHARING
@@ -358,7 +358,7 @@ def _descend(
                 reached = _descend(part, kernel, fewer, goal, megabytes, buffers, level + 1, own)
             finally:
                 problem.alpha[active], problem.grad[active] = part.alpha, part.grad
-                _catch_up(problem, kernel, rows, active, part.alpha - start)
+                _catch_up(problem, kernel, rows, active, part.alpha - start, shared)
             if not reached:
                 return False
             continue
@@ -402,14 +402,19 @@ def _active(up: np.ndarray, down: np.ndarray, gap: float, unit: float) -> np.nda
 
 
 def _catch_up(
-    problem: Problem, kernel: Kernel, rows: Rows, active: np.ndarray, change: np.ndarray
-) -> None:
+    problem: Problem, kernel: Kernel, rows: Rows, active: np.ndarray, change: np.ndarray,
+    shared: Shared | None,
+) -> None:  # fmt: skip
     """Bring the gradients of the rows that were set aside up to date."""
-    aside = np.ones(len(rows), bool)
-    aside[active] = False
-    aside = np.flatnonzero(aside)
+    aside = np.delete(np.arange(len(rows)), active)
     moved = np.flatnonzero(change)
-    if len(aside) and len(moved):
+    if not len(aside) or not len(moved):
+        return
+    if shared is not None and shared.values is not None:
+        step, places = np.zeros(len(shared.values)), shared.places
+        subtract_rows(step, shared.values, places[active[moved]], change[moved], 0, len(step))
+        problem.grad[aside] += step[places[aside]]
+    else:
         sources = rows.take(active[moved])
         product = kernel.product(rows.take(aside), sources, change[None, moved])
         problem.grad[aside] -= product[:, 0]

@@ -217,7 +217,7 @@ def take_seed(label, seeds, a):
     if alone:
         seeds[label] -= 1
         for m in range(a.positive.shape[0]):
-            a.bias[m] = 1.0 if label == a.positive[m] else -1.0
+            a.bias[m] = a.p[m, a.count[SLOT]]
     return alone
 
 
