@@ -184,6 +184,6 @@ def _some(label: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Up to ``most`` of the examples, drawn by chance, and how many of its label each stands for."""
     if len(label) <= most:
         return np.arange(len(label)), np.ones(len(label))
-    which = np.sort(np.random.RandomState(0).choice(len(label), most, replace=False))
+    which = np.sort(np.random.default_rng(0).choice(len(label), most, replace=False, shuffle=False))
     share = np.bincount(label) / np.maximum(np.bincount(label[which], minlength=label.max() + 1), 1)
     return which, share[label[which]]
