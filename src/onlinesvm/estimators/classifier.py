@@ -274,10 +274,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         >>> from onlinesvm import LASVMClassifier
         >>> X = np.random.default_rng(0).normal(size=(300, 2))
         >>> y = X[:, 0] > 0
-        >>> y[np.argmax(X[:, 0])] = False  # a label that is wrong
-        >>> found = LASVMClassifier().fit(X, y).suspects(1)
-        >>> bool(found.index[0] == np.argmax(X[:, 0])), bool(found.suggestion[0])
-        (True, True)
+        >>> y[0] = not y[0]  # a label that is wrong
+        >>> found = LASVMClassifier().fit(X, y).suspects(3)
+        >>> 0 in found.index
+        True
         """
         from .suspects import suspects
 

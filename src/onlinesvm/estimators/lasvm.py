@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.lasvm.choose.criteria import SELECTIONS
@@ -15,7 +16,7 @@ from ..core.runtime.interrupts import Interruptible
 from ..core.runtime.published import published
 from ._lasvm import LASVMEstimator
 from ._progress import RULES, EarlyStopping, hold_out
-from .base import one_row
+from .base import one_row, trained_of
 from .classifier import KernelClassifier
 from .indicators import Indicators, check_indicators, is_indicator_matrix
 from .labels import finite_cost
@@ -38,6 +39,17 @@ windows, ``"auto"`` alone."""
 
 NARROWEST = 100
 """The window at the beginning, with ``window="auto"``: the least that drifts leave."""
+
+
+def _has_one_label(estimator: Any) -> bool:
+    """Whether examples have one label each; probabilities and prediction sets are for these."""
+    trained = trained_of(estimator)
+    if trained is not None and isinstance(trained.encoder, Indicators):
+        raise AttributeError(
+            "probabilities and prediction sets are for examples with one label each; for several, put the "
+            "classifier into sklearn.multiclass.OneVsRestClassifier."
+        )
+    return True
 
 
 @shared_docs
@@ -303,6 +315,10 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
                 "classes is for examples with one label each; the columns of y are the labels here."
             )
         self._check_labels(y.shape[1])
+        if self._learns_weights:
+            raise ValueError(
+                "feature_weights='learn' is for examples with one label each: give the weights as numbers."
+            )
         for name, plain in ONE_LABEL.items():
             value = getattr(self, name)
             if value != plain and not (name == "window" and value != "auto"):
@@ -432,6 +448,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             raise NotFittedError(_WITHOUT.format(method, repr(self.selection)))
         return view, view.answered
 
+    @available_if(_has_one_label)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each class; the most probable one is what ``predict`` returns.
 
@@ -449,6 +466,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             view, record, values = self._scored(X, "predict_proba")
             return chances(values, view.order, record.slopes)
 
+    @available_if(_has_one_label)
     def predict_proba_one(self, x: Any) -> np.ndarray:
         """Probability of each class for one row: as ``predict_proba``, in microseconds.
 
@@ -473,6 +491,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
                 raise NotFittedError(_WITHOUT.format("predict_proba_one", repr(self.selection)))
             return chances(values[None, :], trained.encoder.order(), noted.slopes)[0]
 
+    @available_if(_has_one_label)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithm of the probability of each class.
 
@@ -489,6 +508,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
+    @available_if(_has_one_label)
     def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
         """For each example the classes that its label is among, in a share 1 - alpha of cases.
 
