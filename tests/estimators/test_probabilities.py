@@ -373,7 +373,7 @@ def test_examples_that_were_chosen_make_no_probabilities():
     for _ in range(30):
         k = learner.query()
         learner.teach(k, y[k])
-    with pytest.raises(NotFittedError, match="ActiveLearner.*learn again with probability=True"):
+    with pytest.raises(NotFittedError, match=r"ActiveLearner.*learn again with probability=True"):
         learner.estimator.predict_proba(X)
 
 
