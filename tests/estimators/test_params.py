@@ -17,11 +17,25 @@ ENTRY = re.compile(r"^(\w+) : (.*?)(?:, default=.*)?\n((?:    .*\n?)+)", re.M)
 
 def class_docs():
     """Name and docstring, as written, of every public class of the estimators, River and Dask."""
-    folders = [*(PACKAGE / "estimators").glob("*.py"), *(PACKAGE / "dask").glob("*.py")]
-    for path in [*folders, *PACKAGE.glob("river*.py")]:
+    for path, node in classes():
+        if ast.get_docstring(node):
+            yield f"{path.name}: {node.name}", ast.get_docstring(node)
+
+
+def classes():
+    """Every class of the estimators, River and Dask, as written, with its file."""
+    rooms = (PACKAGE / name for name in ("estimators", "integrations"))
+    for path in [path for room in rooms for path in sorted(room.rglob("*.py"))]:
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and ast.get_docstring(node):
-                yield f"{path.name}: {node.name}", ast.get_docstring(node)
+            if isinstance(node, ast.ClassDef):
+                yield path, node
+
+
+def all_docs():
+    """Docstrings, as written, of the same classes and of their methods."""
+    for _, node in classes():
+        parts = [node, *(part for part in node.body if isinstance(part, ast.FunctionDef))]
+        yield from (doc for part in parts if (doc := ast.get_docstring(part)))
 
 
 def test_no_entry_stands_in_two_classes():
@@ -34,7 +48,7 @@ def test_no_entry_stands_in_two_classes():
 
 
 def test_every_shared_entry_is_used():
-    lines = [line for _, doc in class_docs() for line in re.findall(r"^(.*) : shared$", doc, re.M)]
+    lines = [line for doc in all_docs() for line in re.findall(r"^(.*) : shared$", doc, re.M)]
     used = {name.strip() for line in lines for name in line.split(",")}
     assert used == {line.partition(" : ")[0] for line in re.findall(r"^\S.*$", ENTRIES, re.M)}
 
