@@ -75,7 +75,9 @@ def test_cuts_do_not_matter(form, seed):
 @pytest.mark.parametrize("name", onlinesvm.__all__)
 def test_so_it_is_with_every_algorithm_that_learns_one_by_one(name):
     each = getattr(onlinesvm, name)
-    if not name.endswith("Classifier") or name.startswith(("Huller", "SimpleSVM", "LASVM", "Cell")):
+    if not name.endswith("Classifier") or name.startswith(
+        ("Huller", "SimpleSVM", "LASVM", "Cell", "Auto")
+    ):
         pytest.skip("learns many examples at a time, or is tested above")
     settings = {"budget": 20} if "Budget" in name else {}
     for seed in range(3):

@@ -46,7 +46,7 @@ class Server:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             try:
-                self.process.communicate(timeout=20)
+                self.process.communicate(timeout=90)  # a thread may be compiling
             except subprocess.TimeoutExpired:
                 self.kill()
 

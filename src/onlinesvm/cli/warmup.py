@@ -114,6 +114,16 @@ def use_active_learner() -> None:
                 learner.teach(asked, y[asked])
 
 
+def use_auto(name: str) -> None:
+    """A race of a few rows: kernels and weights of features."""
+    import onlinesvm
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = X[:, 0] if name.endswith("Regressor") else X[:, 0] > 0
+    getattr(onlinesvm, name)(time_limit=60, verbose=False).fit(X, y)
+
+
 _LASVM = partial(use_class, "LASVMClassifier", gamma=0.5)
 
 USES: dict[str, tuple[Callable[[], None], ...]] = {
@@ -128,6 +138,8 @@ USES: dict[str, tuple[Callable[[], None], ...]] = {
         partial(use_settings, {"kernel": "laplacian"}, {"kernel": "matern12"}),
     ),
     "ActiveLearner": (use_active_learner,),
+    "AutoSVMClassifier": (partial(use_auto, "AutoSVMClassifier"),),
+    "AutoSVMRegressor": (partial(use_auto, "AutoSVMRegressor"),),
     **{
         name: (partial(use_class, name),)
         for name in (
