@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from benchmarks.clock import Clock
 from onlinesvm import ActiveLearner, LASVMClassifier
 from onlinesvm.label.choosing import RECENT, SAMPLE, drawn, likely, uncertain
 from onlinesvm.label.journal import Journal
@@ -82,13 +83,13 @@ def answer(session, truth, n, mode="label", label=None):
     """Answer n questions; seconds of each, and the items."""
     seconds, items = [], []
     for _ in range(n):
-        started = time.perf_counter()
-        question = session.question(ME, mode, label)
-        if question["done"]:
-            break
-        number = question["item"]["number"]
-        session.answer(ME, number, "label", truth(number), f"{time.time_ns()}-{number}")
-        seconds.append(time.perf_counter() - started)
+        with Clock() as clock:
+            question = session.question(ME, mode, label)
+            if question["done"]:
+                break
+            number = question["item"]["number"]
+            session.answer(ME, number, "label", truth(number), f"{time.time_ns()}-{number}")
+        seconds.append(clock.seconds)
         items.append(number)
     return seconds, items
 

@@ -11,8 +11,10 @@ from sklearn.svm import SVC
 import onlinesvm
 from onlinesvm import HullerClassifier, LASVMClassifier, SimpleSVMClassifier
 
-ESTIMATORS = [
-    name for name in onlinesvm.__all__ if name.endswith(("Classifier", "Regressor", "OneClass"))
+ESTIMATORS = [  # AutoSVM's winner is one of them
+    name
+    for name in onlinesvm.__all__
+    if name.endswith(("Classifier", "Regressor", "OneClass")) and not name.startswith("Auto")
 ]
 CLASSIFIERS = [name for name in ESTIMATORS if name.endswith("Classifier")]
 EXPANSIONS = [name for name in ESTIMATORS if name != "StreamSVMClassifier"]

@@ -137,11 +137,11 @@ def test_n_iter_counts_the_examples_learned(n_classes):
 
 
 @pytest.mark.parametrize("name", ["predict_proba", "predict_log_proba"])
-def test_probabilities_are_offered_on_request_only(name):
-    for model in (exact(), exact().fit(X, Y)):
-        assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match=f"has no {name}: .*CalibratedClassifierCV"):
-            getattr(model, name)
+def test_probabilities_are_offered_without_a_request(name):
+    assert hasattr(exact(), name)
+    with pytest.raises(NotFittedError):
+        getattr(exact(), name)(X)
+    assert getattr(exact().fit(X, Y), name)(X).shape == (len(X), len(np.unique(Y)))
 
 
 def test_settings_without_a_meaning_here_are_refused():

@@ -52,7 +52,8 @@ def assert_learn_alike(model, twin, name, first):
 def test_the_cases_cover_every_class():
     kinds = {kind for kind, *_ in CASES.values()}
     public = {name for name in onlinesvm.__all__ if name.endswith(("fier", "ssor", "OneClass"))}
-    assert kinds == public == set(ALGORITHMS)
+    searches = {"AutoSVMClassifier", "AutoSVMRegressor"}  # what they find is a pipeline, and saved
+    assert kinds == public - searches == set(ALGORITHMS)
 
 
 @every_case
