@@ -207,7 +207,7 @@ def test_after_a_warmup_another_process_compiles_nothing(warm):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    assert done.stdout.startswith("Compiling for 2 of 15 classes, 2 at a time.\n")
+    assert re.match(r"Compiling for 2 of \d+ classes, 2 at a time.\n", done.stdout)
     for name in ("NORMAClassifier", "PegazClassifier", "all"):
         assert re.search(rf"^{name} +[0-9.]+ s$", done.stdout, re.M)
     (line,) = run(

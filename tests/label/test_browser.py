@@ -178,7 +178,7 @@ def test_grid_find_all_review_and_export(tmp_path):
         until(lambda: page.locator("#counts li").count() == 9)
 
         page.click("#tab-explore")
-        page.wait_for_selector("#legend li")
+        page.wait_for_selector("#legend li", timeout=120_000)  # first use compiles
         page.click("#map", position={"x": 300, "y": 250})
         page.wait_for_selector("#map-item img")
 
@@ -329,7 +329,7 @@ def take_pictures(page, server, folder):
     page.screenshot(path=folder / "label-review.png")
     page.emulate_media(color_scheme="dark")
     page.click("#tab-explore")
-    page.wait_for_selector("#legend li")
+    page.wait_for_selector("#legend li", timeout=120_000)
     page.click("#map", position={"x": 320, "y": 250})
     page.wait_for_selector("#map-item img")
     settled(page)
