@@ -53,8 +53,11 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         """Refuse more labels than the settings allow: by default, any number is welcome."""
 
     def _indicators(self, y: np.ndarray, classes: Any) -> Indicators:
-        """What y means where examples have several labels: for those that learn it."""
-        raise NotImplementedError
+        """What y means where examples have several labels: by default, that is refused."""
+        raise ValueError(
+            f"{type(self).__name__} learns one label per example; LASVMClassifier learns several, or use "
+            "sklearn.multiclass.OneVsRestClassifier."
+        )
 
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         """Learn a data set at hand: the algorithm's epochs and its finishing step.

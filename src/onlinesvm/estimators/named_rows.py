@@ -188,8 +188,8 @@ class NamedModel:
         }
 
     def _answers(self) -> list[Any]:
-        """What the model tells apart, where it has several decision values."""
-        raise NotImplementedError
+        """What the model tells apart, where it has several decision values: by default, it has one."""
+        return []
 
     def _learn_named(self, x: dict[Any, Any], hand_over: Any) -> None:
         """Learn one example; ``hand_over`` gives a model the row."""
