@@ -1,7 +1,10 @@
 """Labels that come late: a stream is the same however it is cut into calls."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 import onlinesvm
 from onlinesvm import LASVMClassifier
@@ -147,3 +150,16 @@ def test_labels_in_the_order_of_their_appearance():
     kept = np.array([True, True, False, True])
     assert first_examples(book.encode(y), kept, range(1, 3)).tolist() == [1, 2]
     assert first_examples(np.array([0, 3, 0, 1]), kept, range(1, 4)).tolist() == [2, 2, 2]
+
+
+def test_warning_of_many_classes_is_for_data_sets_alone() -> None:
+    """As in scikit-learn: `fit` warns where most labels differ, pieces of a stream do not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % 30
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = LASVMClassifier(random_state=0).partial_fit(X[:1], y[:1], classes=np.arange(30))
+        model.partial_fit(X, y)
+    for estimator in (SVC(), LASVMClassifier(random_state=0)):
+        with pytest.warns(UserWarning, match="unique classes"):
+            estimator.fit(X, y)

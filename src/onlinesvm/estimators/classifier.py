@@ -132,7 +132,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
     def _encoder(self, y: np.ndarray) -> Any:
         if y.ndim == 2:
             return self._indicators(y, None)
-        labels = unique_labels(y)
+        labels = unique_labels(y, whole_set=True)
         check_several(labels)
         self._check_labels(len(labels))
         return LabelBook(labels)

@@ -7,6 +7,7 @@ Labels of a stream are numbered in the order they appear, and shown to users in 
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from numbers import Real
 from typing import Any
@@ -18,6 +19,9 @@ from sklearn.utils.validation import _check_sample_weight
 
 EXACT = 2**53
 """Whole numbers beyond this are not all told apart by float64."""
+
+WARNED_ABOVE = 20
+"""scikit-learn says nothing of the labels of fewer examples."""
 
 
 def label_array(labels: Any) -> np.ndarray:
@@ -80,11 +84,20 @@ def _whole_kind(values: list[Any]) -> np.dtype | None:
     return None
 
 
-def unique_labels(y: np.ndarray) -> np.ndarray:
-    """Sorted labels of y, or one clear error."""
+def unique_labels(y: np.ndarray, *, whole_set: bool = False) -> np.ndarray:
+    """Sorted labels of y, or one clear error.
+
+    scikit-learn warns where most labels of a data set differ. Of a list of classes or a piece of a
+    stream that says nothing, so that only the labels of a `whole_set` are asked about it.
+    """
     if y.dtype == object:
         _check_kinds(y)
-    check_classification_targets(y)
+    if whole_set or len(y) <= WARNED_ABOVE:
+        check_classification_targets(y)
+    else:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The number of unique classes")
+            check_classification_targets(y)
     return np.unique(y)
 
 
