@@ -18,7 +18,6 @@ import json
 import signal
 import subprocess
 import sys
-import threading
 import traceback
 import warnings
 from collections import Counter
@@ -340,10 +339,17 @@ def attempt(seed: int, estimators: tuple[str, ...]) -> tuple[str, int, str] | No
     return None
 
 
-def work(first: int, last: int, estimators: tuple[str, ...]) -> None:
-    """Seeds one after the other; a line before each and after each."""
+def work(first: int, last: int, slow: float, estimators: tuple[str, ...]) -> None:
+    """Seeds one after the other; a line before each and after each.
+
+    A draw that takes `slow` seconds of processor time ends the process, by the signal of the
+    profiling timer: seconds of the clock say nothing on a machine that is busy.
+    """
     warnings.simplefilter("ignore")
+    patience = max(slow, 300.0)  # the first one compiles
     for seed in range(first, last):
+        signal.setitimer(signal.ITIMER_PROF, patience)
+        patience = max(slow, 0.9 * patience)  # other estimators compile, too
         print(json.dumps(seed), flush=True)
         print(json.dumps(attempt(seed, estimators)), flush=True)
 
@@ -353,20 +359,15 @@ def watch(
 ) -> Iterator[tuple[int, tuple[str, int, str] | None]]:
     """Results of seeds from a process of their own, which may end or hang; another goes on."""
     while first < last:
-        command = [sys.executable, __file__, "--work", str(first), str(last)]
+        command = [sys.executable, __file__, "--work", str(first), str(last), "--slow", str(slow)]
         command += [drawn] if drawn else []
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as worker:
             assert worker.stdout is not None
-            patience = 300.0  # the first one compiles
             while first < last:
-                timer = threading.Timer(patience, worker.kill)
-                timer.start()
                 lines = worker.stdout.readline(), worker.stdout.readline()
-                timer.cancel()
-                patience = max(slow, 0.9 * patience)  # other estimators compile, too
                 seed, first = first, first + 1
                 if not lines[1]:
-                    how = "hangs" if worker.wait() == -signal.SIGKILL else "ends the process"
+                    how = "hangs" if worker.wait() == -signal.SIGPROF else "ends the process"
                     case = build(Chooser(seed), DRAWN[drawn])
                     yield seed, (f"{case.estimator} {how}", case.dense.size, repr(case))
                     break
@@ -378,7 +379,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0, help="seed of the first draw")
-    parser.add_argument("--slow", type=float, default=20.0, help="seconds after which a draw hangs")
+    parser.add_argument(
+        "--slow", type=float, default=20.0, help="processor seconds after which a draw hangs"
+    )
     parser.add_argument(
         "--tasks", action="store_const", const="--tasks", dest="drawn", default="",
         help="regression and novelty alone",
@@ -390,7 +393,7 @@ def main() -> None:
     parser.add_argument("--work", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        work(*options.work, DRAWN[options.drawn])
+        work(*options.work, options.slow, DRAWN[options.drawn])
         return
     found: dict[str, list[tuple[int, int, str]]] = {}
     try:

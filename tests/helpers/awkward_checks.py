@@ -323,7 +323,7 @@ class History(BesidePeers):
         unit = getattr(learner, "unit", None)
         unit = learner.support.unit if unit is None else unit
         limit = 1e-9 * (unit[:, None] + abs(alpha) @ abs(K)) + moved * rounding
-        limit = limit + 1e-15 * abs(support.linear)  # its own last digits
+        limit = limit + 4e-15 * abs(support.linear)  # each step may round its last digit
         if not learner.kernel.is_compiled:  # its last digits depend on the shape of the call
             limit += SINGLE * (abs(alpha) @ np.outer(length, length))
         if hasattr(learner, "support") and self.case.notes["failed"] not in ("fit", "finish"):
