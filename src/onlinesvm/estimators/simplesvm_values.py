@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -12,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from ._progress import with_callbacks
 from ._simplesvm import SimpleSVMEstimator
 from .base import NoveltyDetector
-from .labels import Targets
+from .labels import Targets, check_share
 from .params import SIMPLESVM_CONSTRAINTS, shared_docs
 
 
@@ -169,6 +170,32 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
         """
         return self._view().decide(X)
 
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """An interval for each example that holds its target in a share ``coverage`` of cases.
+
+        All intervals have the same width. It is a quantile of the errors that ``leave_one_out_decision``
+        makes on the kept examples (the jackknife), which are computed anew in every call: ask for
+        many examples at once.
+
+        Parameters
+        ----------
+        X : shared
+        coverage : float, default=0.9
+            Share of the targets that should lie inside, between 0 and 1.
+
+        Returns
+        -------
+        interval : ndarray of shape (n_samples, 2)
+            Lower and upper ends; infinite where so few examples cannot promise the coverage.
+        """
+        check_share(coverage, "coverage")
+        values = self.predict(X)
+        predicted, trained = self._leave_one_out()
+        errors = np.sort(np.abs(predicted[:, 0] - trained.learner.target))
+        needed = math.ceil(coverage * (len(errors) + 1) * (1.0 - 1e-12))
+        half = errors[needed - 1] if needed <= len(errors) else np.inf
+        return np.stack([values - half, values + half], axis=-1)
+
     def leave_one_out_decision(self) -> np.ndarray:
         """Predicted values of the kept examples, each by the model without that example.
 
@@ -305,6 +332,26 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
         from ..core.simplesvm.tasks import OneClass
 
         return OneClass(float(self.nu))
+
+    def p_values(self, X: Any) -> np.ndarray:
+        """How often an example like those learned is at least as strange as each of these.
+
+        The share of the kept examples whose decision value, by the model without them, is no larger,
+        the example itself counted with them. Of examples like those learned, the share with a
+        p-value of at most p is at most about p: the rate of false alarms, whatever nu is.
+
+        Parameters
+        ----------
+        X : shared
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples,)
+            Between 0 and 1, small for novelties.
+        """
+        values = self.decision_function(X)
+        known = np.sort(self.leave_one_out_decision())
+        return (1 + np.searchsorted(known, values, side="right")) / (1 + len(known))
 
     def leave_one_out_decision(self) -> np.ndarray:
         """Decision values of the kept examples, each by the model without that example.
