@@ -18,7 +18,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,8 +161,7 @@ class Journal:
     def append(self, drafts: Sequence[Draft], key: str | None = None) -> None:
         """Write entries in one transaction; they are on the disk when it returns.
 
-        After an error nothing is known to be written: the connection is opened anew, so that the
-        next read sees what the disk has.
+        After an error nothing is known to be written.
         """
         now = time.time()
         rows = [
@@ -170,49 +169,56 @@ class Journal:
             + (_text(d.belief), d.note, _text(d.data), key, part)
             for part, d in enumerate(drafts)
         ]
-        try:
-            self._write(
-                "INSERT INTO journal (kind, item, label, annotator, at, mode, belief, note, data, key, "
-                "part) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                rows,
-            )
-        except sqlite3.IntegrityError:
-            raise  # the request was written before
-        except sqlite3.Error as error:
-            raise UnsavedError(
-                f"The answer is not saved: {self.path} cannot be written ({error}). Make room on the "
-                "disk, or mend what is wrong with it, and answer again."
-            ) from error
+        self._write(
+            "INSERT INTO journal (kind, item, label, annotator, at, mode, belief, note, data, key, "
+            "part) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
 
     def _write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
-        try:
-            database = self._ready()
+        """All rows in one transaction. ``IntegrityError``: they were written before."""
+        with self._disk("The answer is not saved", "written") as database:
             database.execute("BEGIN IMMEDIATE")
-            database.executemany(statement, rows)
-            database.execute("COMMIT")
+            try:
+                database.executemany(statement, rows)
+                database.execute("COMMIT")
+            except sqlite3.IntegrityError:
+                with suppress(sqlite3.Error):
+                    database.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _disk(self, problem: str, done: str) -> Iterator[sqlite3.Connection]:
+        """The open file. After an error it is opened anew, so that the next call sees what it holds."""
+        try:
+            yield self._ready()
         except sqlite3.IntegrityError:
-            with suppress(sqlite3.Error):
-                self._ready().execute("ROLLBACK")
             raise
-        except sqlite3.Error:
+        except sqlite3.Error as error:
             self.close()
-            raise
+            raise UnsavedError(
+                f"{problem}: {self.path} cannot be {done} ({error}). Make room on the disk, or mend "
+                "what is wrong with it, and answer again."
+            ) from error
+
+    def _one(self, statement: str, *values: Any) -> Any:
+        """The first row that a question to the database finds; None if there is none."""
+        with self._disk("The saved answers cannot be seen", "read") as database:
+            return database.execute(statement, values).fetchone()
 
     def has(self, key: str) -> bool:
         """Whether a request with this key was written."""
-        found = self._ready().execute("SELECT 1 FROM journal WHERE key = ?", (key,)).fetchone()
-        return found is not None
+        return self._one("SELECT 1 FROM journal WHERE key = ?", key) is not None
 
     def last(self) -> int:
         """Number of the last entry; 0 if there is none."""
-        found = self._ready().execute("SELECT max(seq) FROM journal").fetchone()
-        return int(found[0] or 0)
+        return int(self._one("SELECT max(seq) FROM journal")[0] or 0)
 
     def since(self, seq: int) -> Iterator[Entry]:
         """Entries after ``seq``, in order."""
         statement = f"SELECT {_COLUMNS} FROM journal WHERE seq > ? ORDER BY seq"
-        with closing(self._ready().cursor()) as cursor:
-            for row in cursor.execute(statement, (seq,)):
+        with self._disk("The saved answers cannot be seen", "read") as database:
+            for row in database.execute(statement, (seq,)):
                 seq, kind, item, label, who, at, mode, belief, note, data, key = row
                 said, more = _value(belief), _value(data)
                 yield Entry(seq, kind, item, label, who, at, mode, said, note, more, key)
@@ -221,8 +227,7 @@ class Journal:
 
     def setting(self, name: str) -> Any:
         """A setting; None if it was never written."""
-        statement = "SELECT value FROM settings WHERE name = ?"
-        found = self._ready().execute(statement, (name,)).fetchone()
+        found = self._one("SELECT value FROM settings WHERE name = ?", name)
         return None if found is None else json.loads(found[0])
 
     def set(self, **settings: Any) -> None:
@@ -232,7 +237,8 @@ class Journal:
 
     def items(self) -> dict[str, str]:
         """Ids of all items that were ever in the source, with the digests of their content."""
-        return dict(self._ready().execute("SELECT id, digest FROM items"))
+        with self._disk("The items cannot be seen", "read") as database:
+            return dict(database.execute("SELECT id, digest FROM items"))
 
     def add_items(self, items: Iterable[tuple[str, str]]) -> None:
         """Write down ids and digests; a digest that changed replaces the old one."""
