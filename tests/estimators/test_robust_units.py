@@ -47,6 +47,9 @@ def one_by_one(model, *given):
 # -- regression: most targets are equal, a few are large ----------------------------------------
 
 
+LARGE_SHARES = {"a sixth large": 1 / 6, "two fifths large": 0.4}
+
+
 def amounts(kind):
     """X, targets, which of them are ordinary, and the size of those."""
     rng = np.random.default_rng(0)
@@ -61,15 +64,18 @@ def amounts(kind):
     elif kind == "heavy tails":
         y = np.sin(X[:, 0]) * rng.standard_cauchy(N) ** 4
         return X, y, np.abs(y) < np.quantile(np.abs(y), 0.8), 1.0
+    elif kind in LARGE_SHARES:
+        y[:] = 0.0
     large = {"a thousand": 1e3, "1e9": 1e9}.get(kind, 1e6)
-    y[:4] = large
+    few = int(LARGE_SHARES.get(kind, 0.01) * N)
+    y[:few] = large
     y = y * size + (1e6 if kind == "shifted" else 0.0)
-    return X, y, np.arange(N) >= 4, size
+    return X, y, np.arange(N) >= few, size
 
 
 KINDS = (
     "a thousand", "a million", "1e9", "tiny", "huge", "shifted", "constant but few", "groups",
-    "heavy tails",
+    "heavy tails", *LARGE_SHARES,
 )  # fmt: skip
 
 

@@ -72,8 +72,9 @@ _NORMAL = 1.4826, 2.595
 """Standard deviation of a normal distribution over the median, and over the third decile, of the
 distances from its median."""
 
-FEW_OTHERS = 0.1
-"""Share of the targets below which those that differ from all others have no say in the unit ..."""
+FEW_OTHERS, MOST_OTHERS = 0.1, 0.5
+"""Share of the targets up to which those that differ from all others have no say in the unit, without
+and with an epsilon, which says how exact the equal ones should be ..."""
 
 _TUBES, _LEAST = 100.0, 2.0**-10
 """... which is this many epsilons then (so that a gap of 1e-3 units is a tenth of epsilon), or, where
@@ -109,7 +110,7 @@ def _spread(targets: np.ndarray, epsilon: float) -> float:
         _NORMAL[0] * min(half, np.median(others)), _NORMAL[1] * float(np.quantile(others, 0.3))
     )
     spread = deviation if deviation <= SPREADS * robust else robust
-    if len(others) <= FEW_OTHERS * len(targets):
+    if len(others) <= (MOST_OTHERS if epsilon else FEW_OTHERS) * len(targets):
         least = max(_TUBES * epsilon, _FINEST * deviation) if epsilon else _LEAST * deviation
         spread = min(spread, least)
     return float(spread)
