@@ -222,6 +222,12 @@ class Support(Compact):
             return np.full(self.machines, self.n > 0)
         return np.asarray(self.alpha().any(axis=1))
 
+    def dual(self) -> np.ndarray:
+        """The dual objective of each machine: sum(alpha p - epsilon |alpha|) - alpha K alpha / 2."""
+        alpha, n = self.alpha(), self.n
+        twice = (alpha * (self.linear() + self.a.grad[:, :n])).sum(axis=1)
+        return np.asarray(twice / 2 - self.task.epsilon * np.abs(alpha).sum(axis=1))
+
     def expansion(self, machines: slice = slice(None)) -> tuple[Rows, np.ndarray]:
         """The rows that carry a coefficient in some of the machines, and their coefficients."""
         alpha = self.alpha()[machines]

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 TOGETHER = 256
 """Machines that judge examples in one go, where there are many."""
 
+LEAST_GAIN = 1e-12
+"""Share of the dual objective by which a round has to raise it: less is rounding."""
+
 MOST_FAILURES = 20
 """Convergence is given up after this many optimisations that did not reach the tolerance."""
 
@@ -121,10 +124,13 @@ def converge(
 ) -> Iterator[int]:
     """Admit violators and finish, until none is left; yields how many came in each time.
 
-    ``done``: whether the finishing step before has reached its tolerance.
+    ``done``: whether the finishing step before has reached its tolerance. A round that raises the dual
+    objective of no machine counts as a failure: where kernel values are so large that rounding exceeds
+    the tolerance, examples would come and go for ever.
     """
     near = learner.support.task.depths.near
     learner.converged, reach, failures = False, near, 0
+    highest = learner.support.dual()
     while failures < MOST_FAILURES:
         entered = len(_admit_violators(learner, data, slacks, reach))
         if entered == 0 and reach == np.inf:
@@ -133,7 +139,10 @@ def converge(
         reach = np.inf if entered == 0 else near
         if entered:
             done = learner.finish()
-            failures += not done
+            dual = learner.support.dual()
+            gains = (dual > highest + LEAST_GAIN * np.abs(highest)).any()
+            highest = np.maximum(highest, dual)
+            failures += not (done and gains)
             yield entered
 
 
