@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from awkward_peers import BesidePeers
-from awkward_values import Given, expect, kernel_values, odd_targets
+from awkward_values import Given, as_dense, expect, kernel_values, odd_targets
 from held import held
 from scipy import sparse
 from sklearn.base import clone
@@ -238,7 +238,7 @@ class History(BesidePeers):
         """The decision function is that of the public attributes, in float64."""
         model, found = self.model, self.values()
         expect(np.isfinite(found).all(), "decision values are not finite")
-        coef, bias = np.atleast_2d(model.dual_coef_), np.ravel(model.intercept_)
+        coef, bias = np.atleast_2d(as_dense(model.dual_coef_)), np.ravel(model.intercept_)
         expect(np.isfinite(coef).all() and np.isfinite(bias).all(), "coefficients are not finite")
         K, error = self.against_support()
         expect(K.shape[1] == coef.shape[1], "support vectors and coefficients differ in number")
@@ -292,7 +292,7 @@ class History(BesidePeers):
 
     def sums_and_bounds(self) -> None:
         """sum(alpha) = 0, unless there is one class; 0 <= y alpha <= bound."""
-        coef = np.atleast_2d(self.model.dual_coef_)
+        coef = np.atleast_2d(as_dense(self.model.dual_coef_))
         limit = 1e-9 * (1.0 + abs(coef).sum(axis=1))
         if not self.is_one_class():
             expect((abs(coef.sum(axis=1)) <= limit).all(), "sum of alpha: ", coef.sum(axis=1))

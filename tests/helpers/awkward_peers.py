@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from awkward import TASKS
-from awkward_values import expect, kernel_values
+from awkward_values import as_dense, expect, kernel_values
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, SVR, OneClassSVM
 
@@ -72,7 +72,7 @@ class BesidePeers:
         duals = []
         for one in (model, ref):
             a = np.zeros(len(K))
-            a[one.support_] = np.ravel(one.dual_coef_)
+            a[one.support_] = np.ravel(as_dense(one.dual_coef_))
             value = -a @ K @ a / 2
             if not self.is_one_class():
                 value += a @ self.targets - model.epsilon * abs(a).sum()

@@ -18,6 +18,11 @@ def expect(condition: Any, *words: Any) -> None:
         raise FailedCheckError(" ".join(str(word) for word in words))
 
 
+def as_dense(values: Any) -> np.ndarray:
+    """An array of what is sparse where the input is."""
+    return values.toarray() if sparse.issparse(values) else np.asarray(values)
+
+
 class Given:
     """The user's arrays, to see that they stay as they are."""
 
