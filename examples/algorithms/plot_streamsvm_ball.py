@@ -100,7 +100,7 @@ left.annotate("weight vector", centre / 2, (6, -10), textcoords="offset points")
 left.set(
     aspect="equal", xlim=(-0.75, 1.45), ylim=(-0.45, 1.75),
     xlabel="label × first feature", ylabel="label × second feature",
-    title="The ball after so many examples",
+    title="The ball after 2, 10, 50 and 200 examples",
 )  # fmt: skip
 left.legend(loc="lower left", fontsize="small")
 right.fill_between(

@@ -9,8 +9,8 @@ to the decision value.
 
 For images of digits the features are pixels, so that an explanation is an image as well. Each row
 shows a digit, then the shares of its pixels for the predicted class and for the second most likely
-one. Orange pixels speak for the class, purple ones against it. The bars below rank the measurements of
-a medical data set by how much they matter on average.
+one. Orange pixels speak for the class, purple ones against it. The bars below check explanations where
+the truth is known: the target depends on the first five features, and not on the other five.
 """
 
 # %%
@@ -18,10 +18,9 @@ a medical data set by how much they matter on average.
 # ------
 import matplotlib.pyplot as plt
 import numpy as np
-from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.preprocessing import StandardScaler
+from sklearn.datasets import load_digits, make_friedman1
 
-from onlinesvm import LASVMClassifier
+from onlinesvm import LASVMClassifier, LASVMRegressor
 
 X, y = load_digits(return_X_y=True)
 model = LASVMClassifier(C=10, gamma=0.001).fit(X[:1200], y[:1200])
@@ -36,21 +35,23 @@ print(f"shares and base value add up to the decision values, within {difference:
 assert difference < 1e-3
 
 # %%
-# The explanation also names the support vectors that contribute most.
+# The explanation also names the support vectors with the largest share, for or against a class.
 first, second = np.argsort(-answer, axis=1)[:, :2].T
 for k, row in enumerate(close):
-    like = why.examples.index[k, :3, first[k]]
-    print(f"test digit {row} (a {y[row]}) is most like the training digits {y[like].tolist()}")
+    index, share = why.examples.index[k, :3, first[k]], why.examples.share[k, :3, first[k]]
+    named = [f"a {y[i]} ({s:+.2f})" for i, s in zip(index, share)]
+    print(f"digit {row} is a {first[k]}: largest shares of {', '.join(named)}")
 
 # %%
-# Measurements
-# ------------
-table, benign = load_breast_cancer(return_X_y=True, as_frame=True)
-table = StandardScaler().set_output(transform="pandas").fit_transform(table)
-doctor = LASVMClassifier().fit(table, benign)
-reasons = doctor.explain(table)
-importance = reasons.importance()
-order = np.argsort(importance)[-8:]
+# Features that matter, and features that do not
+# ----------------------------------------------
+# In the data of Friedman (1991) the target is a function of the first five features.
+features, target = make_friedman1(1500, random_state=0)
+target = (target - target.mean()) / target.std()
+regressor = LASVMRegressor(gamma=1.0).fit(features[:1000], target[:1000])
+importance = regressor.explain(features[1000:]).importance()
+print(f"mean absolute shares: {np.round(importance, 2)}")
+assert importance[:5].min() > 2 * importance[5:].max()
 
 # %%
 # The picture
@@ -70,6 +71,10 @@ for k, (row_axes, row) in enumerate(zip(axes, close)):
         ax.set(xticks=[], yticks=[])
 upper.colorbar(image, ax=axes, label="share of the pixel", shrink=0.6)
 ax = lower.subplots()
-ax.barh([reasons.feature_names[j] for j in order], importance[order], color="#0072B2")
-ax.set(xlabel=f"mean absolute share over {len(table)} examples", title="breast cancer: what matters")
+colours = ["#0072B2"] * 5 + ["#999999"] * 5
+ax.bar(np.arange(1, 11), importance, color=colours)
+ax.set(
+    xticks=np.arange(1, 11), xlabel="feature (grey: the target does not depend on it)",
+    ylabel="mean absolute share", title="Friedman's function",
+)  # fmt: skip
 plt.show()

@@ -67,7 +67,7 @@ left.fill_between(grid[:, 0], middle - 0.4, middle + 0.4, color="#0072B2", alpha
 left.plot(grid[:, 0], middle, color="#0072B2")
 left.scatter(X[~support], y[~support], s=8, c="#999999", label="not a support vector")
 left.scatter(X[support], y[support], s=10, c="#D55E00", marker="s", label="support vector")
-left.set(xlabel="x", ylabel="y", title="tube of width ±0.4")
+left.set(xlabel="x", ylabel="y", title="tube of ±0.4")
 left.legend(loc="upper left", fontsize="small")
 curves = band.predict(grid)
 limits = band.predict_interval(grid, coverage=0.9)
