@@ -23,7 +23,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from onlinesvm import LASVMClassifier
 
 
-def ring(n_classes, n=3000, seed=0):
+def ring(n_classes, n=2000, seed=0):
     """Examples in a ring, cut into spirals of one class each."""
     rng = np.random.default_rng(seed)
     radius, angle = np.sqrt(rng.uniform(0.1, 1, n)), rng.uniform(0, 2 * np.pi, n)
@@ -66,7 +66,7 @@ left.imshow(
     np.array(palette)[predicted].reshape(300, 300, 3), extent=(-1.1, 1.1, -1.1, 1.1), origin="lower",
     alpha=0.6,
 )  # fmt: skip
-left.scatter(*X[::3].T, s=6, c=np.array(palette)[y[::3]], edgecolors="black", linewidths=0.2)
+left.scatter(*X[::2].T, s=6, c=np.array(palette)[y[::2]], edgecolors="black", linewidths=0.2)
 left.set(
     xlabel="first feature", ylabel="second feature",
     title=f"16 classes, test accuracy {accuracy:.3f}",

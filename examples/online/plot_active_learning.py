@@ -49,11 +49,11 @@ assert shares["active"] > 2 * shares["random"]
 # %%
 # What labels are worth
 # ---------------------
-# ``labelling_curve`` repeats the experiment with known answers, here on the digits with five orders.
+# ``labelling_curve`` repeats the experiment with known answers, here on the digits, in three orders.
 X, y = load_digits(return_X_y=True)
 curves = labelling_curve(
     LASVMClassifier(C=10, gamma=0.001), X[:1200], y[:1200], X[1200:], y[1200:],
-    n_labels=300, n_points=15, n_runs=5, random_state=0,
+    n_labels=300, n_points=15, n_runs=3, random_state=0,
 )  # fmt: skip
 errors = {curve.selection: curve.error.mean(axis=0) for curve in curves}
 for name, error in errors.items():

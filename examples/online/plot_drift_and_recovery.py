@@ -3,7 +3,7 @@
 A drift and the recovery
 ========================
 
-A stream of examples changes: after 3,000 of them the two classes swap their labels. Each example is
+A stream of examples changes: after 2,500 of them the two classes swap their labels. Each example is
 predicted first and learned afterwards. The figure shows the accuracy over the last 200 predictions
 for four memories of ``LASVMClassifier``.
 
@@ -21,7 +21,7 @@ import numpy as np
 
 from onlinesvm import LASVMClassifier
 
-n, change, span = 6000, 3000, 200
+n, change, span = 5000, 2500, 200
 rng = np.random.default_rng(0)
 X = rng.standard_normal((n, 5))
 y = X[:, 0] * X[:, 1] + 0.5 * X[:, 2] > 0
@@ -74,7 +74,7 @@ for name, (right, noticed) in results.items():
     assert restored.any(), f"{name} does not recover"
     recovery[name] = int(lowest + restored.argmax())
     print(
-        f"{name:26s} accuracy before {right[2000:change].mean():.3f}, last 1,000 "
+        f"{name:26s} accuracy before {right[change - 1000 : change].mean():.3f}, last 1,000 "
         f"{right[-1000:].mean():.3f}; back after {recovery[name]:4d}, noticed after "
         f"{noticed[0] - change} examples"
     )
@@ -98,5 +98,8 @@ ax.set(
     xlim=(0, n), ylim=(0, 1.02), xlabel="examples seen",
     ylabel=f"accuracy of the last {span} predictions",
 )  # fmt: skip
-ax.legend(loc="lower left", title="memory, and examples until the accuracy is back")
+ax.legend(
+    loc="lower left", fontsize="small", title="memory; examples until the accuracy is back",
+    title_fontsize="small",
+)  # fmt: skip
 plt.show()
