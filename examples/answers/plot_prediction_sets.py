@@ -40,7 +40,9 @@ for alpha in alphas:
     sets = model.predict_set(X_test, alpha=alpha)
     coverage.append(sets[np.arange(len(y_test)), y_test].mean())
     size.append(sets.sum(axis=1).mean())
-    print(f"asked for {1 - alpha:.1%}: {coverage[-1]:.1%} contain the true digit, mean size {size[-1]:.2f}")
+    print(
+        f"asked for {1 - alpha:.1%}: {coverage[-1]:.1%} contain the true digit, mean size {size[-1]:.2f}"
+    )
 assert np.abs(np.array(coverage) - (1 - alphas)).max() < 0.03
 assert (np.diff(size) <= 0).all()
 

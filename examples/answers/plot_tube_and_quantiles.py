@@ -41,7 +41,9 @@ tube = LASVMRegressor(C=10, gamma=0.5, epsilon=0.4).fit(X, y)
 outside = np.abs(y - tube.predict(X)) > 0.4 * 0.999
 support = np.zeros(len(X), bool)
 support[tube.support_] = True
-print(f"{support.sum()} of {len(X)} examples are support vectors; {outside.sum()} lie outside the tube")
+print(
+    f"{support.sum()} of {len(X)} examples are support vectors; {outside.sum()} lie outside the tube"
+)
 assert (support >= (np.abs(y - tube.predict(X)) > 0.45)).all()
 
 # %%

@@ -36,7 +36,9 @@ X, y = ring(16)
 X_test, y_test = ring(16, n=4000, seed=1)
 model = LASVMClassifier(C=10, gamma=10.0).fit(X, y)
 accuracy = model.score(X_test, y_test)
-print(f"16 classes: test accuracy {accuracy:.3f} with {len(model.support_vectors_)} support vectors")
+print(
+    f"16 classes: test accuracy {accuracy:.3f} with {len(model.support_vectors_)} support vectors"
+)
 
 # %%
 # Count kernel values

@@ -25,7 +25,9 @@ X = make_moons(1500, noise=0.12, random_state=0)[0]
 models = {nu: LASVMOneClass(nu=nu, gamma=4.0, epochs="converge").fit(X) for nu in (0.01, 0.1, 0.5)}
 for nu, model in models.items():
     outside = (model.decision_function(X) < 0).mean()
-    print(f"nu={nu}: {outside:.1%} of the training examples lie outside, {len(model.support_)} support vectors")
+    print(
+        f"nu={nu}: {outside:.1%} of the training examples lie outside, {len(model.support_)} support vectors"
+    )
     assert abs(outside - nu) < 0.02
 
 # %%
@@ -72,7 +74,5 @@ for seen, values in borders.items():
     right.annotate(
         f"after {seen:,}", path[seen - 150] + [0, 0.9], ha="center", va="center",
     )  # fmt: skip
-right.set(
-    xlabel="first feature", ylabel="second feature", title="a stream that moves, window=300"
-)
+right.set(xlabel="first feature", ylabel="second feature", title="a stream that moves, window=300")
 plt.show()

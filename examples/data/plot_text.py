@@ -64,7 +64,9 @@ assert np.mean(errors[-5:]) < 0.7 * chance
 # With all texts at hand, ``TfidfVectorizer`` keeps the words, so that weights have names.
 train, test = train_test_split(np.arange(len(texts)), random_state=0)
 vectorizer = TfidfVectorizer(stop_words="english", sublinear_tf=True, token_pattern=r"[a-z]{3,}")
-model = LASVMClassifier(C=1, kernel="linear").fit(vectorizer.fit_transform(texts[train]), labels[train])
+model = LASVMClassifier(C=1, kernel="linear").fit(
+    vectorizer.fit_transform(texts[train]), labels[train]
+)
 accuracy = model.score(vectorizer.transform(texts[test]), labels[test])
 print(f"test accuracy {accuracy:.3f}")
 weights = model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_

@@ -67,7 +67,7 @@ def recent(right):
 # points of the value it had just before the change.
 recovery = {}
 for name, (right, noticed) in results.items():
-    assert noticed and noticed[0] >= change, "no change noticed, or too early"
+    assert min(noticed, default=0) >= change, "noticed too early, or not at all"
     after = recent(right)[change - span :]  # begins with the last moment before the change
     lowest = after.argmin()
     restored = after[lowest:] >= after[0] - 0.03

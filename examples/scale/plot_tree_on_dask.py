@@ -30,7 +30,9 @@ try:
     from onlinesvm.dask import TreeLASVMClassifier
 except ImportError:
     dask = None
-    print("This example needs Dask, and draws nothing without it: pip install 'dask[array]' distributed")
+    print(
+        "This example needs Dask, and draws nothing without it: pip install 'dask[array]' distributed"
+    )
 
 X, y = make_moons(12000, noise=0.25, random_state=0)
 X_test, y_test = make_moons(5000, noise=0.25, random_state=1)
@@ -78,9 +80,8 @@ if dask:
 
 def draw_tree(ax, tree):
     """Draw the number of rows that each task passes on."""
-    levels = [[entry.rows for entry in tree.costs_["leaf"]]]
-    for level in (1, 2, 3):
-        levels.append([entry.rows for entry in tree.costs_["merge"] if entry.level == level])
+    tasks = tree.costs_["leaf"] + tree.costs_["merge"]
+    levels = [[task.rows for task in tasks if task.level == level] for level in range(4)]
     assert [len(level) for level in levels] == [8, 4, 2, 1]
     places = np.arange(8.0)
     for height, level in enumerate(levels):
