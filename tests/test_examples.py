@@ -13,7 +13,7 @@ from processes import PACKAGE
 
 import onlinesvm
 
-SECONDS = 240
+SECONDS = 100
 """Far above the 20 s of an example, for machines that also compile and run other tests."""
 
 
@@ -67,6 +67,8 @@ def test_runs_and_draws(script, tmp_path):
         pytest.importorskip("distributed", reason="the tree needs Dask")
     printed, shown, errors = run(script, tmp_path)
     assert printed  # the claims of its text, computed
+    if script.stem == "plot_error_against_time":
+        assert any("LightGBM" in line for line in printed)  # its curve, or that it is missing
     assert "Warning" not in errors
     assert shown
     for figure, drawn, x, y in shown:
@@ -77,17 +79,10 @@ def test_runs_and_draws(script, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == pictures
 
 
-@pytest.mark.timeout(SECONDS + 30)
-@pytest.mark.parametrize(
-    ("name", "missing", "figures"),
-    [("plot_error_against_time", "lightgbm", 1), ("plot_tree_on_dask", "dask", 0)],
-)
-def test_says_what_is_missing(name, missing, figures, tmp_path):
-    (script,) = EXAMPLES.glob(f"*/{name}.py")
-    printed, shown, _ = run(script, tmp_path, missing)
-    (line,) = [line for line in printed if "pip install" in line]
-    assert missing in line.lower()
-    assert len({figure for figure, *_ in shown}) == figures
+def test_without_dask_the_tree_says_so(tmp_path):
+    printed, shown, _ = run(EXAMPLES / "scale" / "plot_tree_on_dask.py", tmp_path, "dask")
+    assert any("pip install" in line and "dask" in line for line in printed)
+    assert not shown
 
 
 BARS = [
@@ -146,7 +141,7 @@ def test_runs_as_a_notebook_with_a_progress_bar(notebook_runner):
     outputs = [output for cell in code for output in cell.outputs]
     assert any("image/png" in output.get("data", {}) for output in outputs)
     callback, verbose = code[-2:]
-    for cell, last in ((callback, "100%"), (verbose, "done")):
+    for cell, last in ((callback, "100%"), (verbose, "━")):
         (accuracy,) = [o for o in cell.outputs if o.output_type == "execute_result"]
         assert float(accuracy.data["text/plain"]) > 0.9
         assert last in displayed(runner, cell)

@@ -43,10 +43,13 @@ def _refuse(self, address):
 
 
 def _explained(axis):
-    """Whether an axis says what it shows: by a label, by words on its ticks, or by having none."""
-    ticks = [tick.get_text() for tick in axis.get_ticklabels()]
+    """Whether an axis says what it shows: by a label, by words on its ticks, or by having no numbers.
+
+    Axes that share their numbers with others show them only once.
+    """
+    ticks = [tick.get_text() for tick in axis.get_ticklabels() if tick.get_visible()]
     words = any(re.search("[a-z]{3}", text) for text in ticks)
-    return bool(axis.label.get_text() or words or not len(axis.get_ticklocs()))
+    return bool(axis.label.get_text() or words or not any(ticks))
 
 
 def _run(script, missing):
@@ -61,6 +64,7 @@ def _run(script, missing):
     shown = []
     for number in plt.get_fignums():
         figure = plt.figure(number)
+        figure.canvas.draw()  # an animation begins
         figure.savefig(f"figure-{number}.png", dpi=60)
         for ax in figure.axes:
             drawn = ax.has_data() or bool(ax.texts) or bool(ax.patches)
