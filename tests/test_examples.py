@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from copy import deepcopy
 
 import gallery
 import pytest
@@ -13,7 +14,7 @@ from processes import PACKAGE
 
 import onlinesvm
 
-SECONDS = 100
+SECONDS = 240
 """Far above the 20 s of an example, for machines that also compile and run other tests."""
 
 
@@ -121,11 +122,18 @@ def notebook_runner(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(PACKAGE.parent))
 
     def execute(book):
-        runner = nbclient.NotebookClient(
-            book, timeout=SECONDS, resources={"metadata": {"path": str(tmp_path)}}
-        )
-        runner.execute()
-        return runner
+        place = {"metadata": {"path": str(tmp_path)}}
+        try:
+            found = deepcopy(book)
+            runner = nbclient.NotebookClient(found, timeout=80, resources=place)
+            runner.execute()
+        except nbclient.exceptions.CellTimeoutError:
+            # Seen once in a dozen runs, at a load of ten: the kernel had done its work and was idle,
+            # and its reply had not arrived. A cell that hangs by itself hangs again.
+            found = deepcopy(book)
+            runner = nbclient.NotebookClient(found, timeout=80, resources=place)
+            runner.execute()
+        return runner, found
 
     return execute
 
@@ -136,7 +144,7 @@ def test_runs_as_a_notebook_with_a_progress_bar(notebook_runner):
 
     book = gallery.notebook(EXAMPLES / "online" / "plot_growing_boundary.py")
     book.cells += [new_code_cell(bar) for bar in BARS]
-    runner = notebook_runner(book)
+    runner, book = notebook_runner(book)
     code = [cell for cell in book.cells if cell.cell_type == "code"]
     outputs = [output for cell in code for output in cell.outputs]
     assert any("image/png" in output.get("data", {}) for output in outputs)

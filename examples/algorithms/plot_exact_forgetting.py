@@ -3,14 +3,15 @@
 Exact forgetting
 ================
 
-Sometimes examples must be taken back: a label was wrong, or a person asks to be forgotten. A model can
-be trained again without them, or it can forget them. ``SimpleSVMClassifier`` keeps its solution
-optimal while examples come and go, so that forgetting gives the same model as training without them.
+Sometimes examples must be taken back: a label was wrong, or a person asks to be forgotten. A
+model can be trained again without them, or it can forget them. ``SimpleSVMClassifier`` keeps its
+solution optimal while examples come and go, so that forgetting gives the same model as training
+without them.
 
 The first picture shows a model that has learned eight wrong labels, the second one the same model
-after it has forgotten them. The boundary of a model that has never seen them is drawn on top: the two
-lines cannot be told apart. The third picture shows how much forgetting has changed the decision values:
-most of it near the wrong labels.
+after it has forgotten them. The boundary of a model that has never seen them is drawn on top: the
+two lines cannot be told apart. The third picture shows how much forgetting has changed the
+decision values: most of it near the wrong labels.
 """
 
 # %%
@@ -47,12 +48,18 @@ reference = never.decision_function(grid)
 print(f"change made by forgetting: up to {np.abs(after - before).max():.3f}")
 print(f"difference from a model that never saw them: {np.abs(after - reference).max():.1e}")
 print(f"kernel values: {forgetting:,} to forget, {never.n_kernel_evaluations_:,} to train again")
+near = np.linalg.norm(grid - X[wrong].mean(axis=0), axis=1) < 1
+change = np.abs(after - before)
+print(
+    f"mean change: {change[near].mean():.3f} near the wrong labels, {change[~near].mean():.3f} elsewhere"
+)
 assert np.abs(after - reference).max() < 1e-3
+assert change[near].mean() > 3 * change[~near].mean()
 assert 10 * forgetting < never.n_kernel_evaluations_
 
 # %%
-# ``LASVMClassifier`` keeps its support vectors only. With the data at hand once more, its ``forget``
-# gives the SVM of the remaining examples as well.
+# ``LASVMClassifier`` keeps its support vectors only. With the data at hand once more, its
+# ``forget`` gives the SVM of the remaining examples as well.
 large = LASVMClassifier(**settings, tol=1e-4, epochs="converge").fit(X, y)
 large.forget(wrong, X, y)
 difference = np.abs(large.decision_function(grid) - reference).max()
@@ -82,11 +89,11 @@ axes[1].contour(
 axes[1].plot([], [], color="black", linewidth=3, label="has forgotten them")
 axes[1].plot([], [], color="#F0E442", linestyle="dashed", label="has never seen them")
 axes[1].legend(loc="lower left", fontsize="small", facecolor="#dddddd", framealpha=1)
-change = (after - before).reshape(horizontal.shape)
-largest = np.abs(change).max()
+largest = change.max()
 image = axes[2].contourf(
-    horizontal, vertical, change, levels=np.linspace(-largest, largest, 22), cmap="PuOr_r"
-)
+    horizontal, vertical, (after - before).reshape(horizontal.shape), cmap="PuOr_r",
+    levels=np.linspace(-largest, largest, 22),
+)  # fmt: skip
 axes[2].scatter(*X[wrong].T, s=80, facecolors="none", edgecolors="black")
 axes[2].set(xlabel="first feature", ylabel="second feature", title="what forgetting has changed")
 figure.colorbar(image, ax=axes[2], label="change of the decision value", ticks=[-2, -1, 0, 1, 2])

@@ -3,14 +3,14 @@
 The Huller's hulls
 ==================
 
-The hard-margin SVM separates two classes halfway between the closest points of their convex hulls. The
-Huller (Bordes and Bottou, 2005) keeps one point in each hull, a weighted average of the support
-vectors of its class, and moves these two points towards each other, example by example. The decision
-boundary is always the line halfway between them.
+The hard-margin SVM separates two classes halfway between the closest points of their convex
+hulls. The Huller (Bordes and Bottou, 2005) keeps one point in each hull, a weighted average of
+the support vectors of its class, and moves these two points towards each other, example by
+example. The decision boundary is always the line halfway between them.
 
-The first three pictures show the hulls of the examples seen so far, and the two points. The last one
-shows the distance between the points: each new example can enlarge a hull, so that the points can come
-closer. At the end it is the width of the margin that ``SVC`` finds.
+The first three pictures show the hulls of the examples seen so far, and the two points. The last
+one shows the distance between the points: each new example can enlarge a hull, so that the points
+can come closer. At the end it is the width of the margin that ``SVC`` finds.
 """
 
 # %%
@@ -50,8 +50,8 @@ for seen, (row, label) in enumerate(zip(X, y), start=1):
             shown[seen] = points
 
 # %%
-# ``finish`` updates all support vectors a few more times. The distance of the points is then the width
-# of the margin, :math:`2 / |w|`, of the exact hard-margin SVM.
+# ``finish`` updates all support vectors a few more times. The distance of the points is then the
+# width of the margin, :math:`2 / |w|`, of the exact hard-margin SVM.
 model.finish()
 points = shown[len(X)] = closest_points(model)
 width = np.linalg.norm(points[0] - points[1])

@@ -3,15 +3,15 @@
 A leave-one-out map
 ===================
 
-How would the model judge an example if it had never learned it? ``SimpleSVMClassifier`` answers for
-every example: ``leave_one_out_decision`` removes each one, restores the exact solution and evaluates it,
-without training one model per example.
+How would the model judge an example if it had never learned it? ``SimpleSVMClassifier`` answers
+for every example: ``leave_one_out_decision`` removes each one, restores the exact solution and
+evaluates it, without training one model per example.
 
-On the left, each example is coloured by its leave-one-out margin, its label times the decision value of
-the model without it. Circles mark those that this model gets wrong. On the right, the margin of the
-trained model against the leave-one-out margin. Most examples lie on the diagonal: they are no support
-vectors, and removing them changes nothing. The others lie below it: the trained model looks better on
-its own support vectors than it is.
+On the left, each example is coloured by its leave-one-out margin, its label times the decision
+value of the model without it. Circles mark those that this model gets wrong. On the right, the
+margin of the trained model against the leave-one-out margin. Most examples lie on the diagonal:
+they are no support vectors, and removing them changes nothing. The others lie below it: the
+trained model looks better on its own support vectors than it is.
 """
 
 # %%
@@ -50,10 +50,12 @@ print(f"largest difference: {np.abs(left_out[::25] - slow).max():.1e}")
 assert np.abs(left_out[::25] - slow).max() < 1e-3
 
 # %%
-# Only support vectors can move.
+# Only support vectors can move, and they move down.
 support = np.zeros(250, bool)
 support[model.support_] = True
 assert np.allclose(margin[~support], left_out[~support], atol=1e-3)
+assert (left_out <= margin + 1e-3).all()
+assert support.mean() < 0.5
 
 # %%
 # The picture

@@ -4,21 +4,23 @@ The ball of StreamSVM
 =====================
 
 StreamSVM (Rai, Daumé III and Venkatasubramanian, 2008) turns a linear SVM without a bias into a
-question of geometry. Multiply each example, scaled to length one, by its label: all of them then lie on
-the unit circle, and the centre of the smallest ball that encloses them is the weight vector of the SVM.
-The algorithm sees each example once. An example inside the ball changes nothing. For an example
-outside, the ball grows just enough to touch it and the far side of the old ball.
+question of geometry. Multiply each example, scaled to length one, by its label: all of them then
+lie on the unit circle, and the centre of the smallest ball that encloses them is the weight
+vector of the SVM. The algorithm sees each example once. An example inside the ball changes
+nothing. For an example outside, the ball grows just enough to touch it and the far side of the
+old ball.
 
-On the left, the ball after 2, 10, 50 and all 200 examples; only the ball is kept, never an example. On
-the right, the price of a single ball: how good it is depends on the order of the examples. With more
-balls (``n_balls``) the classifier is better, and still constant in memory.
+On the left, the ball after 2, 10, 50 and all 200 examples; only the ball is kept, never an
+example. On the right, the price of a single ball: how good it is depends on the order of the
+examples. With more balls (``n_balls``) the classifier is better, and still constant in memory.
 """
 
 # %%
 # The update in four lines
 # ------------------------
-# The slack of the soft margin gives every example an axis of its own, of length :math:`1/\sqrt{C}`. We
-# draw two dimensions and keep the squared length along all other axes in ``slack``.
+# The slack of the soft margin gives every example an axis of its own, of length
+# :math:`1/\sqrt{C}`. We draw two dimensions and keep the squared length along all other axes in
+# ``slack``.
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits

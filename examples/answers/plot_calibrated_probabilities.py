@@ -3,13 +3,13 @@
 Calibrated probabilities
 ========================
 
-A probability of 80 % should be right in 80 % of the cases. The reliability diagram compares the two:
-the closer a curve is to the diagonal, the better. ``LASVMClassifier.predict_proba`` needs no second
-model and no cross-validation by the user. It compares the labels with decision values that came from
-models which had not learned the example in question.
+A probability of 80 % should be right in 80 % of the cases. The reliability diagram compares the
+two: the closer a curve is to the diagonal, the better. ``LASVMClassifier.predict_proba`` needs no
+second model and no cross-validation by the user. It compares the labels with decision values that
+came from models which had not learned the example in question.
 
-A common shortcut is to put the decision values through a logistic function. Its probabilities are
-ranked correctly, but they are far from the observed frequencies.
+A common shortcut is to put the decision values through a logistic function. That keeps the order
+of the examples, but the numbers are far from the observed frequencies.
 """
 
 # %%

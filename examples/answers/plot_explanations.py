@@ -3,14 +3,15 @@
 Why this answer?
 ================
 
-``explain`` splits a decision value into one share per feature. The shares are exact Shapley values of
-the kernel model, computed in milliseconds and without sampling; together with a base value they add up
-to the decision value.
+``explain`` splits a decision value into one share per feature. The shares are exact Shapley
+values of the kernel model, computed without sampling; together with a base value they add up to
+the decision value.
 
 For images of digits the features are pixels, so that an explanation is an image as well. Each row
-shows a digit, then the shares of its pixels for the predicted class and for the second most likely
-one. Orange pixels speak for the class, purple ones against it. The bars below check explanations where
-the truth is known: the target depends on the first five features, and not on the other five.
+shows a digit, then the shares of its pixels for the predicted class and for the second most
+likely one. Orange pixels speak for the class, purple ones against it. The bars below check
+explanations where the truth is known: the target depends on the first five features, and not on
+the other five.
 """
 
 # %%

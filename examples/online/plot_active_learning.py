@@ -5,9 +5,9 @@ Active learning asks about the boundary
 
 Unlabelled examples are cheap, labels are expensive. ``ActiveLearner`` asks for the label of the
 example that is closest to the decision boundary, learns the answer at once, and asks the next
-question. The upper row compares its first 60 questions with 60 random ones: the active learner asks
-about the boundary, the random choice spends most labels on examples that any model gets right. The
-lower plot shows what this is worth on handwritten digits: the test error against the number of labels.
+question. The upper row compares its first 60 questions with 60 random ones: the active learner
+asks about the boundary, the random choice spends most labels on examples far from it. The lower
+plot shows what this is worth on handwritten digits: the test error against the number of labels.
 """
 
 # %%
@@ -44,12 +44,13 @@ print(f"of the whole pool, {close.mean():.0%} lie inside the margin")
 shares = {name: close[learner.taught].mean() for name, learner in learners.items()}
 for name, share in shares.items():
     print(f"of the questions chosen by {name!r}, {share:.0%} lie inside the margin")
-assert shares["active"] > 2 * shares["random"]
+assert shares["active"] > 0.5 > 2 * shares["random"]
 
 # %%
 # What labels are worth
 # ---------------------
-# ``labelling_curve`` repeats the experiment with known answers, here on the digits, in three orders.
+# ``labelling_curve`` repeats the experiment with known answers, here on the digits, in three
+# orders.
 X, y = load_digits(return_X_y=True)
 curves = labelling_curve(
     LASVMClassifier(C=10, gamma=0.001), X[:1200], y[:1200], X[1200:], y[1200:],

@@ -86,6 +86,7 @@ exact = SVC(C=10, gamma=2.0).fit(X, y)
 print(f"one pass:  {model.score(X_test, y_test):.3f} with {model.n_support_.sum()} support vectors")
 print(f"exact SVM: {exact.score(X_test, y_test):.3f} with {exact.n_support_.sum()} support vectors")
 assert abs(model.score(X_test, y_test) - exact.score(X_test, y_test)) < 0.02
+assert abs(snapshots[len(snapshots) // 2][3] - snapshots[-1][3]) < 0.02  # half-way
 assert 3 * len(snapshots[-1][2]) < len(X)
 
 plt.show()

@@ -4,13 +4,13 @@ Error against time, next to other tools
 =======================================
 
 How low an error does a second of training buy? Each curve is one method on growing samples of the
-same generated data; the further down and to the left, the better. ``LASVMClassifier`` has nearly the
-error of ``SVC``, whose time grows fastest with the number of rows. An approximation of the kernel
-(Nystroem) and boosted trees (LightGBM) are the usual ways around that growth.
+same generated data; the further down and to the left, the better. ``LASVMClassifier`` has nearly
+the error of ``SVC``, whose time grows fastest with the number of rows. An approximation of the
+kernel (Nystroem) and boosted trees (LightGBM) are the usual ways around that growth.
 
-Other data give other pictures: on tables with steps and columns of many kinds, boosted trees are hard to
-beat. Times are processor time of one core of the machine that ran the script, with all methods warm: imports
-and the compilation of loops are not counted.
+Other data give other pictures: on tables with steps and columns of many kinds, boosted trees are
+hard to beat. Times are processor time of one core of the machine that ran the script, with all
+methods warm: imports and the compilation of loops are not counted.
 """
 
 # %%
@@ -41,8 +41,8 @@ sizes = [500, 1000, 2000, 4000]
 # %%
 # The methods
 # -----------
-# C and gamma come from a grid search on the first 1,500 training rows, and are the same for all kernel
-# methods. Nystroem has 300 components. LightGBM has its defaults.
+# C and gamma come from a grid search on the first 1,500 training rows, and are the same for all
+# kernel methods. Nystroem has 300 components. LightGBM has its defaults.
 search = GridSearchCV(
     LASVMClassifier(n_jobs=1), {"C": [1, 10], "gamma": [0.03, 0.1, 0.3]}, cv=3
 ).fit(X[:1500], y[:1500])  # fmt: skip
@@ -65,7 +65,8 @@ else:
 # %%
 # Measure
 # -------
-# Short fits are repeated and the best time counts, since other work on the machine can only add time.
+# Short fits are repeated and the best time counts, since other work on the machine can only add
+# time.
 
 
 def measure(make, size):

@@ -3,15 +3,16 @@
 The tree on Dask
 ================
 
-``TreeLASVMClassifier`` learns data that lie in partitions, on one machine or on many. Each partition is
-learned where it lies, and only its support vectors travel: they merge in pairs, up to the root. Then the
-root looks back: each partition sends the rows that the model of the root gets wrong, or nearly wrong, and the
-root admits them. When no such row is left, the model is the exact SVM of all the data.
+``TreeLASVMClassifier`` learns data that lie in partitions, on one machine or on many. Each
+partition is learned where it lies, and only its support vectors travel: they merge in pairs, up
+to the root. Then the root looks back: each partition sends the rows that lie inside the margin of
+the root's model, or on the wrong side, and the root takes them in. When no such row is left, the
+model is the exact SVM of all the data.
 
-On the left, the number of rows that each task of the tree passes on: of the 1,500 rows of a partition
-only the support vectors leave it. On the right, how far the decision values are from those of the exact
-SVM after each look back. The example runs on threads of this process; with a ``distributed.Client``,
-the same code runs on a cluster.
+On the left, the number of rows that each task of the tree passes on: of the 1,500 rows of a
+partition only the support vectors leave it. On the right, how far the decision values are from
+those of the exact SVM after each look back. The example runs on threads of this process; with a
+``distributed.Client``, the same code runs on a cluster.
 """
 
 # %%
@@ -74,8 +75,8 @@ if dask:
 # %%
 # The picture
 # -----------
-# ``costs_`` has one entry per task. A merge of level 1 joins two leaves, one of level 2 four of them, and
-# so on.
+# ``costs_`` has one entry per task. A merge of level 1 joins two leaves, one of level 2 four of
+# them, and so on.
 
 
 def draw_tree(ax, tree):
