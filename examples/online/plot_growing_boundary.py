@@ -32,17 +32,17 @@ grid = np.column_stack([horizontal.ravel(), vertical.ravel()])
 # %%
 # Learn and look
 # --------------
-# ``learn_one`` takes one row and its label. After every fifth example we keep what the animation
-# draws: the decision values on the grid and the support vectors.
+# ``learn_one`` takes one row and its label. After every fifth example, once both classes have been
+# seen, we keep what the animation draws: the decision values on the grid and the support vectors.
 model = LASVMClassifier(C=10, gamma=2.0)
 snapshots = []
 for seen, (row, label) in enumerate(zip(X, y), start=1):
     model.learn_one(row, label)
-    if seen % 5 == 0:
+    if seen % 5 == 0 and len(model.classes_) == 2:
         values = model.decision_function(grid).reshape(horizontal.shape)
         snapshots.append((seen, values, model.support_vectors_, model.score(X_test, y_test)))
 
-for seen, _, support, accuracy in snapshots[1::7]:
+for seen, _, support, accuracy in snapshots[::7]:
     print(f"{seen:3d} examples: {len(support):2d} support vectors, test accuracy {accuracy:.3f}")
 
 # %%
