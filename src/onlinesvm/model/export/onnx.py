@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.runtime.dependencies import require
 from ..atomic import atomic_write
 from ..errors import ModelFileError, not_written
 from .graph import Graph, graph_of
@@ -41,6 +42,19 @@ def export_onnx(
     Classifiers have the outputs ``label`` and ``scores``, which are those of ``predict`` and
     ``decision_function``, and with ``probability=True`` also ``probabilities``, those of
     ``predict_proba``; regressors have ``value``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from onlinesvm import LASVMClassifier
+    >>> from onlinesvm.export import export_onnx
+    >>> model = LASVMClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.onnx")
+    ...     export_onnx(model, path)
+    ...     os.path.getsize(path) > 1000
+    True
     """
     data = onnx_model(estimator, preprocessing, dtype=dtype).SerializeToString(deterministic=True)
     try:
@@ -54,12 +68,7 @@ def onnx_model(
     estimator: Any, preprocessing: dict[str, Any] | None = None, *, dtype: Any = np.float32
 ) -> Any:
     """The ``onnx.ModelProto`` that ``export_onnx`` writes."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise ModelFileError(
-            "Exporting to ONNX needs the package onnx: pip install 'onlinesvm[onnx]'."
-        ) from error
+    onnx = require("onnx", "Exporting to ONNX", "onnx")
     dtype = np.dtype(dtype)
     if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ModelFileError(f"An ONNX model takes float32 or float64, not {dtype}.")
