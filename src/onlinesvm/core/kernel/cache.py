@@ -186,7 +186,7 @@ def add_slot(c, values, n):
         touch(c, n)
 
 
-@inlined
+@linked
 def move_slot(c, source, target, n):
     """Slot ``source`` (the last) takes the place ``target``: its row, and its value in all rows.
 

@@ -27,7 +27,7 @@ import math
 
 import numpy as np
 
-from ...runtime.numerics import ORDERED_MATH, inlined, inner
+from ...runtime.numerics import ORDERED_MATH, inlined, inner, linked
 from ..emit.never_inline import never_inline
 from ..emit.vector import bits_float, float_bits
 
@@ -81,7 +81,7 @@ def scale_of(gamma):
     return gamma * _LOG2_E
 
 
-rbf_scale = inner(scale_of)
+rbf_scale = linked(scale_of)
 
 
 def dot_rounding(width):
@@ -94,10 +94,10 @@ def far_limit(gamma, c):
     return np.float32(TOLERANCE / max(np.float64(gamma) * UNIT * c, 1e-60))
 
 
-rounding, limit_of = inner(dot_rounding), inner(far_limit)
+rounding, limit_of = linked(dot_rounding), linked(far_limit)
 
 
-@inner
+@linked
 def far_row(gamma):
     """|x|^2 above which a row is far."""
     return FAR_ROW / np.float64(gamma)
@@ -124,7 +124,7 @@ def in_use(lanes):
     return ALL_LANES >> np.uint64(64 - lanes)
 
 
-@inner
+@linked
 def needs_differences(power, square, c, scale, limit):
     """Whether the value that dot products gave for a pair does not stand."""
     return square > limit and power >= noticed(square, scale * (UNIT * c))
