@@ -7,7 +7,7 @@ Given examples, dense or CSR, and a kernel (``kernel.Kernel``, whose count of va
 would make another problem of it: a matrix that is off by 1e-7 is not positive semidefinite any
 more, and a solution with large coefficients moves by more than the tolerances of SimpleSVM.
 
-Rows meet panels of 32 others, all columns of a panel at once; the exponential is a polynomial that
+Rows are multiplied with panels of 32 others, all columns of a panel at once; the exponential is a polynomial that
 runs in vector registers (relative error below 1e-14). Threads split the rows, not a BLAS: its
 threads wait for each other after every call, which on a busy machine costs more than it brings.
 """

@@ -104,7 +104,7 @@ def far_row(gamma):
 
 
 @inlined
-def noticed(reach, error_scale):
+def log2_error_threshold(reach, error_scale):
     """Exponent (base 2) below which the error of dot products is not noticed.
 
     k e exp(e) = TOLERANCE, solved for log2(k). The logarithm of e comes from its bits, and is not
@@ -127,7 +127,7 @@ def in_use(lanes):
 @linked
 def needs_differences(power, square, c, scale, limit):
     """Whether the value that dot products gave for a pair does not stand."""
-    return square > limit and power >= noticed(square, scale * (UNIT * c))
+    return square > limit and power >= log2_error_threshold(square, scale * (UNIT * c))
 
 
 @inner(fastmath=ORDERED_MATH)

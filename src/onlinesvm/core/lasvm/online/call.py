@@ -54,8 +54,8 @@ class Call:
         if memory is not None:
             self.limits = memory.limits(n_labels, kernel.is_distance)
             near = support.a.near if memory.policy == POLICIES[-1] else None
-        self._seeds, unlisted = (seeds, None) if rules.listed else (None, True)
-        self._options = near, self._seeds, unlisted, rules.nu or None
+        self._seeds = seeds if rules.listed else None
+        self._options = near, self._seeds, None if rules.listed else True, rules.nu or None
         self.tags, self.about = np.array([[0, -1]]), np.ones((1, 2))
         self._tables = [STATE.table(support.a), CACHE.table(cache), ALONG.table(self.along)]
         self._tables.append(RULES.table(rules))

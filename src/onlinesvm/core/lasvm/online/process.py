@@ -373,7 +373,7 @@ def optimise(rules, a, c, along, seeds, unlisted):
             phase, count[ROUND] = REPROCESS, 0
             continue
         count[ROUND] += 1
-        over = made == NO_PAIR or made == OPTIMAL or count[ROUND] >= rules.most
+        over = made != STEPPED or count[ROUND] >= rules.most
         if over or a.delta[m] < rules.delta_max * a.unit[m]:
             if unlisted is not None:
                 measure(m, a, c)
