@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...runtime.numerics import JIT_DISABLED, ORDERED_MATH, inlined, inner, jit
-from ..emit.never_inline import never_inline
+from ...runtime.numerics import JIT_DISABLED, ORDERED_MATH, inlined, inner, jit, never_inline
 from ..kernel import Kernel
 from ..rows import RowStore
 from . import laplacian, matern

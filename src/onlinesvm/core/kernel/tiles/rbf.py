@@ -27,8 +27,7 @@ import math
 
 import numpy as np
 
-from ...runtime.numerics import ORDERED_MATH, inlined, inner, linked
-from ..emit.never_inline import never_inline
+from ...runtime.numerics import ORDERED_MATH, inlined, inner, linked, never_inline
 from ..emit.vector import bits_float, float_bits
 
 TOLERANCE = 9e-6

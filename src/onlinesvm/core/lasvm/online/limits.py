@@ -21,9 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernel.emit.never_inline import keep_small
 from ...kernel.emit.records import Layout, Numbers, Reals
-from ...runtime.numerics import inlined, linked
+from ...runtime.numerics import inlined, keep_small, linked
 from ..state import CLOCK, NEXT_TO_DECAY, REMOVALS, N
 from .policies import OUTLIER
 from .steps import bring_down, leave, move, value_of

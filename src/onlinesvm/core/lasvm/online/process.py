@@ -50,10 +50,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernel.cache import CACHE, add_slot, trim_rows
-from ...kernel.emit.never_inline import keep_small, never_inline
 from ...kernel.emit.records import Layout
 from ...kernel.tiles.one_row import EIGHT, far_size, kernel_row_of, row_size
-from ...runtime.numerics import inlined, jit, linked
+from ...runtime.numerics import inlined, jit, keep_small, linked, never_inline
 from ..state import (
     CHANGED,
     CLOCK,
