@@ -414,7 +414,6 @@ FOREIGN = {
     "estimators/pool_access.py": (8, "a pool learns as partial_fit does, without a second check"),
     "model/records/lasvm.py": (9, "the learner's state, written and read"),
     "core/runtime/compiling/caching.py": (1, "Numba takes another cache in no other way"),
-    "core/kernel/emit/records.py": (1, "the value of an array that Numba builds"),
     "active/curve.py": (1, "support vectors of the model, whatever stands in front of it"),
 }
 

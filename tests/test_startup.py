@@ -164,6 +164,7 @@ def test_what_a_stream_of_single_rows_compiles(tmp_path):
     assert not [name for name in compiled if "tile" in name]
     limits = {"forget", "choose", "hand_over", "balance"}  # of no use where memory is not bounded
     assert not limits & set(compiled)
+    assert "measure" not in compiled  # as listed, an eviction measures
 
 
 KERNEL_VALUES = """

@@ -63,7 +63,9 @@ def kernel_clock() -> Iterator[Clock]:
 
         return wrapper
 
-    verbs = {name: clocked(getattr(Kernel, name)) for name in ("block", "meet", "product")}
+    verbs = {
+        name: clocked(getattr(Kernel, name)) for name in ("block", "block_with_self", "product")
+    }
     with patch.multiple(Kernel, **verbs):
         yield clock
 

@@ -358,8 +358,8 @@ def test_ctrl_c_in_a_pass_is_followed_by_the_cheap_part_of_finishing(monkeypatch
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert len(blocks) == 3
-    assert asked == [model._trained.learner.depths.rough]
-    is_rough = bool((model._trained.learner.delta <= model._trained.learner.depths.rough).all())
+    assert asked == [model._trained.learner.tolerances.rough]
+    is_rough = bool((model._trained.learner.delta <= model._trained.learner.tolerances.rough).all())
     assert is_rough is not again
     check(model, X[:20])
     check(model.partial_fit(X[:50], y[:50]), X[:20])

@@ -183,7 +183,7 @@ def test_the_compiled_steps_are_those_of_the_naive_twin(make, monkeypatch):
     learner = LASVM(kernel, rows, 1, task=task)
     data = Examples(rows, label, bound, diagonal, np.full(n, -1))
     for k in range(n):
-        twin.tau = task.depths.stream_goal * learner.unit[0]
+        twin.tau = task.tolerances.stream_goal * learner.unit[0]
         learner.learn(data.take(slice(k, k + 1)))
         twin.learn(k)
         a, held = learner.support.a, learner.n

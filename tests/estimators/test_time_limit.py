@@ -196,7 +196,7 @@ def test_a_limit_leaves_time_for_the_finishing_step(task, ticks):
     assert f"{model.n_iter_:,} of 12,000 examples were learned" in told[0]
     assert "finish()" not in told[0]
     learner = model._trained.learner
-    gap = learner.depths.rough if task == "values" else 1.5 * learner.tau
+    gap = learner.tolerances.rough if task == "values" else 1.5 * learner.tau
     assert (learner.delta <= gap * learner.support.unit).all()
     before = model.decision_function(noisy(50)[0]) if task != "values" else None
     if before is not None:

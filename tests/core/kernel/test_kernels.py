@@ -303,7 +303,7 @@ def test_fresh_rows_meet_those_held_and_each_other(fresh, held, form):
         kernel = Kernel(name, gamma=0.02, coef0=1.0)
         expected = np.hstack([kernel.block(X, Z), kernel.block(X, X)])
         counted = kernel.n_evaluations
-        np.testing.assert_array_equal(kernel.meet(X, Z, Buffers()), expected)
+        np.testing.assert_array_equal(kernel.block_with_self(X, Z, Buffers()), expected)
         assert kernel.n_evaluations == 2 * counted
 
 
@@ -311,8 +311,10 @@ def test_a_callable_meets_as_the_tiles_do():
     rng = np.random.default_rng(0)
     X, Z = (Rows.of(rng.standard_normal((n, 5)).astype(np.float32)) for n in (7, 4))
     kernel = Kernel("callable", function=lambda a, b: a @ b.T)
-    expected = Kernel("linear").meet(X, Z, Buffers())
-    np.testing.assert_allclose(kernel.meet(X, Z, Buffers()), expected, rtol=1e-5, atol=1e-6)
+    expected = Kernel("linear").block_with_self(X, Z, Buffers())
+    np.testing.assert_allclose(
+        kernel.block_with_self(X, Z, Buffers()), expected, rtol=1e-5, atol=1e-6
+    )
 
 
 def test_sparse_rows_against_none():
@@ -320,7 +322,7 @@ def test_sparse_rows_against_none():
     X = sparse.random(20, 5000, 0.01, format="csr", random_state=0)
     rows = Rows.of(X)
     kernel = Kernel("rbf", gamma=0.5)
-    values = kernel.meet(rows, rows.take(slice(0, 0)), Buffers())
+    values = kernel.block_with_self(rows, rows.take(slice(0, 0)), Buffers())
     assert_same(values, kernel.block(rows, rows))
 
 

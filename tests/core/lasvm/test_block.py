@@ -14,7 +14,7 @@ from onlinesvm.core.lasvm.block import block as lasvm_block
 from onlinesvm.core.lasvm.learner import LASVM
 from onlinesvm.core.lasvm.tasks import Classification
 
-DEPTHS = Classification.depths
+TOLERANCES = Classification.tolerances
 
 
 def noisy(n, classes=2, seed=0, d=4):
@@ -110,9 +110,9 @@ def test_evicted_examples_lie_beyond_the_margin(classes):
         slot = run.support.slots(part.key)
         lasvm_block.learn_block(run.support, run.kernel, part, slot)
         before, slack, alpha = run.members(), run.slack(), run.coefficients()
-        gone, _ = lasvm_block.evict(run.support, DEPTHS.slack)
+        gone, _ = lasvm_block.evict(run.support, TOLERANCES.beyond)
         leaves = before & ~run.members()
-        assert (leaves == (before & (alpha == 0) & (slack < -DEPTHS.slack))).all()
+        assert (leaves == (before & (alpha == 0) & (slack < -TOLERANCES.beyond))).all()
         assert set(gone.tolist()) == set(np.flatnonzero(leaves.any(axis=0)).tolist())
         evicted += leaves.sum()
         run.check()
@@ -130,8 +130,8 @@ def test_parked_examples_have_a_true_slack_and_get_a_second_look():
     assert (run.slacks[0, outside] <= 0).all()
     run.learner.second_look(run.data, run.slacks)
     slack = run.slack()[0]
-    parked_near = outside[run.slacks[0, outside] > -DEPTHS.near]
-    inside = parked_near[slack[parked_near] > DEPTHS.reenter]
+    parked_near = outside[run.slacks[0, outside] > -TOLERANCES.near]
+    inside = parked_near[slack[parked_near] > TOLERANCES.reenter]
     assert np.isin(inside, run.support.a.key[: run.support.n]).all()
 
 

@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from ..kernel.kernel import Kernel
+from ..kernel.sparse_pairs import next_difference
 from ..runtime.interrupts import checkpoint
 from ..runtime.numerics import REORDERED_MATH, inner, jit
 from ..runtime.threads import over_rows, thread_count
@@ -40,8 +41,6 @@ PRODUCT_KERNELS = ("rbf", "laplacian")
 
 _PART = 256
 """Rows between two looks at whether Ctrl-C has come."""
-
-_BEYOND = 2**31 - 1  # no column
 
 
 @cache
@@ -117,17 +116,9 @@ def _differences(X, p, S, i, columns, differences):
     a, a_end, b, b_end = X[0][p], X[0][p + 1], S[0][i], S[0][i + 1]
     count = 0
     while a < a_end or b < b_end:
-        left = X[1][a] if a < a_end else _BEYOND
-        right = S[1][b] if b < b_end else _BEYOND
-        value = 0.0
-        if left <= right:
-            value += X[2][a]
-            a += 1
-        if right <= left:
-            value -= S[2][b]
-            b += 1
+        column, value, a, b = next_difference(X, a, a_end, S, b, b_end)
         if value != 0.0:
-            columns[count], differences[count] = min(left, right), value
+            columns[count], differences[count] = column, value
             count += 1
     return count
 

@@ -149,7 +149,7 @@ class Huller(Compact, EpochLearner):
 
     def _learn_block(self, fresh: Examples, slot_of: np.ndarray) -> None:
         size, stored = len(fresh.rows), self.store.n
-        values = self.kernel.meet(fresh.rows, self.store.rows(), self.buffers)
+        values = self.kernel.block_with_self(fresh.rows, self.store.rows(), self.buffers)
         handle = stored + np.arange(size)
         values[np.arange(size), handle] = fresh.diagonal  # as in every kept row
         if len(slot_of):  # a row that another machine holds already is not stored twice

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..runtime.numerics import inlined, jit, linked
-from .emit.never_inline import keep_small
+from ..runtime.numerics import inlined, jit, keep_small, linked
 from .emit.records import Layout, Numbers, Places, Places2, Values, Values2
 
 PAGE = 512
@@ -186,7 +185,7 @@ def add_slot(c, values, n):
         touch(c, n)
 
 
-@inlined
+@linked
 def move_slot(c, source, target, n):
     """Slot ``source`` (the last) takes the place ``target``: its row, and its value in all rows.
 

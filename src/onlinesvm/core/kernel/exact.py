@@ -7,7 +7,7 @@ Given examples, dense or CSR, and a kernel (``kernel.Kernel``, whose count of va
 would make another problem of it: a matrix that is off by 1e-7 is not positive semidefinite any
 more, and a solution with large coefficients moves by more than the tolerances of SimpleSVM.
 
-Rows meet panels of 32 others, all columns of a panel at once; the exponential is a polynomial that
+Rows are multiplied with panels of 32 others, all columns of a panel at once; the exponential is a polynomial that
 runs in vector registers (relative error below 1e-14). Threads split the rows, not a BLAS: its
 threads wait for each other after every call, which on a busy machine costs more than it brings.
 """
@@ -25,6 +25,7 @@ from ..runtime.numerics import ORDERED_MATH, REORDERED_MATH, inner, jit
 from ..runtime.threads import over_rows, thread_count
 from .emit.vector64 import WIDTH, dense_panel_dot, sparse_panel_dot
 from .kernel import Kernel
+from .sparse_pairs import next_difference
 
 _LINE = 8  # float64 values in a cache line
 _INLINE_WORK = 5_000_000  # multiplications that one thread does sooner than two
@@ -38,8 +39,6 @@ of the exponent has an error of about 1e-16 times it."""
 _CLOSE = 1e-4
 """Share of |x|^2 + |z|^2 below which the squared distance of the Matern kernel comes from differences:
 above it the value is off by about 1e-13."""
-
-_BEYOND = 2**62  # no column
 
 _LOG2_E = math.log2(math.e)
 _ROUND = 1.5 * 2.0**52  # adding it rounds to an integer in the low bits
@@ -84,15 +83,7 @@ def _sparse_differences(X, p, Z, j, absolute):
     a, a_end, b, b_end = X[0][p], X[0][p + 1], Z[0][j], Z[0][j + 1]
     total = 0.0
     while a < a_end or b < b_end:
-        left = X[1][a] if a < a_end else _BEYOND
-        right = Z[1][b] if b < b_end else _BEYOND
-        value = 0.0
-        if left <= right:
-            value += X[2][a]
-            a += 1
-        if right <= left:
-            value -= Z[2][b]
-            b += 1
+        _, value, a, b = next_difference(X, a, a_end, Z, b, b_end)
         total += abs(value) if absolute else value * value
     return total
 

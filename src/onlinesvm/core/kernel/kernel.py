@@ -147,7 +147,7 @@ class Kernel:
             self._over_rows(self._block_task(X, Z, out, 0), X, Z, X is Z)
         return out
 
-    def meet(self, X: Rows, Z: Rows, buffers: Buffers) -> np.ndarray:
+    def block_with_self(self, X: Rows, Z: Rows, buffers: Buffers) -> np.ndarray:
         """k of fresh rows X with rows Z that are held, and among themselves: (n, m + n).
 
         Both are computed in one go, which pays where blocks are small. The values are good until

@@ -401,10 +401,13 @@ class RowStore(Compact):
             self._low[:live] = packed.low
 
     def has_second_parts(self) -> bool:
-        """Whether a row has one. A dense store gives up their place when the last has gone."""
-        if not self.is_sparse and len(self._low) and not self._low[: self.n].any():
+        """Whether a row has one."""
+        return bool(len(self._low) > 0 and (self.is_sparse or self._low[: self.n].any()))
+
+    def drop_unused_second_parts(self) -> None:
+        """A dense store gives up their place when the last row that has one has gone."""
+        if not self.is_sparse and len(self._low) and not self.has_second_parts():
             self._low = self._low[:0].copy()
-        return len(self._low) > 0
 
     @property
     def dense(self) -> np.ndarray:

@@ -199,6 +199,6 @@ def wind_up(learner: LASVM, briefly: bool) -> None:
     larger the support set is. The rough part is most of what finishing is worth, and cheap; all
     machines have it before one goes on.
     """
-    learner.finish(max(learner.tau, learner.depths.rough))
+    learner.finish(max(learner.tau, learner.tolerances.rough))
     if not briefly:
         _finish(learner, converge=False)

@@ -52,14 +52,14 @@ from .state import (
     Support,
     padded,
 )
-from .tasks import FINISHING_PASSES, Classification, Depths, Regression, Task
+from .tasks import FINISHING_PASSES, Classification, Regression, Task, Tolerances
 
-FEW = 8
+SMALLEST_BLOCK = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
 
-SHALLOW = 16
-"""The whole support set is optimised after one example per this number of its rows has been learned in
-small batches, for tasks other than classification."""
+ROWS_PER_OPTIMISATION = 16
+"""All of S is optimised after every n // this number of single examples, for tasks other than
+classification."""
 
 STREAM_REPROCESS = 20
 """Maximum number of REPROCESS after one PROCESS of a stream."""
@@ -118,7 +118,7 @@ class LASVM(Compact, Learner):
             self.support.a.bias[:] = 0.0
         self.cache: KernelCache | None = None
         self.converged = False
-        self._shallow = 0  # examples learned one by one since the last optimisation in depth
+        self._since_optimised = 0  # examples learned one by one since all of S was optimised
         self.watch = self.asides = None
         self._forget_calls()
 
@@ -168,9 +168,9 @@ class LASVM(Compact, Learner):
         return self.block_size == 1 and self.task.both_signs and self.memory is None
 
     @property
-    def depths(self) -> Depths:
+    def tolerances(self) -> Tolerances:
         """How far machines are optimised, for the task."""
-        return self.task.depths
+        return self.task.tolerances
 
     @property
     def rules(self) -> Rules:
@@ -180,7 +180,7 @@ class LASVM(Compact, Learner):
             return Rules(-np.inf, task.epsilon, task.nu, STREAM_REPROCESS, False)
         if self.singly or self.delta_max < np.inf:
             return Rules(self.delta_max, 0.0, 0.0, MOST_REPROCESS, True)
-        return Rules(self.depths.stream_delta, 0.0, 0.0, STREAM_REPROCESS, True)
+        return Rules(self.tolerances.stream_delta, 0.0, 0.0, STREAM_REPROCESS, True)
 
     def _set_thresholds(self) -> None:
         """Tolerance, and how far beyond the margin rows leave, in the units of the machines."""
@@ -188,9 +188,9 @@ class LASVM(Compact, Learner):
         if self.memory is not None:
             a.tau[:], a.beyond[:] = self.tau * unit, self.task.beyond(unit)
         elif self.task.both_signs:
-            a.tau[:], a.beyond[:] = self.tau, 0.0 if self.singly else self.depths.stream_slack
+            a.tau[:], a.beyond[:] = self.tau, 0.0 if self.singly else self.tolerances.stream_beyond
         else:
-            a.tau[:] = self.depths.stream_goal * unit
+            a.tau[:] = self.tolerances.stream_goal * unit
 
     def _lasting(self) -> dict[str, Any]:
         """Kernel values are computed again, but for all pairs; which rows are kept must last."""
@@ -285,16 +285,16 @@ class LASVM(Compact, Learner):
         """
         if self.watch is not None and noted:
             self.watch.begin()
-        few = len(fresh.rows) < FEW
+        few = len(fresh.rows) < SMALLEST_BLOCK
         if self.memory is not None:
             self._learn_limited(fresh, noted)
         elif self.singly or (few and self.task.both_signs):
             self.learn_singly(fresh, NO_SLOTS, noted)
-            self._deepen(len(fresh.rows))
+            self._optimise_if_due(len(fresh.rows))
         elif few:
             for q in range(len(fresh.rows)):
                 self.learn_singly(fresh.take(slice(q, q + 1)), NO_SLOTS, noted)
-                self._deepen(1)
+                self._optimise_if_due(1)
         else:
             self._learn_blocks(fresh)
 
@@ -303,15 +303,15 @@ class LASVM(Compact, Learner):
         for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
             if number:
                 checkpoint()
-            self._learn_block(part, self.depths.stream_slack, deepen=True)
+            self._learn_block(part, self.tolerances.stream_beyond, on_stream=True)
 
-    def _deepen(self, count: int) -> None:
-        """After ``count`` more single examples of a stream: optimise in depth, now and then."""
-        self._shallow += count
-        share = FEW if self.task.both_signs else SHALLOW
-        if self.singly or self._shallow < max(FEW, self.support.n // share):
+    def _optimise_if_due(self, count: int) -> None:
+        """After ``count`` more single examples of a stream: optimise all of S, now and then."""
+        self._since_optimised += count
+        share = SMALLEST_BLOCK if self.task.both_signs else ROWS_PER_OPTIMISATION
+        if self.singly or self._since_optimised < max(SMALLEST_BLOCK, self.support.n // share):
             return
-        self._shallow = 0
+        self._since_optimised = 0
         finishing.mend(self)
         if not self.task.both_signs:
             self.task.observe(np.empty((0, *self.task.no_labels(0).shape[1:])), self.support)
@@ -319,16 +319,16 @@ class LASVM(Compact, Learner):
             self.support.measure()
         if self._reduce_stream_delta() or not self.task.both_signs:
             n = self.n
-            lasvm_block.evict(self.support, self.depths.stream_slack)
+            lasvm_block.evict(self.support, self.tolerances.stream_beyond)
             if self.n < n:
                 self.drop_cache()
 
     def _reduce_stream_delta(self) -> bool:
         """Optimise a stream's model whose delta is large. Returns whether it was."""
         support = self.support
-        large = support.started() & (support.a.delta > self.depths.stream_delta * support.unit)
+        large = support.started() & (support.a.delta > self.tolerances.stream_delta * support.unit)
         if large.any():
-            self.finish(self.depths.stream_goal)
+            self.finish(self.tolerances.stream_goal)
         return bool(large.any())
 
     def _parts(
@@ -355,9 +355,9 @@ class LASVM(Compact, Learner):
     def _learn_block(
         self,
         fresh: Examples,
-        slack: float,
+        beyond: float,
         new: Any = slice(None),
-        deepen: bool = False,
+        on_stream: bool = False,
         noted: bool = True,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """One block step, then eviction: slacks of the fresh, keys and slacks of the evicted.
@@ -368,29 +368,31 @@ class LASVM(Compact, Learner):
         self.drop_cache()
         task, slot, size = self.task, self.support.slots(fresh.key), len(fresh.rows)
         mass = task.nu * fresh.bound[new].sum() if task.nu else 0.0
-        few = size < FEW and not task.both_signs
-        company = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
+        few = size < SMALLEST_BLOCK and not task.both_signs
+        n_old = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
         watched = self.watch is not None and noted
         before = self.support.started()
-        asides = self.asides if deepen else None  # on a stream; a fit keeps its slacks
+        asides = self.asides if on_stream else None  # on a stream; a fit keeps its slacks
         aside = asides is not None and bool(before.all())
         scores = np.empty((size, self.machines)) if watched or aside else None
         slacks = lasvm_block.learn_block(
-            self.support, self.kernel, fresh, slot, mass, company, scores
+            self.support, self.kernel, fresh, slot, mass, n_old, scores
         )
         if watched:
             self.watch.note(scores, fresh.label, fresh.bound)
         if asides is not None and aside:
             asides.note(scores, fresh.label, fresh.bound)
         self._reduce_delta()
-        if deepen and task.both_signs and (self.support.started() & ~before).any():
-            self.finish(self.depths.rough)  # many rows of one class may have waited for the other
-        elif deepen:
+        if on_stream and task.both_signs and (self.support.started() & ~before).any():
+            self.finish(
+                self.tolerances.rough
+            )  # many rows of one class may have waited for the other
+        elif on_stream:
             finishing.note_influence(self)
             self._reduce_stream_delta()
         finishing.mend(self)
         told = None if aside or asides is None else self._keep_beyond
-        return slacks, *lasvm_block.evict(self.support, slack, told)
+        return slacks, *lasvm_block.evict(self.support, beyond, told)
 
     def keep_beyond(self, slacks: np.ndarray, data: Examples) -> None:
         """At the end of a fit: scores of examples that are not held, from their last known slacks."""
@@ -423,10 +425,12 @@ class LASVM(Compact, Learner):
                 checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
             few, first = fresh.take(slice(first, first + size)) if n > 1 else fresh, first + size
-            if not len(slot_of) and len(few.rows) <= FEW and self._takes(few.rows):
+            if not len(slot_of) and len(few.rows) <= SMALLEST_BLOCK and self._takes(few.rows):
                 scores = self._learn_dense(few)
             else:
-                values = self.kernel.meet(few.rows, self.support.rows(), self.support.buffers)
+                values = self.kernel.block_with_self(
+                    few.rows, self.support.rows(), self.support.buffers
+                )
                 scores = self.learn_known(few, values, slot_of)
             self._note_targets(few.label)
             if noted:
@@ -481,7 +485,8 @@ class LASVM(Compact, Learner):
     def _learn_dense(self, fresh: Examples) -> np.ndarray:
         """Dense examples, with a compiled kernel; returns their scores."""
         rows = fresh.rows
-        if len(rows.low) or self.store.has_second_parts():
+        self.store.drop_unused_second_parts()
+        if len(rows.low) or len(self.store.low):
             self.store.reserve_second_parts()
         scores = np.empty((len(rows), self.machines))
         tags = np.stack([self.task.groups(fresh.label), fresh.key], axis=1)
@@ -558,7 +563,7 @@ class LASVM(Compact, Learner):
         if self.store.is_sparse or not self.kernel.is_compiled:
             return False
         if len(self.store.low) and self.support.a.count[CLOCK] % _SINGLES == 0:
-            self.store.has_second_parts()  # gives up their place when the last has gone
+            self.store.drop_unused_second_parts()
         return self._learn_one(x, self.store.low[:0], label, bound, diagonal)
 
     def learn_far(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> None:
@@ -592,7 +597,7 @@ class LASVM(Compact, Learner):
             self.watch.note_one(scores[0], label, bound)
             self._follow(self.watch)
         if self.memory is None:
-            self._deepen(1)
+            self._optimise_if_due(1)
         return True
 
     def _end_limited(
@@ -757,7 +762,7 @@ class LASVM(Compact, Learner):
         if self.singly:
             yield from self._epoch_singly(data, order, first)
             return
-        done, beyond = 0, np.inf if self.takes_all_at_once(len(order)) else self.depths.slack
+        done, beyond = 0, np.inf if self.takes_all_at_once(len(order)) else self.tolerances.beyond
         for part in self._parts(data, order, at_hand=True):
             if done:
                 checkpoint()

@@ -31,7 +31,7 @@ N, STORED, OPEN = range(3)
 # where an interrupted pass goes on, and the slot whose kernel row it needs, or -1;
 POSITION, PHASE, MACHINE, SLOT, ROUND, CHANGED, NEED = range(3, 10)
 # examples seen, whose bound shrinks next, rows pushed out, kernel values computed.
-CLOCK, TURN, REMOVALS, EVALUATIONS = range(10, 14)
+CLOCK, NEXT_TO_DECAY, REMOVALS, EVALUATIONS = range(10, 14)
 
 AT_ONCE, VALUES = 16, 65536
 """Up to how many machines are always computed with at once, and values of more machines that are made

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 _SMALLEST, _LARGEST = 2.0**-200, 2.0**200
 
 
-class Depths(NamedTuple):
+class Tolerances(NamedTuple):
     """How far a machine is optimised, and what leaves, in units of the machine."""
 
-    depth: float  # gap to which the working set of a block is optimised
-    slack: float  # in ``fit``, members at zero leave that lie so far beyond the margin
-    stream_slack: float  # the same on a stream, where what has left is lost
-    stream_delta: float  # on a stream, a gap above this one is reduced to ``stream_goal``:
-    stream_goal: float  # steps on the newest examples alone leave the bias without meaning
+    block_gap: float  # gap to which the working set of a block is optimised
+    beyond: float  # in ``fit``, members at zero leave that lie so far beyond the margin
+    stream_beyond: float  # the same on a stream, where what has left is lost
+    stream_delta: float  # largest gap that steps on the newest examples may leave on a stream
+    stream_goal: float  # gap to which a larger one is reduced
     rough: float  # gap before the second look
     near: float  # examples no farther than this beyond the margin get a second look
     reenter: float  # slack from which they join then
@@ -124,7 +124,7 @@ class Classification:
     both_signs = True  # a machine starts when it has seen both signs
     is_smooth = False  # decision values differ by a small share of their offset
     overlap = False  # most rows of one machine are those of others
-    depths: ClassVar = Depths(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
+    tolerances: ClassVar = Tolerances(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
 
     def positives(self, n_labels: int) -> list[int]:
         """The label that each machine calls +1."""
@@ -236,7 +236,7 @@ class Regression:
     both_signs = False
     is_smooth = False
     overlap = False
-    depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
+    tolerances: ClassVar = Tolerances(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
     def __init__(self, epsilon: float, machines: int, quantiles: np.ndarray | None = None):
         self.epsilon, self.quantiles = epsilon, quantiles
@@ -320,7 +320,7 @@ class Regression:
 
         A share of epsilon: errors as large as epsilon cost nothing.
         """
-        return min(EPSILON_SHARE * self.epsilon / float(unit.max()), self.depths.rough / 2)
+        return min(EPSILON_SHARE * self.epsilon / float(unit.max()), self.tolerances.rough / 2)
 
 
 _SMALLEST_SHARE = 2.0**-24
@@ -345,7 +345,7 @@ class OneClass:
     epsilon = 0.0
     both_signs = False
     overlap = False
-    depths: ClassVar = Depths(0.05, 0.02, 0.2, 0.1, 0.05, 0.01, 0.1, 0.0, 0.5)
+    tolerances: ClassVar = Tolerances(0.05, 0.02, 0.2, 0.1, 0.05, 0.01, 0.1, 0.0, 0.5)
 
     def __init__(self, nu: float):
         self.nu = nu

@@ -126,7 +126,7 @@ class Residuals(Compact):
         self.quantiles = quantiles
         self.n = 0  # examples noted
         self.looked = 0  # those of them that the shares have seen
-        self.settled = 0  # how many there were when their order meant nothing
+        self.n_unordered = 0  # how many there were when their order meant nothing
         targets = 1 if quantiles else machines
         self.excess = np.zeros((RECENT, targets))
         self.tracked = [Tracked() for _ in range(targets)]
@@ -181,7 +181,7 @@ class Residuals(Compact):
 
     def use_quantiles(self) -> None:
         """The order of the examples meant nothing: thresholds become quantiles of what is kept."""
-        self.settled = self.n
+        self.n_unordered = self.n
 
     def restore(self, shares: np.ndarray) -> None:
         """The state that goes with the excesses kept and these shares (targets, levels)."""
@@ -197,7 +197,7 @@ class Residuals(Compact):
             return None
         self.look()
         known: list[Any] = [None] * len(self.tracked)
-        if self.settled == self.n:
+        if self.n_unordered == self.n:
             count = min(
                 (self.n + 1) // 2, RECENT
             )  # models of the second half are more like the last

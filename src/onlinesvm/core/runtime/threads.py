@@ -1,7 +1,10 @@
-"""Threads for kernel tiles: rows split over workers.
+"""Threads for kernel tiles: rows split over workers; one thread for BLAS on small matrices.
 
 Compiled loops release the interpreter lock, so plain threads suffice. The count asked for is
 never exceeded: inside a joblib worker, or where ``OMP_NUM_THREADS`` says so, it is less.
+
+A BLAS splits even small products over its threads, which then wait for each other in a loop: on a
+busy machine that costs many times the product itself.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from joblib import parallel
+from threadpoolctl import ThreadpoolController
 
 from .interrupts import Stopped, current_holder, use_context_of
 
@@ -104,3 +108,13 @@ def over_tasks(task: Callable[[int, int], Any], count: int, threads: int) -> Non
     over_rows(lambda first, last: work(first), min(threads, count), threads)
     for number in stopped:  # only after a Ctrl-C that the user's handler made nothing of
         task(number, 0)
+
+
+@lru_cache(maxsize=1)
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> contextlib.AbstractContextManager[object]:
+    """A context in which BLAS calls of this process run on one thread."""
+    return _controller().limit(limits=1, user_api="blas")

@@ -224,7 +224,7 @@ class BudgetPerceptron(Compact, EpochLearner):
         if self.slots:
             self._restore()
         self._reserve(min(n + len(fresh.rows), self.budget + 1))
-        values = self.kernel.meet(fresh.rows, self.store.rows(), self.buffers)
+        values = self.kernel.block_with_self(fresh.rows, self.store.rows(), self.buffers)
         a, stored, given = self.a, n, False
         a.state[POSITION] = 0
         a.column[:n] = a.handle[:n] = np.arange(n)

@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import math
 
-from ..kernel.emit.never_inline import never_inline
-from ..runtime.numerics import REORDERED_MATH, inner, jit
+from ..runtime.numerics import REORDERED_MATH, inner, jit, never_inline
 
 
 @inner(fastmath=REORDERED_MATH)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..kernel.exact import ExactRows, weigh
-from ..kernel.memory_order import fresh
+from ..kernel.huge_pages import empty_aligned
 from ..runtime.numerics import jit
 from ..runtime.threads import over_rows, thread_count
 from .state import same
@@ -71,7 +71,7 @@ def _mirror(band, out, top):
 def _among(rows: ExactRows) -> np.ndarray:
     """All values among some examples, computed as half a matrix and mirrored."""
     n = len(rows)
-    every, K = np.arange(n), fresh(n, n)
+    every, K = np.arange(n), empty_aligned(n, n)
     for top in range(0, n, _BAND):
         band = rows.take(every[top : top + _BAND])
         _mirror(band.block(rows.take(every[top:])), K, top)
@@ -222,7 +222,7 @@ class KernelStore:
 
     def _grow(self, needed: int) -> None:
         if needed > len(self.slots):
-            larger = fresh(min(self.capacity, max(needed, 4 * len(self.slots))), len(self))
+            larger = empty_aligned(min(self.capacity, max(needed, 4 * len(self.slots))), len(self))
             larger[: len(self.slots)] = self.slots
             self.slots = larger
 

@@ -28,9 +28,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..kernel.blas import one_blas_thread
-from ..kernel.emit.never_inline import never_inline
-from ..runtime.numerics import inner, jit
+from ..runtime.numerics import inner, jit, never_inline
+from ..runtime.threads import one_blas_thread
 from .factor import backward, dot, forward
 from .state import ENTRY, IMAGE, RIDGE, ROW, SIGN, SLOPE, STEP, M
 

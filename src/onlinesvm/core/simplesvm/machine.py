@@ -19,7 +19,7 @@ from typing import Self
 
 import numpy as np
 
-from ..kernel.blas import one_blas_thread
+from ..runtime.threads import one_blas_thread
 from .pair_steps import approach
 from .problems import Problem
 from .solution import LowRankSource, Source

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import math
 
-from ..kernel.emit.never_inline import never_inline
-from ..runtime.numerics import inner, jit
+from ..runtime.numerics import inner, jit, never_inline
 from .state import ALPHA, BASE, ENTRY, GROUP, RIDGE, ROW, SIGN, UPPER
 
 

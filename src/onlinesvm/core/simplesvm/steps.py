@@ -38,8 +38,7 @@ import math
 
 import numpy as np
 
-from ..kernel.emit.never_inline import never_inline
-from ..runtime.numerics import REORDERED_SUMS, inner, jit
+from ..runtime.numerics import REORDERED_SUMS, inner, jit, never_inline
 from . import lowrank
 from .factor import answer, dot, forward, join, leave
 from .state import (

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ..examples import Examples
-from ..kernel.blas import one_blas_thread
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..model import EpochLearner
 from ..runtime.compact import Compact
 from ..runtime.interrupts import checkpoint
+from ..runtime.threads import one_blas_thread
 from .balls import MERGE, NEED, POSITION, TAKEN, Balls, BlockState, N, merge, online
 from .enclosing_ball import enclose
 

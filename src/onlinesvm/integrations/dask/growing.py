@@ -97,7 +97,7 @@ class Growth:
 
     def _misled(self, counts: list[Count]) -> bool:
         last = counts[-1]
-        return len(counts) < block.LOOKS and last.wrong > block.MISLED * last.size
+        return len(counts) < block.LOOKS and last.wrong > block.WRONG_SHARE * last.size
 
     def _look_back(self, root: Delayed, look: int) -> tuple[Delayed, Count]:
         root_model = self.run.task("judge", look, tasks.root_model, self.shared, root)

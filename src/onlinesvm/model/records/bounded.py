@@ -9,7 +9,7 @@ import numpy as np
 from ...core.lasvm.learner import LASVM
 from ...core.lasvm.online.memory import Memory, Recent
 from ...core.lasvm.online.policies import POLICIES
-from ...core.lasvm.state import CLOCK, EVALUATIONS, REMOVALS, STORED, TURN, N, Support
+from ...core.lasvm.state import CLOCK, EVALUATIONS, NEXT_TO_DECAY, REMOVALS, STORED, N, Support
 from ...core.lasvm.tasks import Classification
 from ..fields import Fields, narrow
 from .common import Context, keys_of, labels_of, store_fields, store_of
@@ -20,7 +20,7 @@ _BEYOND = 1e-6
 """Share of its bound by which rounding may carry a coefficient beyond it."""
 
 _LONGEST = 2**53
-_COUNTS = [CLOCK, TURN, REMOVALS, EVALUATIONS]
+_COUNTS = [CLOCK, NEXT_TO_DECAY, REMOVALS, EVALUATIONS]
 
 
 def check_bounds(fields: Fields, support: Support) -> None:

@@ -50,7 +50,7 @@ def _state_fields(learner: LASVM) -> dict[str, Any]:
         "delta_max": float(learner.delta_max),
         "seeds": narrow(learner.seeds),
         "converged": bool(learner.converged),
-        "shallow": int(learner._shallow),
+        "shallow": int(learner._since_optimised),
         "support": support_fields(learner.support),
         "kept": kept_fields(learner.kept_rows()),
         **({} if learner.memory is None else {"memory": memory_fields(learner)}),
@@ -81,7 +81,7 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     learner.delta_max = fields.number("delta_max", 0.0, infinite=True)
     learner.seeds = fields.array("seeds", np.int64, (context.n_labels,), 0, SEEDS)
     learner.converged = fields.flag("converged")
-    learner._shallow = fields.whole("shallow")
+    learner._since_optimised = fields.whole("shallow")
     bounded = fields.has("memory")
     learner.support = support_of(fields.record("support"), context, not bounded)
     learner.cache = learner._kept = learner.memory = None

@@ -136,7 +136,7 @@ def _residuals_fields(watch: Residuals) -> dict[str, Any]:
     return {
         "n": watch.n,
         "looked": watch.looked,
-        "settled": watch.settled,
+        "settled": watch.n_unordered,
         "quantiles": watch.quantiles,
         "excess": watch.excess[: min(watch.n, len(watch.excess))],
         "shares": np.array([tracked.shares for tracked in watch.tracked]),
@@ -148,7 +148,7 @@ def _residuals_of(fields: Fields, machines: int) -> Residuals:
     targets = len(watch.tracked)
     watch.n = fields.whole("n")
     watch.looked = fields.whole("looked", watch.n - watch.n % BLOCK, watch.n)
-    watch.settled = fields.whole("settled", 0, watch.n)
+    watch.n_unordered = fields.whole("settled", 0, watch.n)
     n = min(watch.n, len(watch.excess))
     watch.excess[:n] = fields.array("excess", np.float64, (n, targets))
     shares = fields.array("shares", np.float64, (targets, len(LEVELS)), 0.0, 1.0)

@@ -6,7 +6,7 @@
 - ``lanes_root``: dot products become values of the Matern kernel, and are kept in another row; a bit for
   each pair below a given squared distance. ``lanes_close``: a bit for each that needs differences.
 - ``lanes_dot``: the sum of the values times weights, in float64; ``lanes_wide``: the values as float64.
-- ``lanes_store``: the values into an array; ``lanes_turn``: 16 values of 16 rows, as columns.
+- ``lanes_store``: the values into an array; ``lanes_transpose``: 16 values of 16 rows, as columns.
 
 Loops over the lanes would do the same; LLVM takes much longer to compile them. Rows are numbered
 within ``tile``, which is (rows, 64).
@@ -18,14 +18,22 @@ import numpy as np
 
 from ...runtime.numerics import JIT_DISABLED, ORDERED_MATH
 from ..tiles.matern import BEYOND, BEYOND_SQUARED, LINE, SLOPE, SURE, close
-from ..tiles.rbf import EXP2_TERMS, LOG_BIAS, LOG_BITS, LOWEST_POWER, RATIO, ROUND, noticed
+from ..tiles.rbf import (
+    EXP2_TERMS,
+    LOG_BIAS,
+    LOG_BITS,
+    LOWEST_POWER,
+    RATIO,
+    ROUND,
+    log2_error_threshold,
+)
 from .vector import LANES
 
 PART_LANES = 32
 """Lanes that go through all instructions before the next ones do, so that registers suffice."""
 
-TURNED = 16
-"""Rows and lanes that ``lanes_turn`` takes."""
+TRANSPOSED = 16
+"""Rows and lanes that ``lanes_transpose`` takes."""
 
 if JIT_DISABLED:
 
@@ -67,7 +75,7 @@ if JIT_DISABLED:
     def lanes_needed(tile, row, x_sq, z_row, scale, error_scale, limit):
         powers, squares = _powers(tile, row, x_sq, z_row, scale), x_sq + tile[z_row]
         needed = [
-            bool(square > limit and power >= noticed(square, error_scale))
+            bool(square > limit and power >= log2_error_threshold(square, error_scale))
             for power, square in zip(powers, squares, strict=True)
         ]
         return _bits(needed)
@@ -87,9 +95,9 @@ if JIT_DISABLED:
     def lanes_store(tile, row, out, out_row, column, width):
         out[out_row, column : column + LANES] = tile[row]
 
-    def lanes_turn(tile, row, lane, out, out_row, column, width):
-        square = tile[row : row + TURNED, lane : lane + TURNED]
-        out[out_row : out_row + TURNED, column : column + TURNED] = square.T
+    def lanes_transpose(tile, row, lane, out, out_row, column, width):
+        square = tile[row : row + TRANSPOSED, lane : lane + TRANSPOSED]
+        out[out_row : out_row + TRANSPOSED, column : column + TRANSPOSED] = square.T
 
 else:
     from llvmlite import ir
@@ -225,8 +233,8 @@ else:
         real = types.float32
         return types.uint64(tile, types.intp, real, types.intp, real, real, real), codegen
 
-    def _emit_noticed(builder, squares, error_scale):
-        """``rbf.noticed`` in every lane, rounded as there."""
+    def _emit_error_threshold(builder, squares, error_scale):
+        """``rbf.log2_error_threshold`` in every lane, rounded as there."""
         error = builder.fmul(error_scale, squares)
         bits = builder.bitcast(builder.fmul(error, _all(float(RATIO))), _BITS)
         logarithm = builder.fmul(builder.sitofp(bits, _PART), _all(float(LOG_BITS)))
@@ -241,7 +249,7 @@ else:
             needed, limit = ir.Constant(ir.IntType(LANES), 0), spread(builder, args[6], _PART)
             for lane in range(0, LANES, PART_LANES):
                 power, squares, _, _ = _emit_powers(context, builder, signature, args, lane, ())
-                enough = _emit_noticed(builder, squares, spread(builder, args[5], _PART))
+                enough = _emit_error_threshold(builder, squares, spread(builder, args[5], _PART))
                 beyond = builder.fcmp_ordered(">", squares, limit)
                 found = builder.and_(beyond, builder.fcmp_ordered(">=", power, enough))
                 needed = _emit_bits(builder, needed, found, lane)
@@ -336,22 +344,22 @@ else:
         return rows
 
     @intrinsic
-    def lanes_turn(typingctx, tile, row, lane, out, out_row, column, width):
-        require("lanes_turn", tile=(tile, 2, FLOAT32), out=(out, 2, FLOAT32))
+    def lanes_transpose(typingctx, tile, row, lane, out, out_row, column, width):
+        require("lanes_transpose", tile=(tile, 2, FLOAT32), out=(out, 2, FLOAT32))
 
         def codegen(context, builder, signature, args):
             p_tile, p_out = (
                 array_data(context, builder, signature.args[i], args[i]) for i in (0, 3)
             )
             _, row, lane, _, out_row, column, width = args
-            kind = ir.VectorType(_F32, TURNED)
+            kind = ir.VectorType(_F32, TRANSPOSED)
 
             def nth(first, r):
                 return builder.add(first, ir.Constant(first.type, r))
 
             rows = [
                 load(builder, p_tile, builder.add(_place(builder, nth(row, r)), lane), kind)
-                for r in range(TURNED)
+                for r in range(TRANSPOSED)
             ]
             for r, values in enumerate(_emit_transposed(builder, rows)):
                 where = builder.add(builder.mul(nth(out_row, r), width), column)

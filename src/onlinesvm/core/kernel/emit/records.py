@@ -121,7 +121,6 @@ else:
         models,
         register_model,
     )
-    from numba.np.arrayobj import make_array, populate_array
     from numba.np.numpy_support import from_dtype
 
     _WORD = ir.IntType(64)
@@ -131,13 +130,16 @@ else:
 
         def __init__(self, title: str, fields: tuple[Field, ...]):
             self.fields = {field.name: field for field in fields}
+            self._kinds = {field.name: _kind_of(field) for field in fields}
             super().__init__(name=f"Record({title})")
 
         def kind_of(self, name: str) -> Any:
-            """The type of a field, as compiled code has it."""
-            _, dtype, dimensions, _ = self.fields[name]
-            scalar = from_dtype(np.dtype(dtype))
-            return scalar if dimensions < 0 else types.Array(scalar, dimensions, "C")
+            """The type of a field, as compiled code has it; None: there is no such field."""
+            return self._kinds.get(name)
+
+    def _kind_of(field: Field) -> Any:
+        scalar = from_dtype(np.dtype(field.dtype))
+        return scalar if field.dimensions < 0 else types.Array(scalar, field.dimensions, "C")
 
     @register_model(RecordType)
     class _RecordModel(models.PrimitiveModel):
@@ -149,7 +151,7 @@ else:
         key = RecordType
 
         def generic_resolve(self, kind: Any, name: str) -> Any:
-            return kind.kind_of(name) if name in kind.fields else None
+            return kind.kind_of(name)
 
     def _word(builder, record, place, kind=_WORD):
         """A word of the table, which does not change while compiled code runs."""
@@ -164,15 +166,31 @@ else:
         wanted = kind.kind_of(name)
         if dimensions < 0:
             return _number(builder, record, place, wanted)
-        array = make_array(wanted)(context, builder)
         data = _word(builder, record, place, context.get_data_type(wanted.dtype).as_pointer())
         shape = [_word(builder, record, place + 1 + k) for k in range(dimensions)]
-        itemsize = ir.Constant(_WORD, context.get_abi_sizeof(context.get_data_type(wanted.dtype)))
+        return _array(context, builder, wanted, data, shape)
+
+    def _array(context, builder, kind, data, shape):
+        """An array as compiled code has it, put together in registers.
+
+        Numba's own ``populate_array`` goes through memory, which takes three times as many instructions,
+        and every field that is read is one of these.
+        """
+        itemsize = _WORD(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
         strides = [itemsize]
         for length in shape[:0:-1]:
             strides.insert(0, builder.mul(strides[0], length))
-        populate_array(array, data, shape, strides, itemsize, None)
-        return array._getvalue()
+        items = shape[0]
+        for length in shape[1:]:
+            items = builder.mul(items, length)
+        model = context.data_model_manager[kind]
+        array = ir.Constant(model.get_value_type(), None)  # nothing counts references to it
+        for field, values in (("shape", shape), ("strides", strides)):
+            for axis, value in enumerate(values):
+                array = builder.insert_value(array, value, (model.get_field_position(field), axis))
+        for field, value in (("data", data), ("itemsize", itemsize), ("nitems", items)):
+            array = builder.insert_value(array, value, model.get_field_position(field))
+        return array
 
     def _number(builder, record, place, wanted):
         if isinstance(wanted, types.Float):

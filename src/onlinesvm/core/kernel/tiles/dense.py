@@ -28,7 +28,7 @@ import numpy as np
 
 from ...runtime.numerics import ORDERED_MATH, REORDERED_MATH, inlined, inner, jit
 from ..emit.lanes import (
-    TURNED,
+    TRANSPOSED,
     count_bits,
     lanes_close,
     lanes_dot,
@@ -36,7 +36,7 @@ from ..emit.lanes import (
     lanes_rbf,
     lanes_root,
     lanes_store,
-    lanes_turn,
+    lanes_transpose,
     lanes_wide,
     lowest_bit,
 )
@@ -181,10 +181,10 @@ def store_tile(tile, n, lanes, out, i0, j0, column, mirrored):
             for lane in range(lanes):
                 out[i0 + r, column + j0 + lane] = tile[r, lane]
     if mirrored:  # next to the diagonal, to where the same values are
-        whole = n // TURNED * TURNED if lanes == LANES else 0
-        for r in range(0, whole, TURNED):
-            for lane in range(0, LANES, TURNED):
-                lanes_turn(tile, r, lane, out, j0 + lane, column + i0 + r, out.shape[1])
+        whole = n // TRANSPOSED * TRANSPOSED if lanes == LANES else 0
+        for r in range(0, whole, TRANSPOSED):
+            for lane in range(0, LANES, TRANSPOSED):
+                lanes_transpose(tile, r, lane, out, j0 + lane, column + i0 + r, out.shape[1])
         for lane in range(lanes):
             for r in range(whole, min(n, j0 + lane - i0)):
                 out[j0 + lane, column + i0 + r] = tile[r, lane]

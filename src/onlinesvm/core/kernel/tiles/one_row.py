@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...runtime.numerics import JIT_DISABLED, ORDERED_MATH, inlined, inner, jit
-from ..emit.never_inline import never_inline
+from ...runtime.numerics import JIT_DISABLED, ORDERED_MATH, inlined, inner, jit, never_inline
 from ..kernel import Kernel
 from ..rows import RowStore
 from . import laplacian, matern
@@ -225,16 +224,19 @@ if not JIT_DISABLED:
         kind: type = other.instance_class
         return kind
 
-    @overload(kernel_row_of, jit_options={"fastmath": ORDERED_MATH})
+    # Only compiled code calls them: no way in from Python or C.
+    _inside = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+    @overload(kernel_row_of, jit_options={"fastmath": ORDERED_MATH, **_inside})
     def _(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
         return _ROWS_OF.get(_compiled_kind(other), _row_of)
 
     # Not inline="always": loops compiled without reference counts then keep the wrong rows.
-    @overload(row_size)
+    @overload(row_size, jit_options=_inside)
     def _(x, other):
         return _SIZES.get(_compiled_kind(other), _square_size)
 
-    @overload(far_size)
+    @overload(far_size, jit_options=_inside)
     def _(gamma, other):
         return _FAR.get(_compiled_kind(other), _never_far)
 

@@ -27,8 +27,7 @@ import math
 
 import numpy as np
 
-from ...runtime.numerics import ORDERED_MATH, inlined, inner
-from ..emit.never_inline import never_inline
+from ...runtime.numerics import ORDERED_MATH, inlined, inner, linked, never_inline
 from ..emit.vector import bits_float, float_bits
 
 TOLERANCE = 9e-6
@@ -81,7 +80,7 @@ def scale_of(gamma):
     return gamma * _LOG2_E
 
 
-rbf_scale = inner(scale_of)
+rbf_scale = linked(scale_of)
 
 
 def dot_rounding(width):
@@ -94,17 +93,17 @@ def far_limit(gamma, c):
     return np.float32(TOLERANCE / max(np.float64(gamma) * UNIT * c, 1e-60))
 
 
-rounding, limit_of = inner(dot_rounding), inner(far_limit)
+rounding, limit_of = linked(dot_rounding), linked(far_limit)
 
 
-@inner
+@linked
 def far_row(gamma):
     """|x|^2 above which a row is far."""
     return FAR_ROW / np.float64(gamma)
 
 
 @inlined
-def noticed(reach, error_scale):
+def log2_error_threshold(reach, error_scale):
     """Exponent (base 2) below which the error of dot products is not noticed.
 
     k e exp(e) = TOLERANCE, solved for log2(k). The logarithm of e comes from its bits, and is not
@@ -124,10 +123,10 @@ def in_use(lanes):
     return ALL_LANES >> np.uint64(64 - lanes)
 
 
-@inner
+@linked
 def needs_differences(power, square, c, scale, limit):
     """Whether the value that dot products gave for a pair does not stand."""
-    return square > limit and power >= noticed(square, scale * (UNIT * c))
+    return square > limit and power >= log2_error_threshold(square, scale * (UNIT * c))
 
 
 @inner(fastmath=ORDERED_MATH)

@@ -5,11 +5,11 @@ For a block B of fresh examples against the support set S, for each machine:
     g_B  = p_B - K(B, S) alpha                 one fused product for all machines
     V    = { i in B : slack_i > 0 }            the examples that violate join
     W    = V and the members that violate most
-    solve on W until delta <= depth            second-order SMO in cache
+    solve on W until delta <= gap              second-order SMO in cache
     g   <- g - K(., W) (change of alpha_W)     one fused product over the members
-    members at zero that lie beyond the margin by more than ``slack`` leave
+    members at zero that lie beyond the margin by more than ``beyond`` leave
 
-Symbols: p, *slack* and *depths* (``tasks``); in classification p is y and the slack
+Symbols: p, *slack* and *tolerances* (``tasks``); in classification p is y and the slack
 y (g - b) = 1 - y f(x), positive inside the margin. Of every example and machine that did not join
 or has left, the slack is remembered (``slacks``); those that were near are looked at again before
 the end, by the machines to which they were near.
@@ -66,11 +66,11 @@ ALONE = 2048
 """Rows kept while all examples seen are of one class."""
 
 LOOKS = 10
-"""Maximum number of looks, where the first examples misled."""
+"""Maximum number of looks, where the model is wrong about many examples."""
 
-SAMPLE, MISLED = 256, 0.05
-"""They did if the model is wrong about more than this share: of a sample of those turned away far
-from the margin, or, as a share of S, of those that the second look admits."""
+SAMPLE, WRONG_SHARE = 256, 0.05
+"""All examples are judged again if more than this share is misclassified: of a sample of those turned
+away far from the margin, or, as a share of S, of those that the second look admits."""
 
 
 def judge(
@@ -98,12 +98,12 @@ def learn_block(
     fresh: Examples,
     slot: np.ndarray,
     mass: float = 0.0,
-    company: int = OLD_MEMBERS,
+    n_old: int = OLD_MEMBERS,
     scores: np.ndarray | None = None,
 ) -> np.ndarray:
     """One block step; ``slot`` is -1 for examples not in S.
 
-    ``company`` is the number of old members in the working set. ``scores`` (n, machines) becomes the
+    ``n_old`` is the number of old members in the working set. ``scores`` (n, machines) becomes the
     decision values before the step. Returns the slacks (machines, n), -inf where an example joined.
     """
     support.changed()
@@ -134,7 +134,7 @@ def learn_block(
             _load(support, kernel, share[(slot < 0) & joins.any(axis=0)])
             support.measure()  # the centre of the gradients
         if not _absorb_together(support, kernel, ready):
-            _absorb(support, kernel, company)
+            _absorb(support, kernel, n_old)
         support.measure()
     if joins.all():
         return np.broadcast_to(-np.inf, joins.shape)
@@ -206,7 +206,7 @@ def join(
         support.append(fresh, grad, joins)
 
 
-def _working_set(support: Support, m: int, company: int) -> np.ndarray:
+def _working_set(support: Support, m: int, n_old: int) -> np.ndarray:
     """Machine m's newest members, and those of the others that violate most."""
     members = np.flatnonzero(support.a.member[m, : support.n])
     newest = support.a.fresh[m, members]
@@ -214,16 +214,16 @@ def _working_set(support: Support, m: int, company: int) -> np.ndarray:
         return np.empty(0, np.int64)
     old = members[~newest]
     up, down = problem_of(support, m, old).sides()
-    company = max(min(company, FEWEST_OLD_MEMBERS), company // support.machines)
-    return np.sort(np.concatenate([old[most_violating(up, down, company)], members[newest]]))
+    n_old = max(min(n_old, FEWEST_OLD_MEMBERS), n_old // support.machines)
+    return np.sort(np.concatenate([old[most_violating(up, down, n_old)], members[newest]]))
 
 
-def _absorb(support: Support, kernel: Kernel, company: int) -> None:
+def _absorb(support: Support, kernel: Kernel, n_old: int) -> None:
     """Optimise every machine on its working set, several machines at a time.
 
     Where the sets overlap so much that it pays, kernel values are computed once for all.
     """
-    sets = [_working_set(support, m, company) for m in range(support.machines)]
+    sets = [_working_set(support, m, n_old) for m in range(support.machines)]
     union = np.unique(np.concatenate(sets))
     rows = support.rows()
     shared = None
@@ -266,9 +266,9 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
         arrays = (array[m, :n] for array in (a.p, a.lo, a.hi, a.alpha, a.grad))
         together.start(K, total, *arrays, START)
     changed = np.flatnonzero(a.fresh[:, :n].any(axis=1))
-    depth = support.task.depths.rough  # no other block may follow, and steps cost little here
+    gap = support.task.tolerances.rough  # no other block may follow, and steps cost little here
     try:
-        working_set.optimise_together(support, kernel, K, depth, changed.tolist())
+        working_set.optimise_together(support, kernel, K, gap, changed.tolist())
     except BaseException:  # Ctrl-C or a time limit: biases belong to the coefficients
         support.measure()
         raise
@@ -278,7 +278,7 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
 def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np.ndarray) -> None:
     """Machine m on the slots W with K = K(W, W); then the gradients of all its members."""
     part = problem_of(support, m, W)
-    change = solve_set(K, part, support.task.depths.depth * part.unit, STEPS * len(W))
+    change = solve_set(K, part, support.task.tolerances.block_gap * part.unit, STEPS * len(W))
     support.a.alpha[m, W] = np.clip(part.alpha + change, part.lo, part.hi)
     moved = np.flatnonzero(change)
     if not len(moved):

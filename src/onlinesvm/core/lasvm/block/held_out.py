@@ -35,12 +35,12 @@ from . import working_set
 from .removal import remove
 from .second_look import admit
 
-DEPTH = 0.05
+GAP = 0.05
 """Gap to which the models of the folds are optimised, or that of the learner if it is larger:
-scores of many need not be more precise than this. Of up to ``FEW`` examples: to tau."""
+scores of many need not be more precise than this. Of up to ``SMALL_SAMPLE`` examples: to tau."""
 
-FOLDS, FEW, MORE_FOLDS = 5, 2000, 10
-"""Folds of the examples, and those of up to ``FEW`` examples, where each of them matters."""
+FOLDS, SMALL_SAMPLE, MORE_FOLDS = 5, 2000, 10
+"""Folds of the examples, and those of up to ``SMALL_SAMPLE`` examples, where each of them matters."""
 
 ENOUGH = 4096
 """Scores, of all labels together, after which the other folds are left alone: half as many suffice
@@ -86,7 +86,7 @@ def _folds(label: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
     order = rng.permutation(len(label))
     order = order[np.argsort(label[order], kind="stable")]
     fold = np.empty(len(label), np.int64)
-    fold[order] = np.arange(len(label)) % (MORE_FOLDS if len(label) <= FEW else FOLDS)
+    fold[order] = np.arange(len(label)) % (MORE_FOLDS if len(label) <= SMALL_SAMPLE else FOLDS)
     return fold
 
 
@@ -126,11 +126,11 @@ def _without(learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarra
     slot = slot[slot >= 0]
     if not len(slot):
         return learner
-    twin, depth = _without_rows(learner, slot, len(data.rows))
+    twin, gap = _without_rows(learner, slot, len(data.rows))
     if not twin.singly:
-        depths, others = twin.depths, np.where(gone, -np.inf, slacks)
-        if len(admit(twin, data, others, depths.near, depths.reenter * twin.support.unit)):
-            _optimise(twin, depth)
+        tolerances, others = twin.tolerances, np.where(gone, -np.inf, slacks)
+        if len(admit(twin, data, others, tolerances.near, tolerances.reenter * twin.support.unit)):
+            _optimise(twin, gap)
     return twin
 
 
@@ -139,10 +139,10 @@ def _without_rows(learner: LASVM, slot: np.ndarray, n: int) -> tuple[LASVM, floa
     twin = copy(learner)
     twin.support, twin.watch = deepcopy(learner.support), None
     remove(twin, slot)
-    precise = learner.tau if n <= FEW else max(learner.tau, DEPTH)
-    depth = max(precise, float(np.where(np.isfinite(learner.delta), learner.delta, 0.0).max()))
-    _optimise(twin, depth)
-    return twin, depth
+    precise = learner.tau if n <= SMALL_SAMPLE else max(learner.tau, GAP)
+    gap = max(precise, float(np.where(np.isfinite(learner.delta), learner.delta, 0.0).max()))
+    _optimise(twin, gap)
+    return twin, gap
 
 
 def held_rows(learner: LASVM, copies: np.ndarray) -> HeldOut:
@@ -175,10 +175,10 @@ def score_held(learner: LASVM, class_weight: np.ndarray, n: int | None) -> Score
     return Scored(found.scores, label[which], bound[which] * found.stands_for)
 
 
-def _optimise(learner: LASVM, depth: float) -> None:
-    """The support set until delta <= depth. The bias of a machine left with one sign is that sign."""
+def _optimise(learner: LASVM, gap: float) -> None:
+    """The support set until delta <= gap. The bias of a machine left with one sign is that sign."""
     support = learner.support
-    working_set.optimise_all(support, learner.kernel, depth, learner.cache_size)
+    working_set.optimise_all(support, learner.kernel, gap, learner.cache_size)
     support.measure()
     alone = ~support.started()
     if alone.any() and support.n:

@@ -35,41 +35,44 @@ MOST_FAILURES = 20
 def second_look(learner: LASVM, data: Examples, slacks: np.ndarray) -> None:
     """Examples turned away near the margin are judged by the model as it is now.
 
-    One look is enough where examples came in random order. Where the first ones misled (sorted
-    rows, a class that came late), some of those turned away are misclassified by now: then
+    One look is enough where examples came in random order. Where the first ones were of another kind
+    (sorted rows, a class that came late), some of those turned away are misclassified by now: then
     all are judged, until the model has stopped changing.
     """
-    depths = learner.support.task.depths
+    tolerances = learner.support.task.tolerances
     all_held = learner.takes_all_at_once(slacks.shape[1]) and np.isneginf(slacks).all()
-    learner.finish(max(learner.tau, depths.rough))
-    gone, gone_slack = block.evict(learner.support, depths.slack)
+    learner.finish(max(learner.tau, tolerances.rough))
+    gone, gone_slack = block.evict(learner.support, tolerances.beyond)
     slacks[:, gone] = np.maximum(slacks[:, gone], gone_slack)
     if all_held:  # and optimised: those that leave have been judged by the model as it is now
         return
     for _ in range(block.LOOKS):
-        misled = _is_misled(learner, data, slacks)
-        reach = np.inf if misled else depths.near
-        entered = admit(learner, data, slacks, reach, depths.reenter * learner.support.unit)
-        if not misled and (entered > depths.wrong).sum() <= block.MISLED * learner.support.n:
+        wrong_often = _is_wrong_often(learner, data, slacks)
+        reach = np.inf if wrong_often else tolerances.near
+        entered = admit(learner, data, slacks, reach, tolerances.reenter * learner.support.unit)
+        many = block.WRONG_SHARE * learner.support.n
+        if not wrong_often and (entered > tolerances.wrong).sum() <= many:
             return
-        learner.finish(max(learner.tau, depths.rough))
+        learner.finish(max(learner.tau, tolerances.rough))
 
 
-def _is_misled(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
+def _is_wrong_often(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
     """Whether the model is wrong by now about examples turned away far from the margin."""
-    depths = learner.support.task.depths
+    tolerances = learner.support.task.tolerances
     held = learner.support.a.key[: learner.support.n]
     for machines in _judged_together(learner.support):
         unit = learner.support.unit[machines, None]
-        far = np.isfinite(slacks[machines]) & (slacks[machines] <= -depths.near * unit)
+        far = np.isfinite(slacks[machines]) & (slacks[machines] <= -tolerances.near * unit)
         far[:, held] = False
         which = np.flatnonzero(far.any(axis=0))
         sample = which[:: max(1, len(which) // block.SAMPLE)]
         if not len(sample):
             continue
         _, slack = block.judge(learner.support, learner.kernel, data.take(sample), machines)
-        wrong = far[:, sample] & (slack > depths.wrong * unit)
-        if (wrong.sum(axis=1) / np.maximum(1, far[:, sample].sum(axis=1)) > block.MISLED).any():
+        wrong = far[:, sample] & (slack > tolerances.wrong * unit)
+        if (
+            wrong.sum(axis=1) / np.maximum(1, far[:, sample].sum(axis=1)) > block.WRONG_SHARE
+        ).any():
             return True
     return False
 
@@ -128,7 +131,7 @@ def converge(
     objective of no machine counts as a failure: where kernel values are so large that rounding exceeds
     the tolerance, examples would come and go for ever.
     """
-    near = learner.support.task.depths.near
+    near = learner.support.task.tolerances.near
     learner.converged, reach, failures = False, near, 0
     highest = learner.support.dual()
     while failures < MOST_FAILURES:

@@ -36,9 +36,9 @@ from .updates import gather, subtract_rows
 SET_SIZE = 1024
 """Rows in a working set while finishing."""
 
-LARGE, LARGE_SET = 16384, 4096
-"""Problems of at least LARGE rows have larger sets: few of their kernel rows can be kept anyway. So have
-tasks with many free coefficients: the same kernel rows would be computed again and again."""
+LARGE_PROBLEM, LARGE_SET = 16384, 4096
+"""Problems of at least LARGE_PROBLEM rows have larger sets: few of their kernel rows can be kept
+anyway. So have tasks with many free coefficients: the same kernel rows would be computed again and again."""
 
 WORTH_KEEPING, EXPENSIVE = 0.25, 64
 """Kernel rows are kept if there is memory for this share of them, and if a value costs at least so
@@ -370,7 +370,7 @@ def _descend(
                 K = _among(shared, kernel, rows, buffers.square(n, level))
             _solve_whole(problem, K, inner, threads)
         else:
-            size = LARGE_SET if problem.many_free or n >= LARGE else SET_SIZE
+            size = LARGE_SET if problem.many_free or n >= LARGE_PROBLEM else SET_SIZE
             keeper = keeper or RowKeeper(kernel, rows, megabytes, size)
             _rounds(problem, kernel, keeper, max(tol, gap * STAGE), buffers, size)
 

@@ -54,7 +54,8 @@ class Call:
         if memory is not None:
             self.limits = memory.limits(n_labels, kernel.is_distance)
             near = support.a.near if memory.policy == POLICIES[-1] else None
-        self._options = near, seeds if rules.listed else None, rules.nu or None
+        self._seeds = seeds if rules.listed else None
+        self._options = near, self._seeds, None if rules.listed else True, rules.nu or None
         self.tags, self.about = np.array([[0, -1]]), np.ones((1, 2))
         self._tables = [STATE.table(support.a), CACHE.table(cache), ALONG.table(self.along)]
         self._tables.append(RULES.table(rules))
@@ -107,5 +108,4 @@ class Call:
     def reprocess(self, m: int, most: int) -> int:
         """REPROCESS of machine m, ``most`` times at most; rows are the caller's to move."""
         state, cache, along = (table.address for table in self._tables[:3])
-        seeds = self._options[1]
-        return repeat_reprocess(m, self.rules.epsilon, most, state, cache, along, seeds)
+        return repeat_reprocess(m, self.rules.epsilon, most, state, cache, along, self._seeds)

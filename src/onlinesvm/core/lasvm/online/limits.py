@@ -21,10 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernel.emit.never_inline import keep_small
 from ...kernel.emit.records import Layout, Numbers, Reals
-from ...runtime.numerics import inlined, linked
-from ..state import CLOCK, REMOVALS, TURN, N
+from ...runtime.numerics import inlined, keep_small, linked
+from ..state import CLOCK, NEXT_TO_DECAY, REMOVALS, N
 from .policies import OUTLIER
 from .steps import bring_down, leave, move, value_of
 
@@ -223,8 +222,8 @@ def forget(a, c, along, limits, epsilon, near, nu, after):
         s = _next_to_leave(a, limits, epsilon, after, below)
         below = max(s, 0)
         if s < 0 and not after and shrinks and shrunk < min(2, n):
-            s, leaves = count[TURN] % n, False
-            shrunk, count[TURN] = shrunk + 1, s + 1
+            s, leaves = count[NEXT_TO_DECAY] % n, False
+            shrunk, count[NEXT_TO_DECAY] = shrunk + 1, s + 1
             part = 2.0 ** (-(count[CLOCK] - a.born[s]) / limits.half_life)
             part *= share_of_bound(a, limits, a.diagonal[s])
         if s < 0 and after and limits.budget > 0 and n > limits.budget:

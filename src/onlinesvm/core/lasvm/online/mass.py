@@ -16,8 +16,7 @@ that leave a window with a budget take the share that is left of their mass.
 
 from __future__ import annotations
 
-from ...kernel.emit.never_inline import keep_small, never_inline
-from ...runtime.numerics import inlined, linked
+from ...runtime.numerics import inlined, keep_small, linked, never_inline
 from ..state import CLOCK, N
 from .steps import extremes, note_rounding, place
 

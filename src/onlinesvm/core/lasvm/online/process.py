@@ -38,8 +38,9 @@ each example. An example of one class brings mass; without limits it joins with 
 
 Most functions are called, not copied into their callers: copies would take longer to compile than most
 streams take to learn. What is None is not compiled: ``other`` for the RBF kernel, ``limits`` where
-memory is not bounded, ``near`` unless rows are joined, ``seeds`` unless all is as listed, ``nu`` unless
-examples bring mass.
+memory is not bounded, ``near`` unless rows are joined, ``seeds`` unless all is as listed, ``unlisted``
+where it is, ``nu`` unless examples bring mass. Only ``is not None`` does that: Numba compiles what stands
+below ``is None``, or in the ``else``, whatever it is given.
 """
 
 from __future__ import annotations
@@ -49,10 +50,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernel.cache import CACHE, add_slot, trim_rows
-from ...kernel.emit.never_inline import keep_small, never_inline
 from ...kernel.emit.records import Layout
 from ...kernel.tiles.one_row import EIGHT, far_size, kernel_row_of, row_size
-from ...runtime.numerics import inlined, jit, linked
+from ...runtime.numerics import inlined, jit, keep_small, linked, never_inline
 from ..state import (
     CHANGED,
     CLOCK,
@@ -125,7 +125,7 @@ def gradients_of(q, given, a, along):
         g[m] = total
 
 
-@inlined
+@linked
 def score(q, X, X_low, values, given, scores, gamma, other, a, along):
     """Kernel values of example q with the rows held, its gradients, its decision values.
 
@@ -194,7 +194,7 @@ def insert(q, fresh, a, c, along, part, epsilon):
     return k == n
 
 
-@inlined
+@linked
 def keep_row(X, X_low, q, a, along, other):
     """The row itself, which is new, in its slot of the store."""
     k = a.count[N] - 1
@@ -263,7 +263,7 @@ def direction_search(k, m, a, c, epsilon):
     return STEPPED
 
 
-@inlined
+@linked
 def measure(m, a, c):
     """b and delta. Where all can go one way alone, the bias is the slope of the one at the edge."""
     top, bottom, g_max, g_min = extremes(a, c, m)
@@ -331,7 +331,7 @@ def load(k, mass, a, row, epsilon):
         a.grad[0, s] -= mass * np.float64(row[s])
 
 
-@inlined
+@linked
 def process_as_listed(m, a, c, along, epsilon):
     """PROCESS for machine m, if the example is new to it; an example outside the margin is turned away."""
     made, k = STEPPED, a.count[SLOT]
@@ -346,7 +346,7 @@ def process_as_listed(m, a, c, along, epsilon):
 
 
 @linked
-def optimise(rules, a, c, along, seeds):
+def optimise(rules, a, c, along, seeds, unlisted):
     """PROCESS and REPROCESS, machine by machine, from where the last call stopped; true: all done."""
     keep_small()
     count, epsilon = a.count, rules.epsilon
@@ -355,13 +355,15 @@ def optimise(rules, a, c, along, seeds):
         made, k = STEPPED, count[SLOT]
         if phase == REPROCESS:
             made = reprocess(m, a, c, along, epsilon, seeds)
-        elif seeds is not None:
-            made = process_as_listed(m, a, c, along, epsilon)
-        elif not (count[CHANGED] or a.delta[m] > a.tau[m]):
-            m += 1
-            continue
-        elif k >= 0:
-            made = direction_search(k, m, a, c, epsilon)
+        else:
+            if seeds is not None:
+                made = process_as_listed(m, a, c, along, epsilon)
+            if unlisted is not None:
+                if not (count[CHANGED] or a.delta[m] > a.tau[m]):
+                    m += 1
+                    continue
+                if k >= 0:
+                    made = direction_search(k, m, a, c, epsilon)
         if made == NEEDS_ROW:
             count[PHASE], count[MACHINE] = phase, m
             return False
@@ -370,9 +372,9 @@ def optimise(rules, a, c, along, seeds):
             phase, count[ROUND] = REPROCESS, 0
             continue
         count[ROUND] += 1
-        over = made in (NO_PAIR, OPTIMAL) or count[ROUND] >= rules.most
+        over = made != STEPPED or count[ROUND] >= rules.most
         if over or a.delta[m] < rules.delta_max * a.unit[m]:
-            if seeds is None:
+            if unlisted is not None:
                 measure(m, a, c)
             phase, m = PROCESS, m + 1
     return True
@@ -387,8 +389,8 @@ def end_example(a, c, fewer):
             measure(m, a, c)
 
 
-@inlined
-def admit(q, fresh, a, c, along, epsilon, limits, near, seeds, nu):
+@linked
+def admit(q, fresh, a, c, along, epsilon, limits, near, seeds, unlisted, nu):
     """Steps 2 and 3: what is too old goes; the example joins, or is turned away. Whether it is new to S."""
     count, given = a.count, fresh.given
     changed, joins, part, mass = False, count[N] == 0, 1.0, 0.0
@@ -408,7 +410,9 @@ def admit(q, fresh, a, c, along, epsilon, limits, near, seeds, nu):
             joins |= lacks_room(a, mass)
         part = share_of_bound(a, held, fresh.about[q, 1])
     count[SLOT], is_new = -1, False
-    if joins or _violates(q, given, a, along, epsilon):
+    if unlisted is not None:
+        joins |= _violates(q, given, a, along, epsilon)
+    if joins:
         is_new, changed = insert(q, fresh, a, c, along, part, epsilon), True
         if limits is not None:
             count_in(a, c, limits_of(limits).labels, count[SLOT], near)
@@ -425,7 +429,7 @@ def admit(q, fresh, a, c, along, epsilon, limits, near, seeds, nu):
 @jit(_nrt=False)
 def online(
     X, X_low, values, tags, given, about, scores, gamma, other,
-    state, cache, beside, rule, limits, near, seeds, nu,
+    state, cache, beside, rule, limits, near, seeds, unlisted, nu,
 ):  # fmt: skip
     """Learn examples, from where the last call stopped; returns how many are done.
 
@@ -446,13 +450,13 @@ def online(
         if count[PHASE] == INSERT:
             if not score(q, X, X_low, values, given, scores, gamma, other, a, along):
                 break
-            is_new = admit(q, fresh, a, c, along, epsilon, limits, near, seeds, nu)
+            is_new = admit(q, fresh, a, c, along, epsilon, limits, near, seeds, unlisted, nu)
             if is_new and X.shape[1] > 0:
                 keep_row(X, X_low, q, a, along, other)
             if seeds is not None:
                 if is_new and take_seed(tags[q, 0], seeds, a):
                     count[MACHINE] = a.positive.shape[0]
-        if not optimise(rules, a, c, along, seeds):
+        if not optimise(rules, a, c, along, seeds, unlisted):
             break
         count[CLOCK] += 1
         if limits is not None:

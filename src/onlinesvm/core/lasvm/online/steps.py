@@ -21,7 +21,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ...kernel.cache import move_slot, touch
-from ...kernel.emit.never_inline import keep_small, never_inline
 from ...kernel.emit.records import (
     Flags,
     Flags3,
@@ -35,7 +34,7 @@ from ...kernel.emit.records import (
     Values2,
 )
 from ...kernel.emit.slopes import shift_slopes
-from ...runtime.numerics import curvature_of, inlined, linked
+from ...runtime.numerics import curvature_of, inlined, keep_small, linked, never_inline
 from ..state import NEED, OPEN, SLOT, N
 
 ROUNDING = 1e-15

@@ -233,7 +233,7 @@ def violators(root: RootModel, kernel: Kernel, data: Examples, most: int) -> Vio
         joins[m, chosen] = True
         withheld += len(found) - len(chosen)
     which = np.flatnonzero(joins.any(axis=0))
-    wrong = int((slack[:, which] > task.depths.wrong)[joins[:, which]].sum())
+    wrong = int((slack[:, which] > task.tolerances.wrong)[joins[:, which]].sum())
     return Violators(data.take(which), joins[:, which], grad[:, which], wrong, withheld)
 
 

@@ -1,6 +1,6 @@
 """Large arrays in large pages.
 
-The first touch of every 4 KiB page of fresh memory costs microseconds on a virtual machine, which
+The first touch of every 4 KiB page of new memory costs microseconds on a virtual machine, which
 for a few megabytes is more than filling them. An array that begins on a boundary of 2 MiB can have
 pages of that size.
 """
@@ -13,7 +13,7 @@ _LARGE_PAGE = 2**21 // 8
 """float64 values in a large page."""
 
 
-def fresh(n: int, m: int) -> np.ndarray:
+def empty_aligned(n: int, m: int) -> np.ndarray:
     """An (n, m) array of float64, not filled."""
     size = n * m
     if size < _LARGE_PAGE:
