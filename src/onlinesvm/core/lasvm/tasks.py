@@ -9,6 +9,7 @@ and differ in the linear term p, the bounds, epsilon and s alone:
 
     classification    p = y = +-1    0 <= y a <= C     epsilon = 0    s = 0
     several labels    the same: y of machine m is +1 where the example has label m
+    pairs of classes  the same, of examples of two classes; p = 0 and a = 0 for all others (``pairs``)
     regression        p = target     -C <= a <= C      epsilon        s = 0    (epsilon-SVR)
     quantile tau      p = target     -C (1 - tau) <= a <= C tau    epsilon = 0    s = 0
     one class         p = 0          0 <= a <= w       epsilon = 0    s = nu sum(w), w the weights
@@ -123,11 +124,24 @@ class Classification:
     both_signs = True  # a machine starts when it has seen both signs
     is_smooth = False  # decision values differ by a small share of their offset
     overlap = False  # most rows of one machine are those of others
+    partial = False  # an example has a part in some of the machines alone, those where p is not zero
     depths: ClassVar = Depths(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
 
     def positives(self, n_labels: int) -> list[int]:
         """The label that each machine calls +1."""
         return [1] if n_labels <= 2 else list(range(n_labels))
+
+    def added(self, n_labels: int) -> list[int]:
+        """The labels of the machines that the last of these labels, at least three, adds."""
+        return [n_labels - 1]
+
+    def n_scores(self, n_labels: int) -> int:
+        """Number of scores of an example: one for each machine."""
+        return len(self.positives(n_labels))
+
+    def scores(self, values: np.ndarray, n_labels: int) -> np.ndarray:
+        """Scores of labels, for ``prequential``, from values of machines (n, machines)."""
+        return values
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots."""
@@ -235,6 +249,7 @@ class Regression:
     both_signs = False
     is_smooth = False
     overlap = False
+    partial = False
     depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
     def __init__(self, epsilon: float, machines: int, quantiles: np.ndarray | None = None):
@@ -344,6 +359,7 @@ class OneClass:
     epsilon = 0.0
     both_signs = False
     overlap = False
+    partial = False
     depths: ClassVar = Depths(0.05, 0.02, 0.2, 0.1, 0.05, 0.01, 0.1, 0.0, 0.5)
 
     def __init__(self, nu: float):

@@ -123,6 +123,10 @@ def learn_block(
     joins[ready] = True
     if not (started | ready).any():  # one class so far: some rows to start from later
         joins[:, : max(0, ALONE - support.n)] = True
+    elif support.task.partial:  # of others, a machine that has not started may have seen none
+        joins[~(started | ready)] = False
+    if support.task.partial:
+        joins &= support.linear(fresh.label) != 0.0
     share = _shared_out(mass, slack[0], np.where(slot < 0, fresh.bound, 0.0))
     joins[0] |= share > 0.0
     if len(known):
@@ -176,10 +180,10 @@ def _start(support: Support, fresh: Examples, started: np.ndarray) -> np.ndarray
         new = support.task.linear(fresh.label, support.a.positive[some])
         signs = np.concatenate([own[some], new], axis=1)
         both[some] = (signs > 0).any(axis=1) & (signs < 0).any(axis=1)
-        first[some] = signs[:, 0]
+        first[some] = np.sign(signs.sum(axis=1))  # of those that wait, which have one sign
     ready, waiting = both & ~started, ~both & ~started
     if n:
-        support.a.member[ready, :n] = True
+        support.a.member[ready, :n] = own[ready] != 0.0
         support.a.grad[ready, :n] = own[ready]
     support.a.bias[waiting] = first[waiting]
     if (started | ready).any():
@@ -262,7 +266,7 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
         return False
     K, a = shared.values, support.a
     total = K[:, :n].sum(axis=0, dtype=np.float64)
-    for m in np.flatnonzero(ready).tolist():
+    for m in np.flatnonzero(ready).tolist() if not support.task.partial else ():
         arrays = (array[m, :n] for array in (a.p, a.lo, a.hi, a.alpha, a.grad))
         together.start(K, total, *arrays, START)
     changed = np.flatnonzero(a.fresh[:, :n].any(axis=1))

@@ -87,6 +87,8 @@ def admit(
     for machines in _judged_together(support):
         unit = support.unit[machines, None]
         near = slacks[machines] > -reach * unit if reach < np.inf else np.ones((len(unit), n), bool)
+        if support.task.partial:
+            near &= support.task.linear(data.label, support.a.positive[machines]) != 0.0
         near[:, support.a.key[: support.n]] &= ~support.a.member[machines, : support.n]
         which = np.flatnonzero(near.any(axis=0))
         for first in range(0, len(which), size):

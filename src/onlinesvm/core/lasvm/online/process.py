@@ -30,7 +30,7 @@ leave after each REPROCESS, and b and delta are measured then; a REPROCESS that 
 neither evicts nor changes b and delta. While S holds one class only, no example has a partner: the
 first few are kept as seeds, the others are not, where the listing would collect them for ever; the bias
 of such a machine is the sign of that class. A machine starts with the first example of its other sign,
-and takes all rows of S as members then. ``beyond`` > 0 keeps rows at zero that lie beyond the margin by
+and takes all rows of S that have a part in it as members then. ``beyond`` > 0 keeps rows at zero that lie beyond the margin by
 less than that, and turns away examples outside the margin: the listing has none; streams need it.
 
 *Else* examples that violate no optimality condition are turned away, and b and delta are measured after
@@ -226,15 +226,15 @@ def start(k, m, a, epsilon):
     """A machine without coefficients takes all rows of S as members once it has both signs."""
     keep_small()
     p, n = a.p[m], a.count[N]
-    plus, carries, both = p[k] > 0.0, False, False
+    carries, both = False, False
     for s in range(n):
         carries |= a.alpha[m, s] != 0.0
-        both |= (p[s] > 0.0) != plus
+        both |= p[s] * p[k] < 0.0
     if not carries:
         if not both:
             a.bias[m] = p[k]
         for s in range(n if both else 0):
-            a.member[m, s] = True
+            a.member[m, s] = p[s] != 0.0
             a.grad[m, s] = p[s]
             place(a, m, s, 0.0, epsilon)
 
@@ -353,6 +353,11 @@ def optimise(rules, a, c, along, seeds):
     phase, m = count[PHASE], count[MACHINE]
     while m < a.positive.shape[0]:
         made, k = STEPPED, count[SLOT]
+        if seeds is not None:
+            if phase == PROCESS and k >= 0 and along.joined[m] and a.p[m, k] == 0.0:
+                give_up(k, m, a, c, along)  # a machine of two other labels: nothing to learn
+                m += 1
+                continue
         if phase == REPROCESS:
             made = reprocess(m, a, c, along, epsilon, seeds)
         elif seeds is not None:
