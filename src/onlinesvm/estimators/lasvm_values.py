@@ -318,9 +318,8 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         y : float or ndarray of shape (n_targets,)
             Value, or one for each target if the y that was learned had two dimensions.
         """
-        values, _ = self._decide_one(one_row(x, "predict_one", "predict"))
-        encoder = self._fitted("").encoder
-        return encoder.decode(values[None, :])[0] if encoder.two_dimensional else float(values[0])
+        values, encoder = self._decide_one(one_row(x, "predict_one", "predict"))
+        return encoder.decode(values)[0] if encoder.two_dimensional else float(values[0, 0])
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """An interval for each example that holds its target in a share ``coverage`` of cases.
@@ -373,7 +372,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         check_share(coverage, "coverage")
         values, _ = self._decide_one(one_row(x, "predict_interval_one", "predict_interval"))
         trained = self._fitted("")
-        values = trained.encoder.decode(values[None, :] if len(values) > 1 else values)
+        values = trained.encoder.decode(values if values.shape[1] > 1 else values[0])
         return self._around(values, self._view_extras(trained)["thresholds"], coverage)[0]
 
     def _around(self, values: np.ndarray, q: np.ndarray | None, coverage: float) -> np.ndarray:
@@ -628,7 +627,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
             Distance, positive inside.
         """
         values, _ = self._decide_one(one_row(x, "decision_one", "decision_function"))
-        return float(values[0])
+        return float(values[0, 0])
 
     def predict_one(self, x: Any) -> int:
         """Whether one row is like those learned: as ``predict``.

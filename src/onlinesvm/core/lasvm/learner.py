@@ -146,7 +146,7 @@ class LASVM(Compact, Learner):
     @property
     def n_scores(self) -> int:
         """Number of scores that are noted of an example, for ``watch`` and ``asides``."""
-        return self.task.n_scores(self.n_labels)  # type: ignore[union-attr]
+        return self.task.n_scores(self.n_labels)
 
     @property
     def delta(self) -> np.ndarray:
@@ -266,7 +266,7 @@ class LASVM(Compact, Learner):
         if self.n_labels == 2 and not self.task.partial:
             support.split_classes()
         self.n_labels += 1
-        for number in self.task.added(self.n_labels) if self.n_labels > 2 else ():  # type: ignore[union-attr]
+        for number in self.task.added(self.n_labels) if self.n_labels > 2 else ():
             support.add_machine(number)
             if self.memory is not None:  # all rows are members of all machines
                 support.a.member[-1, : self.n] = True
@@ -427,7 +427,7 @@ class LASVM(Compact, Learner):
 
     def scores_of(self, values: np.ndarray) -> np.ndarray:
         """Scores of labels, as ``watch`` and ``asides`` take them, from values of machines."""
-        return self.task.scores(values, self.n_labels)  # type: ignore[union-attr]
+        return self.task.scores(values, self.n_labels)
 
     def _reduce_delta(self) -> None:
         """Section 3.5, for many examples at a time: optimise until delta < delta_max."""

@@ -116,23 +116,17 @@ def _spread(targets: np.ndarray, epsilon: float) -> float:
     return float(spread)
 
 
-class Classification:
-    """One machine per label, against all others; two labels make one machine."""
+class EveryMachine:
+    """What tasks share in which every example has a part in every machine."""
 
-    epsilon = 0.0
-    nu = 0.0  # s as a share of the bounds of all examples
-    both_signs = True  # a machine starts when it has seen both signs
-    is_smooth = False  # decision values differ by a small share of their offset
-    overlap = False  # most rows of one machine are those of others
-    partial = False  # an example has a part in some of the machines alone, those where p is not zero
-    depths: ClassVar = Depths(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
+    partial = False  # else, examples have a part only in the machines in which p is not zero
 
     def positives(self, n_labels: int) -> list[int]:
-        """The label that each machine calls +1."""
-        return [1] if n_labels <= 2 else list(range(n_labels))
+        """The label, or the column, that each machine learns."""
+        return list(range(n_labels))
 
     def added(self, n_labels: int) -> list[int]:
-        """The labels of the machines that the last of these labels, at least three, adds."""
+        """The numbers of the machines that the last of these labels, at least three, adds."""
         return [n_labels - 1]
 
     def n_scores(self, n_labels: int) -> int:
@@ -140,8 +134,23 @@ class Classification:
         return len(self.positives(n_labels))
 
     def scores(self, values: np.ndarray, n_labels: int) -> np.ndarray:
-        """Scores of labels, for ``prequential``, from values of machines (n, machines)."""
+        """Scores, for ``prequential``, from values of machines (n, machines): the same."""
         return values
+
+
+class Classification(EveryMachine):
+    """One machine per label, against all others; two labels make one machine."""
+
+    epsilon = 0.0
+    nu = 0.0  # s as a share of the bounds of all examples
+    both_signs = True  # a machine starts when it has seen both signs
+    is_smooth = False  # decision values differ by a small share of their offset
+    overlap = False  # most rows of one machine are those of others
+    depths: ClassVar = Depths(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
+
+    def positives(self, n_labels: int) -> list[int]:
+        """The label that each machine calls +1."""
+        return [1] if n_labels <= 2 else list(range(n_labels))
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots."""
@@ -239,7 +248,7 @@ class SeveralLabels(Classification):
         return np.where(labels.T[positive] > 0, 1.0, -1.0)
 
 
-class Regression:
+class Regression(EveryMachine):
     """One machine per target; labels are the targets, (n, machines).
 
     With ``quantiles``, one for each machine, errors above and below cost tau and 1 - tau.
@@ -249,16 +258,11 @@ class Regression:
     both_signs = False
     is_smooth = False
     overlap = False
-    partial = False
     depths: ClassVar = Depths(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
     def __init__(self, epsilon: float, machines: int, quantiles: np.ndarray | None = None):
         self.epsilon, self.quantiles = epsilon, quantiles
         self.recent = np.empty((0, machines))  # targets seen last
-
-    def positives(self, n_labels: int) -> list[int]:
-        """The column that each machine learns."""
-        return list(range(n_labels))
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the targets of n slots."""
@@ -353,13 +357,12 @@ _SAMPLE = 16
 """Rows whose kernel values tell what a single example means."""
 
 
-class OneClass:
+class OneClass(EveryMachine):
     """One machine; its coefficients sum to nu times the weights of the examples seen."""
 
     epsilon = 0.0
     both_signs = False
     overlap = False
-    partial = False
     depths: ClassVar = Depths(0.05, 0.02, 0.2, 0.1, 0.05, 0.01, 0.1, 0.0, 0.5)
 
     def __init__(self, nu: float):
@@ -371,10 +374,6 @@ class OneClass:
     def is_smooth(self) -> bool:
         """Whether decision values differ by a small share of the offset."""
         return self.share < _SMOOTH
-
-    def positives(self, n_labels: int) -> list[int]:
-        """There is one machine."""
-        return list(range(n_labels))
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots; all are zero."""
