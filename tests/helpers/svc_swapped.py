@@ -1,7 +1,7 @@
 """A pytest plugin: LASVM trained to the end in the place of scikit-learn's SVC, SVR and OneClassSVM.
 
 For scikit-learn's own tests of these classes, run where they are installed: ``pytest -p svc_swapped``.
-Settings of ``SVC`` that have no meaning for one-vs-rest are left out, and tolerances are wider.
+Three classes or more are learned one-vs-one, as there. Tolerances are wider.
 """
 
 import inspect
@@ -12,16 +12,15 @@ from sklearn import svm
 
 from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
 
-WITHOUT_MEANING = ("decision_function_shape", "break_ties")
 ATOL, RTOL = 2e-2, 1e-2
 
 
 def in_the_place_of(name, ours):
-    """A class of this name that is ``ours`` with another default of ``epochs``."""
+    """A class of this name that is ``ours`` with other defaults: trained to the end, one-vs-one."""
+    defaults = {"epochs": "converge"} | ({"decision": "ovo"} if name == "SVC" else {})
 
     def begin(self, **settings):
-        given = {key: settings[key] for key in settings if key not in WITHOUT_MEANING}
-        ours.__init__(self, **{"epochs": "converge"} | given)
+        ours.__init__(self, **defaults | settings)
 
     begin.__signature__ = inspect.signature(ours.__init__)
     return type(name, (ours,), {"__init__": begin})

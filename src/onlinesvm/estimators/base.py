@@ -19,6 +19,7 @@ from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, OutlierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
@@ -639,14 +640,18 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         return self._seen("dual_coef_").dual_coefficients()
 
     @property
-    def coef_(self) -> np.ndarray:
-        """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``."""
+    def coef_(self) -> Any:
+        """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``.
+
+        Sparse for sparse X.
+        """
         view = self._seen("coef_")
         if view.kernel.name != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel.")
         weights = weighted(view.encoder.shown(view.weights()), view.trained.feature_weights)
-        weights.flags.writeable = False  # writing would change no model
-        return weights
+        weights = view.as_given(weights)
+        (weights.data if sparse.issparse(weights) else weights).flags.writeable = False
+        return weights  # writing would change no model
 
     @property
     def gamma_(self) -> float:

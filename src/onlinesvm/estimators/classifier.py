@@ -219,6 +219,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         winners: np.ndarray = encoder.winners(values)
         return winners
 
+    def _check_ties(self) -> None:
+        """Refuse settings that do not say which of equal classes is predicted."""
+
     def _predicted(self, values: np.ndarray, encoder: Any) -> np.ndarray:
         """Labels from values of machines (n, machines)."""
         if isinstance(encoder, Indicators):
@@ -238,6 +241,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             Labels; where examples have several, 1 for those they have, else 0.
         """
         check_is_fitted(self)
+        self._check_ties()
         view = self._view()
         return self._predicted(view.values(X), view.encoder)
 

@@ -69,8 +69,9 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     Several classes are learned one-vs-rest: one machine per class, all on the same kernel values.
     ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
-    predictions differ; those of two classes agree. For ``SVC``'s predictions on three classes or
-    more, use ``sklearn.multiclass.OneVsOneClassifier(LASVMClassifier(epochs="converge"))``.
+    predictions differ; those of two classes agree. ``decision="ovo"`` has one machine for each pair
+    of classes instead, also on the same kernel values: with ``epochs="converge"`` it is ``SVC``'s
+    model.
 
     Examples may have several labels: y is then a matrix of 0 and 1, dense or sparse, with one column
     for each label, and so are predictions (dense). There is one machine per label, all on the same
@@ -144,13 +145,23 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
         With ``window`` or ``half_life`` the order is always the order given.
     time_limit (finishing), n_jobs, random_state (LASVM) : shared
+    decision : {"ovr", "ovo"}, default="ovr"
+        How three classes or more are told apart: ``"ovr"``, one machine per class against all others;
+        ``"ovo"``, one per pair of classes, which vote, as in ``SVC``. Attributes are then those of
+        ``SVC`` as well: support vectors stand class by class, ``dual_coef_`` has the shape
+        (n_classes - 1, n_SV), ``intercept_`` one value per pair. Memory grows with the number of
+        pairs: with 100 classes there are 4,950. Not with ``selection``. ``predict_proba``,
+        ``predict_set`` and ``ActiveLearner`` go by how much each class beats the one that it beats
+        least; ``explain`` by the mean of its values against the others.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        ``"ovr"``: one column per class, as the machines are. ``"ovo"`` of ``SVC``, one column per
-        pair, is refused for three classes or more; for two both are the same.
+        Columns of ``decision_function``, as in ``SVC``. ``"ovr"``: one per class; with
+        ``decision="ovo"`` the number of votes, and a confidence between -1/3 and 1/3. ``"ovo"``: one
+        per pair of classes, positive for the first; refused for three classes or more with
+        ``decision="ovr"``. For two classes both are the same.
     break_ties : bool, default=False
-        No effect: accepted because ``SVC`` has it. Predictions are always those of the largest
-        decision value, as with ``break_ties=True``; there are no votes, which tie.
-    shrinking, verbose (SVC) : shared
+        With ``decision="ovo"``: whether of classes with as many votes the most confident one is
+        predicted, not the first. Without it there are no votes, and no effect.
+    shrinking, verbose (SVC), max_iter : shared
 
     Attributes
     ----------
@@ -265,6 +276,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         break_ties: bool = False,
         shrinking: bool = True,
         verbose: bool = False,
+        max_iter: int = -1,
     ):
         self.C = C
         self.kernel = kernel
@@ -299,6 +311,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         self.break_ties = break_ties
         self.shrinking = shrinking
         self.verbose = verbose
+        self.max_iter = max_iter
 
     # -- learning -------------------------------------------------------------------------
 
@@ -397,12 +410,16 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     def _winners(self, values: np.ndarray, encoder: Any) -> np.ndarray:
         if not isinstance(encoder, PairBook):
             return super()._winners(values, encoder)
-        if self.break_ties and self.decision_function_shape == "ovo":
+        self._check_ties()
+        return encoder.winners(values, bool(self.break_ties))
+
+    def _check_ties(self) -> None:
+        one_vs_one = self.decision == self.decision_function_shape == "ovo"
+        if one_vs_one and self.break_ties:
             raise ValueError(
                 "break_ties must be False when decision_function_shape is 'ovo': ties are broken by the "
                 "decision function of shape 'ovr'."
             )
-        return encoder.winners(values, bool(self.break_ties))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -63,7 +63,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         ``"outlier"``: three times of four the one that is farthest from the tube, else the oldest; ``"join"``
         moves a coefficient to the nearest neighbour.
     half_life, cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
-    random_state (LASVM), shrinking, verbose (SVC) : shared
+    random_state (LASVM), shrinking, verbose (SVC), max_iter : shared
 
     Attributes
     ----------
@@ -161,6 +161,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         random_state: Any = 0,
         shrinking: bool = True,
         verbose: bool = False,
+        max_iter: int = -1,
     ):
         self.C = C
         self.epsilon = epsilon
@@ -184,6 +185,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         self.random_state = random_state
         self.shrinking = shrinking
         self.verbose = verbose
+        self.max_iter = max_iter
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
         common = {"tau": self.tol, "cache_size": self.cache_size, "block_size": self.block_size}
@@ -448,7 +450,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         ``"outlier"``: three times of four the one that is farthest outside, else the oldest; ``"join"``
         moves a coefficient to the nearest neighbour.
     half_life (novelty), cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
-    random_state (LASVM), shrinking, verbose (SVC) : shared
+    random_state (LASVM), shrinking, verbose (SVC), max_iter : shared
 
     Attributes
     ----------
@@ -523,6 +525,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         random_state: Any = 0,
         shrinking: bool = True,
         verbose: bool = False,
+        max_iter: int = -1,
     ):
         self.kernel = kernel
         self.gamma = gamma
@@ -543,6 +546,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         self.random_state = random_state
         self.shrinking = shrinking
         self.verbose = verbose
+        self.max_iter = max_iter
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
         common = {"tau": self.tol, "cache_size": self.cache_size, "block_size": self.block_size}

@@ -101,9 +101,12 @@ class FittedView(ABC):
 
     def dual_coefficients(self) -> Any:
         """The same as users see them: sparse where the rows are."""
-        coef = self.encoder.compressed(self.coefficients(), self.label_numbers())
+        return self.as_given(self.encoder.compressed(self.coefficients(), self.label_numbers()))
+
+    def as_given(self, values: np.ndarray) -> Any:
+        """A matrix as users have theirs: sparse if the X that was learned is."""
         given_sparse = self.trained.sparse and not self.trained.packs
-        return sparse.csr_matrix(coef) if given_sparse else coef
+        return sparse.csr_matrix(values) if given_sparse else values
 
 
 class View(FittedView):

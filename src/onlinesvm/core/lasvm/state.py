@@ -143,6 +143,9 @@ def padded(n: int) -> int:
 class Support(Compact):
     """The support set with the storage of its rows."""
 
+    left: np.ndarray | None = None
+    """Pair steps that each machine may still make, (machines,), in a fit that limits them."""
+
     def __init__(
         self, like: Rows, positive: list[int], capacity: int = 64, task: Task | None = None
     ):

@@ -259,7 +259,7 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
     False, and nothing is done, where that does not pay.
     """
     n = support.n
-    if support.machines < MANY or not support.task.both_signs:
+    if support.machines < MANY or not support.task.both_signs or support.left is not None:
         return False
     shared = working_set.share(support, kernel, ALL_PAIRS)
     if shared is None or shared.values is None:

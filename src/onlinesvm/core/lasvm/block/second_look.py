@@ -137,6 +137,8 @@ def converge(
             done = learner.finish()
             failures += not done
             yield entered
+        if not done and learner.support.left is not None and not learner.support.left.all():
+            return
 
 
 def _admit_violators(
