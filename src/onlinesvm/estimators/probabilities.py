@@ -31,11 +31,25 @@ def chances(
     if len(order) == 1:
         return np.ones((len(scores), 1))
     if scores.ndim == 2:
-        return follow(probabilities(scores, slopes), winners)
+        return follow(probabilities(_exchanged(scores, winners), slopes), winners)
     swapped, scores = order[1] == 0, scores[:, None]
     chance = probabilities(-scores if swapped else scores, slopes)
     chance = np.ascontiguousarray(chance[:, ::-1]) if swapped else chance
     return follow(chance, winners)
+
+
+def _exchanged(scores: np.ndarray, winners: np.ndarray) -> np.ndarray:
+    """Scores (n, classes) in which the winners are best.
+
+    Votes may decide otherwise, where three classes beat each other in turn: the winner and the class
+    with the best score change places then.
+    """
+    best = scores.argmax(axis=1)
+    rows = np.flatnonzero(best != winners)
+    if len(rows):
+        scores, best, own = scores.copy(), best[rows], winners[rows]
+        scores[rows, best], scores[rows, own] = scores[rows, own], scores[rows, best]
+    return scores
 
 
 def check_alpha(alpha: Any) -> None:

@@ -395,7 +395,7 @@ class LASVM(Compact, Learner):
             finishing.note_influence(self)
             self._reduce_stream_delta()
         finishing.mend(self)
-        told = None if aside or asides is None or task.partial else self._keep_beyond
+        told = None if aside or asides is None else self._keep_beyond
         return slacks, *lasvm_block.evict(self.support, slack, told)
 
     def keep_beyond(self, slacks: np.ndarray, data: Examples) -> None:
@@ -406,24 +406,18 @@ class LASVM(Compact, Learner):
                 known |= self.support.linear(data.label) == 0.0
             away = known.all(axis=0) & (data.bound > 0.0)
             away[self.support.a.key[: self.n]] = False
-            if self.task.partial:
-                self._score_beyond(data.take(np.flatnonzero(away)))
-            else:
-                self._keep_beyond(slacks[:, away], data.label[away], data.bound[away])
+            self._keep_beyond(slacks[:, away], data.label[away], data.bound[away])
             self.asides.bounds = np.bincount(data.label, data.bound)
 
     def _keep_beyond(self, slacks: np.ndarray, label: np.ndarray, bound: np.ndarray) -> None:
-        """Scores of examples that have left, or never joined: y f(x) = 1 - slack."""
-        scores = self.support.linear(label) * (1.0 - slacks)
-        self.asides.keep_beyond(scores.T, label, bound)
+        """Scores of examples that have left, or never joined: y f(x) = 1 - slack.
 
-    def _score_beyond(self, away: Examples) -> None:
-        """The same where slacks are not those of all machines: some examples are scored."""
-        which, stands_for = self.asides.some(away.label)
-        kernel = replace(self.kernel)  # does not count as training
-        values = kernel.product(away.rows.take(which), *self.support.expansion())
-        scores = self.scores_of(values + self.support.a.bias)
-        self.asides.keep_beyond(scores, away.label[which], away.bound[which] * stands_for)
+        Machines in which an example has no part have not judged it: their values are not known.
+        """
+        linear = self.support.linear(label)
+        if self.task.partial:
+            slacks = np.where(linear == 0.0, np.nan, slacks)
+        self.asides.keep_beyond(self.scores_of((linear * (1.0 - slacks)).T), label, bound)
 
     def scores_of(self, values: np.ndarray) -> np.ndarray:
         """Scores of labels, as ``watch`` and ``asides`` take them, from values of machines."""

@@ -49,12 +49,12 @@ def least_margins(values: np.ndarray, n_labels: int) -> np.ndarray:
     """By how much each label beats the one that it beats least, (n, labels); negative: it loses.
 
     A label that wins all its votes is the only one above zero. These are in units of the margin, as
-    votes are not, and so say how near a decision was.
+    votes are not, and so say how near a decision was. Values that are not known are NaN.
     """
     least = np.full((len(values), n_labels), np.inf)
     for m, (a, b) in enumerate(zip(*labels_of_pairs(np.arange(values.shape[1])), strict=True)):
-        np.minimum(least[:, b], values[:, m], out=least[:, b])
-        np.minimum(least[:, a], -values[:, m], out=least[:, a])
+        np.fmin(least[:, b], values[:, m], out=least[:, b])
+        np.fmin(least[:, a], -values[:, m], out=least[:, a])
     return least
 
 

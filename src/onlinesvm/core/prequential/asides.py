@@ -96,15 +96,11 @@ class Asides(Compact):
 
     def keep_beyond(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
         """Some of the examples of a fit that the model does not hold, in place of what is known."""
-        which, stands_for = self.some(label)
+        which, stands_for = _some(label, len(self.label))
         self.beyond = Scored(
             scores[which].astype(np.float32), label[which], weight[which] * stands_for
         )
         self.n, self.answer = 0, None
-
-    def some(self, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which examples of a fit are kept, as many as there is space for, and what each stands for."""
-        return _some(label, len(self.label))
 
     def add_label(self, labels: int) -> None:
         """One more label, so that there are this many."""

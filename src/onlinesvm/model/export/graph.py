@@ -124,11 +124,13 @@ def _voted(g: Graph, p: Predictor, votes: Votes, values: str, dtype: Any) -> dic
     size = g.add("Add", g.add("Abs", total), g.constant("unit", 1.0))
     total = g.add("Div", total, g.add("Mul", size, g.constant("three", 3.0)))
     scores = g.add("Add", counted, total)
-    label = _label(g, p, scores if votes.break_ties else counted)
+    winner = g.add("ArgMax", scores if votes.break_ties else counted, axis=1, keepdims=0)
+    label = _label_at(g, p, winner)
     shown = scores if votes.shape == "ovr" else values
     outputs = {"label": label, "scores": _shown(g, shown, dtype)}
     if p.slopes is not None:
-        chances = _probabilities(g, p.slopes, _least_margins(g, signs, values))
+        least = _exchanged(g, _least_margins(g, signs, values), winner, signs.shape[1])
+        chances = _probabilities(g, p.slopes, least)
         outputs["probabilities"] = _shown(g, chances, dtype)
     return outputs
 
@@ -143,6 +145,19 @@ def _least_margins(g: Graph, signs: np.ndarray, values: str) -> str:
     every = g.add("MatMul", values, g.constant("own_pairs", each.reshape(machines, -1)))
     shape = g.constant("by_class", [-1, classes, classes - 1], np.int64)
     return g.add("ReduceMin", g.add("Reshape", every, shape), axes=[2], keepdims=0)
+
+
+def _exchanged(g: Graph, scores: str, winner: str, classes: int) -> str:
+    """Scores in which that of the winner by votes has changed places with the best one."""
+    column, places = g.constant("first", [1], np.int64), g.constant("places", np.arange(classes), np.int64)
+    winner, best = g.add("Unsqueeze", winner, column), g.add("ArgMax", scores, axis=1, keepdims=1)
+    of_winner, of_best = (
+        g.add("Cast", g.add("Equal", places, place), to=g.dtype) for place in (winner, best)
+    )
+    top = g.add("ReduceMax", scores, axes=[1], keepdims=1)
+    own = g.add("ReduceSum", g.add("Mul", scores, of_winner), column, keepdims=1)
+    moved = g.add("Mul", g.add("Sub", of_winner, of_best), g.add("Sub", top, own))
+    return g.add("Add", scores, moved)
 
 
 def _shown(g: Graph, values: str, dtype: Any) -> str:
@@ -269,6 +284,12 @@ def _label(g: Graph, p: Predictor, scores: str) -> str:
         limit = 0.0 if len(p.classes) == 2 else np.inf
         index = g.add("Greater", scores, g.constant("limit", limit))
         index = g.add("Cast", index, to=np.dtype(np.int64))
+    return _label_at(g, p, index)
+
+
+def _label_at(g: Graph, p: Predictor, index: str) -> str:
+    """The labels of these places in ``classes_``."""
+    assert p.classes is not None
     return g.add("Gather", g.constant("classes", p.classes, label_type(p.classes)), index)
 
 

@@ -81,11 +81,14 @@ def predict(X):
 _MARGINS = '''
 
 def least_margins(values):
-    """By how much each class beats the one that it beats least."""
+    """By how much each class beats the one that it beats least; the best is the winner by votes."""
     least = np.full((len(values), len(CLASSES)), np.inf)
     for value, i, j in zip(values.T, FIRST, SECOND):
         least[:, i] = np.minimum(least[:, i], value)
         least[:, j] = np.minimum(least[:, j], -value)
+    rows, best, own = np.arange(len(values)), least.argmax(axis=1), {winner}.argmax(axis=1)
+    top, lower = least[rows, best], least[rows, own]
+    least[rows, best], least[rows, own] = lower, top
     return least
 '''
 
@@ -217,11 +220,13 @@ def _functions(p: Predictor) -> str:
 def _voting(p: Predictor, votes: Votes) -> str:
     """The functions of a model whose machines are pairs of classes."""
     by_class, counted = votes.shape == "ovr", "votes(pair_values(X))"
+    winner = "{}" if votes.break_ties else "np.rint({})"
     text = _VOTES.format(
         shape="(n, classes)" if by_class else "(n, pairs)",
         result=counted if by_class else "pair_values(X)",
-        winner=counted if votes.break_ties else f"np.rint({counted})",
+        winner=winner.format(counted),
     )
     if p.slopes is None:
         return text
-    return text + _MARGINS + _PROBABILITY.format(scores="least_margins(pair_values(X))")
+    text += _MARGINS.format(winner=winner.format("votes(values)"))
+    return text + _PROBABILITY.format(scores="least_margins(pair_values(X))")
