@@ -9,6 +9,7 @@ import inspect
 import numpy as np
 import pytest
 from sklearn import svm
+from svc_differences import reason_of
 
 from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
 
@@ -57,3 +58,13 @@ wide = {
 }  # fmt: skip
 for name, check in wide.items():
     setattr(np.testing, name, check)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The cases that are not passed, and why."""
+    cases = [report.nodeid.split("::", 1)[1] for report in terminalreporter.stats.get("failed", ())]
+    passed = len(terminalreporter.stats.get("passed", ()))
+    terminalreporter.section("in the place of SVC, SVR and OneClassSVM")
+    terminalreporter.line(f"{passed} of {passed + len(cases)} cases pass")
+    for case in cases:
+        terminalreporter.line(f"{case}: {reason_of(case) or 'UNEXPECTED'}")

@@ -338,6 +338,16 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)
 
 
+def scores_and_labels(classifier: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the classes, (n,) or (n, classes), and predicted labels, by one look at the rows."""
+    if not isinstance(classifier, KernelClassifier):
+        return classifier.decision_function(X), classifier.predict(X)
+    check_is_fitted(classifier)
+    view = classifier._view()
+    values = view.values(X)
+    return view.encoder.scores(values), classifier._predicted(values, view.encoder)
+
+
 def check_new_labels(classifier: KernelClassifier, labels: np.ndarray) -> None:
     """Refuse labels that the classifier, as it is, could not learn."""
     trained = trained_of(classifier)

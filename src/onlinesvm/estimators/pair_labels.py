@@ -34,7 +34,7 @@ class PairBook(LabelBook):
         later = np.maximum(first, second)
         machine = later * (later - 1) // 2 + np.minimum(first, second)
         sign = np.where(first == later, 1.0, -1.0)
-        return values[machine] * sign.reshape(-1, *[1] * (values.ndim - 1))
+        return values[machine] * sign.reshape(-1, *[1] * (values.ndim - 1)) + 0.0  # and no -0.0
 
     def scores(self, values: np.ndarray) -> np.ndarray:
         """By how much each class beats the one that it beats least; two classes: one column."""

@@ -106,7 +106,8 @@ class FittedView(ABC):
     def as_given(self, values: np.ndarray) -> Any:
         """A matrix as users have theirs: sparse if the X that was learned is."""
         given_sparse = self.trained.sparse and not self.trained.packs
-        return sparse.csr_matrix(values) if given_sparse else values
+        rows = self.kernel.name != "precomputed"
+        return sparse.csr_matrix(values) if given_sparse and rows else values
 
 
 class View(FittedView):
