@@ -77,7 +77,11 @@ def test_weights_of_a_linear_kernel_are_those_of_svc(form):
 def test_every_kind_of_kernel(kernel):
     X, y = blobs()
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    train, test = (X[:200], X[200:]) if kernel != "precomputed" else (X[:200] @ X[:200].T, X[200:] @ X[:200].T)
+    train, test = (
+        (X[:200], X[200:])
+        if kernel != "precomputed"
+        else (X[:200] @ X[:200].T, X[200:] @ X[:200].T)
+    )
     given = {"kernel": (lambda a, b: a @ b.T) if kernel == "callable" else kernel, "gamma": 0.5}
     agree(exact(**given).fit(train, y[:200]), svc(**given).fit(train, y[:200]), test)
 
@@ -117,7 +121,9 @@ def test_sorted_rows_without_shuffling():
     order = np.argsort(y, kind="stable")
     ours = exact(C=10, gamma=0.001, shuffle=False).fit(X[order], y[order])
     agree(ours, svc(C=10, gamma=0.001).fit(X[order], y[order]), X)
-    one_pass = LASVMClassifier(C=10, gamma=0.001, shuffle=False, decision="ovo").fit(X[order], y[order])
+    one_pass = LASVMClassifier(C=10, gamma=0.001, shuffle=False, decision="ovo").fit(
+        X[order], y[order]
+    )
     assert (one_pass.predict(X) == ours.predict(X)).mean() > 0.995
 
 
@@ -239,7 +245,9 @@ def test_probabilities_are_no_worse_than_one_vs_rest():
 @pytest.mark.parametrize("size", [1, 7, 100])
 def test_a_stream_with_late_classes_ends_near_svc(size):
     X, y = DIGITS
-    late = np.argsort(np.where(y < 3, 0, np.random.RandomState(0).randint(1, 3, len(y))), kind="stable")
+    late = np.argsort(
+        np.where(y < 3, 0, np.random.RandomState(0).randint(1, 3, len(y))), kind="stable"
+    )
     late = late[:900]
     model = LASVMClassifier(C=10, gamma=0.001, decision="ovo")
     for first in range(0, len(late), size):
@@ -280,11 +288,14 @@ def test_a_class_that_left_the_window_is_not_predicted():
     assert 1 not in model.finish().predict(X)
 
 
-@pytest.mark.parametrize("settings", [{"budget": 40}, {"half_life": 60}, {"budget": 40, "policy": "join"}])
+@pytest.mark.parametrize(
+    "settings", [{"budget": 40}, {"half_life": 60}, {"budget": 40, "policy": "join"}]
+)
 def test_bounded_memory(settings):
     X, y = blobs(400, spread=1.5)
     model, rest = (
-        LASVMClassifier(gamma=0.1, decision=each, **settings).partial_fit(X, y) for each in ("ovo", "ovr")
+        LASVMClassifier(gamma=0.1, decision=each, **settings).partial_fit(X, y)
+        for each in ("ovo", "ovr")
     )
     assert model.score(X, y) > rest.score(X, y) - 0.05
     assert len(model.support_) <= settings.get("budget", 400)
@@ -358,7 +369,12 @@ def test_explanations_add_up_to_the_mean_against_the_others():
     X, y = IRIS
     model = exact(gamma=0.3, decision_function_shape="ovo").fit(X, y)
     why, pairs = model.explain(X[:10]), model.decision_function(X[:10])
-    means = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 2] - pairs[:, 0], -pairs[:, 1] - pairs[:, 2]], 1) / 2
+    means = (
+        np.stack(
+            [pairs[:, 0] + pairs[:, 1], pairs[:, 2] - pairs[:, 0], -pairs[:, 1] - pairs[:, 2]], 1
+        )
+        / 2
+    )
     np.testing.assert_allclose(why.base_values + why.values.sum(axis=1), means, atol=1e-5)
     shares = why.examples.share.sum(axis=1) + why.examples.rest
     assert shares.shape == means.shape
@@ -407,7 +423,9 @@ def test_max_iter_ends_a_fit_with_a_warning(decision):
     assert model.fit_status_ == 1
     coef = np.abs(np.asarray(model.dual_coef_))
     assert 0 < np.count_nonzero(coef) <= 2 * 3 * len(model.intercept_)  # a step moves two
-    whole = LASVMClassifier(gamma=0.001, C=10, decision=decision, epochs="converge").fit(X[:500], y[:500])
+    whole = LASVMClassifier(gamma=0.001, C=10, decision=decision, epochs="converge").fit(
+        X[:500], y[:500]
+    )
     model.set_params(max_iter=10**6).fit(X[:500], y[:500])
     assert model.fit_status_ == 0
     np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-3)
@@ -422,7 +440,9 @@ def test_a_fit_that_ended_at_max_iter_may_go_on():
     assert model.partial_fit(X, y).finish().score(X, y) > before
 
 
-@pytest.mark.parametrize("settings", [{"block_size": 1}, {"window": 50}, {"budget": 50}, {"half_life": 9.0}])
+@pytest.mark.parametrize(
+    "settings", [{"block_size": 1}, {"window": 50}, {"budget": 50}, {"half_life": 9.0}]
+)
 def test_max_iter_is_for_blocks(settings):
     with pytest.raises(ValueError, match="max_iter=5"):
         LASVMClassifier(max_iter=5, **settings).fit(*IRIS)

@@ -152,7 +152,9 @@ def test_a_limit_of_iterations_ends_a_fit_as_in_svc(ours):
     with pytest.warns(ConvergenceWarning, match=r"terminated early \(max_iter=1\)"):
         model.fit(rows, target > 0 if ours is LASVMClassifier else target)
     assert model.fit_status_ == 1
-    model.set_params(max_iter=-1, tol=1e-3).fit(rows, target > 0 if ours is LASVMClassifier else target)
+    model.set_params(max_iter=-1, tol=1e-3).fit(
+        rows, target > 0 if ours is LASVMClassifier else target
+    )
     assert model.fit_status_ == 0
 
 

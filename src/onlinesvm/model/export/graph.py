@@ -149,7 +149,10 @@ def _least_margins(g: Graph, signs: np.ndarray, values: str) -> str:
 
 def _exchanged(g: Graph, scores: str, winner: str, classes: int) -> str:
     """Scores in which that of the winner by votes has changed places with the best one."""
-    column, places = g.constant("first", [1], np.int64), g.constant("places", np.arange(classes), np.int64)
+    column, places = (
+        g.constant("first", [1], np.int64),
+        g.constant("places", np.arange(classes), np.int64),
+    )
     winner, best = g.add("Unsqueeze", winner, column), g.add("ArgMax", scores, axis=1, keepdims=1)
     of_winner, of_best = (
         g.add("Cast", g.add("Equal", places, place), to=g.dtype) for place in (winner, best)

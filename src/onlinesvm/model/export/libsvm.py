@@ -104,7 +104,12 @@ def _in_raw_features(p: Predictor) -> Predictor:
         # Of pairs of classes, a weight vector is a support vector of the first class of its pair.
         votes = p.votes and p.votes._replace(vector_class=p.votes.first)
         return p._replace(
-            vectors=weights, coef=np.eye(len(weights)), bias=bias, shift=zero, scale=one, votes=votes
+            vectors=weights,
+            coef=np.eye(len(weights)),
+            bias=bias,
+            shift=zero,
+            scale=one,
+            votes=votes,
         )
     if p.kernel == "rbf" and (p.scale == p.scale[0]).all():
         gamma = p.gamma / float(p.scale[0]) ** 2

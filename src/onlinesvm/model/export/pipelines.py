@@ -77,7 +77,7 @@ def _outputs(model: Any, kind: Any) -> list[tuple[str, Any]]:
     if p.kind == REGRESSOR:
         return [("value", scores)]
     made = [("label", _label_kind(_label_type(p))([None])), ("scores", scores)]
-    if p.slopes is not None:
+    if p.slopes is not None and p.classes is not None:
         made.append(("probabilities", kind([None, len(p.classes)])))
     return made
 

@@ -49,7 +49,10 @@ class Votes(NamedTuple):
 
     def signs(self) -> np.ndarray:
         """+1 where a machine is for a class, -1 where it is against it, (machines, classes)."""
-        rows, made = np.arange(len(self.first)), np.zeros((len(self.first), int(self.second[-1]) + 1))
+        rows, made = (
+            np.arange(len(self.first)),
+            np.zeros((len(self.first), int(self.second[-1]) + 1)),
+        )
         made[rows, self.first], made[rows, self.second] = 1.0, -1.0
         return made
 

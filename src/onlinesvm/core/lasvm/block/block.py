@@ -318,10 +318,8 @@ def evict(
     for some in machine_groups(support.machines, n):
         slacks[some] = np.where(leaves[some, gone], _slacks(support, some, gone), -np.inf)
     if told is not None:
-        away = leaves[:, gone]
-        if support.task.partial:
-            away = away | (support.a.p[:, gone] == 0.0)
-        away = away.all(axis=0)
+        without = support.task.partial & (support.a.p[:, gone] == 0.0)
+        away = (leaves[:, gone] | without).all(axis=0)
         told(slacks[:, away], support.labels(gone[away]), support.a.bound[gone[away]])
     support.a.member[:, :n] &= ~leaves
     support.changed()

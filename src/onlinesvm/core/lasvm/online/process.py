@@ -162,7 +162,7 @@ def _violates(q, given, a, along, epsilon):
 
 @linked
 def insert(q, fresh, a, c, along, part, epsilon):
-    """Steps 1 and 2 of PROCESS: example q joins S for every machine that lacks it.
+    """Steps 1 and 2 of PROCESS: example q joins S for every machine that lacks it and may use it.
 
     ``part`` of its bound is left by limits. Returns whether it is a new row of S.
     """
@@ -186,7 +186,8 @@ def insert(q, fresh, a, c, along, part, epsilon):
     for m in range(a.positive.shape[0]):
         joined[m] = k == n or not a.member[m, k]
         if joined[m]:
-            a.grad[m, k], a.p[m, k], a.member[m, k] = along.g[m], given[0, m], True
+            a.grad[m, k], a.p[m, k] = along.g[m], given[0, m]
+            a.member[m, k] = given[2, m] > given[1, m]  # else a machine of two other labels
             a.lo[m, k], a.hi[m, k] = part * given[1, m], part * given[2, m]
             place(a, m, k, 0.0, epsilon)
             a.longest[m] = max(a.longest[m], length)
@@ -354,8 +355,7 @@ def optimise(rules, a, c, along, seeds):
     while m < a.positive.shape[0]:
         made, k = STEPPED, count[SLOT]
         if seeds is not None:
-            if phase == PROCESS and k >= 0 and along.joined[m] and a.p[m, k] == 0.0:
-                give_up(k, m, a, c, along)  # a machine of two other labels: nothing to learn
+            if phase == PROCESS and k >= 0 and a.p[m, k] == 0.0:  # nothing to learn
                 m += 1
                 continue
         if phase == REPROCESS:
