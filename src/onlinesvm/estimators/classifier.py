@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ._progress import FitProgress, with_callbacks
-from .base import Absent, KernelEstimator, check_number, one_row, trained_of
+from .base import Absent, KernelEstimator, check_number, one_row, trained_of, view_of
 from .checks import Checked
 from .indicators import Indicators, check_both_signs
 from .labels import (
@@ -343,7 +343,7 @@ def scores_and_labels(classifier: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(classifier, KernelClassifier):
         return classifier.decision_function(X), classifier.predict(X)
     check_is_fitted(classifier)
-    view = classifier._view()
+    view = view_of(classifier)
     values = view.values(X)
     return view.encoder.scores(values), classifier._predicted(values, view.encoder)
 
