@@ -532,6 +532,8 @@ def test_an_estimator_has_few_base_classes(name):
 
 # Files of more than 500 lines, looked at twice: what makes each of them one concept.
 LONG = {
+    "core/lasvm/block/working_set.py": "one optimisation by working sets, of one machine or many",
+    "estimators/labels.py": "what y means: labels, values or nothing, and what each example weighs",
     "core/lasvm/learner.py": "one learner: streams of single examples, blocks, limits, a data set",
     "estimators/base.py": "one flow of learning for all estimators, and their fitted attributes",
     "estimators/lasvm.py": "one class, mostly its documentation",

@@ -42,6 +42,11 @@ def test_gamma_is_the_number_in_use(name):
     assert not hasattr(fitted(name, kernel="linear"), "gamma_")
 
 
+def as_array(coefficients):
+    """Coefficients of sparse rows are sparse, as in SVC."""
+    return coefficients.toarray() if sparse.issparse(coefficients) else coefficients
+
+
 @pytest.mark.parametrize("name", EXPANSIONS)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -51,9 +56,10 @@ def test_support_vectors_are_in_ascending_order_and_belong_together(name, form):
     vectors = model.support_vectors_
     vectors = vectors.toarray() if sparse.issparse(vectors) else vectors
     np.testing.assert_allclose(vectors, X[model.support_], atol=1e-5)
+    assert sparse.issparse(model.dual_coef_) == (form is sparse.csr_matrix)
     assert model.n_support_.sum() == len(model.support_)
     K = pairwise_kernels(X, vectors, metric="rbf", gamma=0.1)
-    expected = K @ model.dual_coef_[0] + model.intercept_[0]
+    expected = K @ as_array(model.dual_coef_)[0] + model.intercept_[0]
     np.testing.assert_allclose(values(model, form(X)), expected, atol=1e-3 * np.ptp(expected))
 
 
@@ -63,7 +69,7 @@ def test_support_vectors_are_in_ascending_order_and_belong_together(name, form):
 def test_coef_is_the_linear_model(name, form):
     settings = {"normalize": False} if name == "StreamSVMClassifier" else {}
     model = fitted(name, form(X), kernel="linear", **settings)
-    expected = X @ model.coef_[0] + model.intercept_[0]
+    expected = X @ as_array(model.coef_)[0] + model.intercept_[0]
     np.testing.assert_allclose(values(model, form(X)), expected, atol=1e-4 * np.ptp(expected))
     with pytest.raises(ValueError, match="read-only"):
         model.coef_[0, 0] = 1.0

@@ -144,9 +144,18 @@ def test_probabilities_are_offered_without_a_request(name):
     assert getattr(exact().fit(X, Y), name)(X).shape == (len(X), len(np.unique(Y)))
 
 
-def test_settings_without_a_meaning_here_are_refused():
-    with pytest.raises(TypeError, match="max_iter"):
-        LASVMClassifier(max_iter=1)
+@pytest.mark.parametrize("ours", [LASVMClassifier, LASVMRegressor, LASVMOneClass])
+def test_a_limit_of_iterations_ends_a_fit_as_in_svc(ours):
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    target = rows[:, 0] * rows[:, 1]
+    model = ours(epochs="converge", max_iter=1, tol=1e-6)
+    with pytest.warns(ConvergenceWarning, match=r"terminated early \(max_iter=1\)"):
+        model.fit(rows, target > 0 if ours is LASVMClassifier else target)
+    assert model.fit_status_ == 1
+    model.set_params(max_iter=-1, tol=1e-3).fit(
+        rows, target > 0 if ours is LASVMClassifier else target
+    )
+    assert model.fit_status_ == 0
 
 
 @pytest.mark.parametrize("ours", [LASVMClassifier, LASVMRegressor, LASVMOneClass])
@@ -178,7 +187,7 @@ def test_one_column_per_pair_is_refused_where_it_is_not_one_per_class():
     assert two.decision_function(rows).shape == theirs.decision_function(rows).shape
     before = two.decision_function(rows)
     for learn in (exact(decision_function_shape="ovo").fit, two.partial_fit):
-        with pytest.raises(ValueError, match=r"per pair of 3 classes.*OneVsOneClassifier"):
+        with pytest.raises(ValueError, match=r"per pair of 3 classes.*decision='ovo'"):
             learn(rows, kinds)
     assert (two.decision_function(rows) == before).all()
 
@@ -198,10 +207,15 @@ def test_a_sparse_precomputed_kernel_is_welcome_where_svc_refuses_it():
     close(model.dual_coef_, [[-0.25, 0.25]])
 
 
-def test_coefficients_of_sparse_rows_are_dense_arrays():
-    assert sparse.issparse(SVC(kernel="linear").fit(sparse.csr_matrix(X), Y).coef_)
-    model = exact(kernel="linear").fit(sparse.csr_matrix(X), Y)
-    assert type(model.coef_) is type(model.dual_coef_) is np.ndarray
+def test_coefficients_of_sparse_rows_are_sparse():
+    for make in (SVC, exact):
+        model = make(kernel="linear").fit(sparse.csr_matrix(X), Y)
+        assert sparse.issparse(model.coef_)
+        assert sparse.issparse(model.dual_coef_)
+        with pytest.raises(ValueError, match="read-only"):
+            model.coef_.data[0] = 1.0
+    dense_rows = exact(kernel="linear").fit(X, Y)
+    assert type(dense_rows.coef_) is type(dense_rows.dual_coef_) is np.ndarray
 
 
 def test_sparse_rows_are_welcome_after_dense_ones():

@@ -1,7 +1,7 @@
 """A pytest plugin: LASVM trained to the end in the place of scikit-learn's SVC, SVR and OneClassSVM.
 
 For scikit-learn's own tests of these classes, run where they are installed: ``pytest -p svc_swapped``.
-Settings of ``SVC`` that have no meaning for one-vs-rest are left out, and tolerances are wider.
+Three classes or more are learned one-vs-one, as there. Tolerances are wider.
 """
 
 import inspect
@@ -9,19 +9,19 @@ import inspect
 import numpy as np
 import pytest
 from sklearn import svm
+from svc_differences import reason_of
 
 from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
 
-WITHOUT_MEANING = ("decision_function_shape", "break_ties")
 ATOL, RTOL = 2e-2, 1e-2
 
 
 def in_the_place_of(name, ours):
-    """A class of this name that is ``ours`` with another default of ``epochs``."""
+    """A class of this name that is ``ours`` with other defaults: trained to the end, one-vs-one."""
+    defaults = {"epochs": "converge"} | ({"decision": "ovo"} if name == "SVC" else {})
 
     def begin(self, **settings):
-        given = {key: settings[key] for key in settings if key not in WITHOUT_MEANING}
-        ours.__init__(self, **{"epochs": "converge"} | given)
+        ours.__init__(self, **defaults | settings)
 
     begin.__signature__ = inspect.signature(ours.__init__)
     return type(name, (ours,), {"__init__": begin})
@@ -58,3 +58,13 @@ wide = {
 }  # fmt: skip
 for name, check in wide.items():
     setattr(np.testing, name, check)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The cases that are not passed, and why."""
+    cases = [report.nodeid.split("::", 1)[1] for report in terminalreporter.stats.get("failed", ())]
+    passed = len(terminalreporter.stats.get("passed", ()))
+    terminalreporter.section("in the place of SVC, SVR and OneClassSVM")
+    terminalreporter.line(f"{passed} of {passed + len(cases)} cases pass")
+    for case in cases:
+        terminalreporter.line(f"{case}: {reason_of(case) or 'UNEXPECTED'}")

@@ -468,3 +468,60 @@ def test_rows_of_unit_length(kernel, tmp_path):
 def test_several_targets_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="fit one for each target"):
         export_python(fitted("LASVM two targets"), tmp_path / "model.py")
+
+
+# -- one machine per pair of classes ------------------------------------------------------
+
+PAIRS = {"decision": "ovo", "epochs": "converge"}
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("way", [{}, {"break_ties": True}, {"decision_function_shape": "ovo"}])
+@pytest.mark.parametrize("probability", [False, True])
+def test_pairs_of_classes_vote_in_onnx_and_python(tmp_path, kernel, way, probability):
+    model = LASVMClassifier(**KERNELS[kernel], **PAIRS, **way, probability=probability)
+    model.fit(X, np.array(["one", "two", "three", "four"])[np.arange(len(X)) % 4])
+    asked = X.astype(np.float64)
+    export_onnx(model, tmp_path / "model.onnx", dtype=np.float64)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(
+        str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"]
+    )
+    found = session.run(None, {"X": asked})
+    export_python(model, tmp_path / "model.py")
+    written = {}
+    exec((tmp_path / "model.py").read_text(encoding="utf-8"), written)
+    scale = np.abs(model.decision_function(asked)).max()
+    for label, scores in (
+        (found[0], found[1]),
+        (written["predict"](asked), written["decision_function"](asked)),
+    ):
+        assert (label == model.predict(asked)).mean() > 0.99  # rounding of a vote near zero
+        same = np.abs(scores - model.decision_function(asked)) <= 1e-3 * scale
+        assert same.all(axis=1).mean() > 0.99
+    if probability:
+        for chances in (found[2], written["predict_proba"](asked)):
+            same = np.abs(chances - model.predict_proba(asked)) <= 1e-3
+            assert same.all(axis=1).mean() > 0.99
+
+
+@pytest.mark.parametrize(
+    "kernel", [name for name in KERNELS if name not in (*NOT_IN_LIBSVM, "sigmoid")]
+)
+@pytest.mark.parametrize("labels", [[3, 1, 2], ["c", "a", "b"]])
+def test_pairs_of_classes_are_libsvms_own_form(tmp_path, kernel, labels):
+    program = shutil.which("svm-predict")
+    if program is None:
+        pytest.skip("needs LIBSVM's svm-predict")
+    model = LASVMClassifier(**KERNELS[kernel], **PAIRS).fit(
+        X, np.array(labels)[np.arange(len(X)) % 3]
+    )
+    paths = export_libsvm(model, tmp_path / "model")
+    assert paths == [tmp_path / "model"]
+    dump_svmlight_file(X, np.zeros(len(X)), str(tmp_path / "rows"), zero_based=False)
+    run = [program, tmp_path / "rows", tmp_path / "model", tmp_path / "out"]
+    subprocess.run(run, check=True, capture_output=True)
+    found = np.loadtxt(tmp_path / "out").astype(int)
+    whole = isinstance(labels[0], int)
+    expected = model.predict(X) if whole else np.searchsorted(model.classes_, model.predict(X))
+    assert (found == expected).mean() > 0.99

@@ -260,21 +260,19 @@ class KernelPool(Pool):
         """Decision values, (n,) or (n, classes)."""
         self._meet(model)
         access = pool_access(model)
-        values = access.to_classes(self._decide(access, which))
-        return values[0] if len(values) == 1 else values.T
+        return access.scores(self._decide(access, which))
 
     def decide_anew(self, model: Any, which: np.ndarray) -> np.ndarray:
         """Decision values that do not depend on what was asked before."""
         self._meet(model)
         access = pool_access(model)
-        if self._form.kernel.name == "linear" and len(which) > _MANY:
+        if self._form.kernel.name == "linear" and len(which) > _MANY and not access.has_pairs:
             weights = _dense(model.coef_).T
             most = 2 * len(which) > self.X.shape[0]  # then a copy of the rows costs more
             products = (self.X @ weights)[which] if most else self.X[which] @ weights
             values = np.asarray(products) + model.intercept_
             return values[:, 0] if values.shape[1] == 1 else values
-        values = access.to_classes(access.decide(self._fresh.rows.take(which)))
-        return values[0] if len(values) == 1 else values.T
+        return access.scores(access.decide(self._fresh.rows.take(which)))
 
     def shares(self, model: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Pool numbers of the support vectors, and what each adds to the values of example i."""
@@ -283,7 +281,7 @@ class KernelPool(Pool):
         rows, alpha, _, slots = access.learner.expansion()
         kernel = replace(self._form.kernel)  # does not count as training
         values = kernel.block(rows, self._fresh.rows.take(slice(i, i + 1)))[:, 0]
-        return access.learner.keys(slots), access.to_classes(alpha * values)
+        return access.learner.keys(slots), access.shares(alpha * values)
 
     def _decide(self, access: PoolModel, which: np.ndarray) -> np.ndarray:
         """Values of each machine, (machines, n), the cheapest way."""

@@ -23,7 +23,7 @@ from .mistakes import Mistake
 NOT_OF_A_STREAM = {
     "epochs", "shuffle", "early_stopping", "max_examples", "validation_fraction",
     "n_iter_no_change", "time_limit", "random_state", "sample_size",
-    "decision_function_shape", "break_ties", "shrinking", "verbose",
+    "decision_function_shape", "break_ties", "shrinking", "verbose", "max_iter",
 }  # fmt: skip
 """Parameters of ``fit`` alone, those that ``train`` has options of its own for, and those that have no
 effect: they are for programs written for ``SVC``."""

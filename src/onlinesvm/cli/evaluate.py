@@ -12,8 +12,8 @@ import click
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector
 
+from ..estimators.classifier import scores_and_labels
 from ..estimators.probabilities import has_probabilities
-from ..estimators.views import labels_of as labels_of_scores
 from ..stream.opening import is_standard_input, name_of, open_source
 from .lines import labels_of
 from .measures import Deviations, Pair, Ranking, confusion, counts_of, of_classes, of_outliers
@@ -97,10 +97,10 @@ def _ranked(estimator: Any, blocks: Iterator[Any], ranking: Ranking) -> Pairs:
     """The pairs of a classifier; labels follow from the scores, which are computed once."""
     sure = has_probabilities(estimator)
     for X, y in blocks:
-        truth, scores = y.tolist(), estimator.decision_function(X)
+        truth, (scores, labels) = y.tolist(), scores_and_labels(estimator, X)
         proba = estimator.predict_proba(X) if sure else None
         ranking.add(truth, scores, proba)
-        yield truth, labels_of_scores(scores, estimator.classes_).tolist()
+        yield truth, labels.tolist()
 
 
 def _of_lines(predictions: str, source: str, options: dict[str, Any]) -> tuple[Pairs, str]:

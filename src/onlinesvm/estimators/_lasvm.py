@@ -35,7 +35,7 @@ OF_A_SAMPLE: dict[str, Any] = {
     "class_weight": None,  # it is in the weights of the examples
     "block_size": 2048, "window": None, "budget": None, "half_life": None, "time_limit": None,
     "detect_drift": False, "probability": False, "selection": "random", "max_examples": None,
-    "early_stopping": None, "delta_max": None, "random_state": 0,
+    "early_stopping": None, "delta_max": None, "random_state": 0, "max_iter": -1,
 }  # fmt: skip
 """Parameters of fits that learn weights of features: all examples of the sample count."""
 
@@ -50,6 +50,8 @@ class LASVMEstimator(KernelEstimator):
     tol: float
     epochs: int | str
     shuffle: bool
+    block_size: int
+    max_iter: int
     window: Any
     budget: int | None
     policy: str
@@ -72,7 +74,8 @@ class LASVMEstimator(KernelEstimator):
 
         converge = self.epochs == "converge"
         shuffle = self.shuffle and not self._in_order
-        return Plan(1 if converge else int(self.epochs), converge, shuffle)
+        most = None if self.max_iter < 0 else int(self.max_iter)
+        return Plan(1 if converge else int(self.epochs), converge, shuffle, most_steps=most)
 
     def _check_together(self) -> None:
         """Refuse settings that contradict each other."""
@@ -126,8 +129,9 @@ class LASVMEstimator(KernelEstimator):
                 if progress.stopped:
                     return
         finally:
+            fit.lift_limits()
             fit.keep_beyond()
-        self._tell_of_finish(fit.reached)
+        self._tell_of_finish(fit.reached, fit.exhausted)
 
     def _wind_up(self, learner: Any, briefly: bool) -> None:
         from ..core.lasvm.fit import wind_up
@@ -140,11 +144,16 @@ class LASVMEstimator(KernelEstimator):
             return f"{learned:,} of {n:,} examples were learned"
         return f"all {n:,} examples were learned, and not all judged again by the final model"
 
-    def _tell_of_finish(self, done: bool) -> None:
+    def _tell_of_finish(self, done: bool, exhausted: bool = False) -> None:
         trained = self._fitted("fit_status_")
         precise = trained.learner.is_precise()
         trained.fit_status = int(not (done and precise))
-        if not done:
+        if not done and exhausted:
+            _warn(
+                f"Solver terminated early (max_iter={self.max_iter}): it did not reach tol={self.tol}. Use "
+                "a larger max_iter, or scale the features, with StandardScaler for example."
+            )
+        elif not done:
             _warn(
                 f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
                 "allow no further progress. Use a larger tol or a smaller C, or scale the features."
@@ -332,7 +341,13 @@ class LASVMEstimator(KernelEstimator):
         return precomputed or self._is_bounded
 
     def _check_converge(self, *others: str) -> None:
-        """Refuse settings that contradict ``epochs="converge"``."""
+        """Refuse settings that contradict ``epochs="converge"``, or a limit of iterations."""
+        singly = self._is_bounded or self.block_size == 1
+        if self.max_iter >= 0 and singly:
+            raise ValueError(
+                f"max_iter={self.max_iter} limits the iterations of fits in blocks; with block_size=1, "
+                "window, budget or half_life use max_iter=-1."
+            )
         for name in ("budget", "window", "half_life", *others):
             if self.epochs == "converge" and getattr(self, name) is not None:
                 raise ValueError(

@@ -151,6 +151,7 @@ class EarlyStopping:
         from ..core.model import model_of
 
         values = model_of(learner).decide(learner.kernel, self.data.rows.take(self.held))
+        values = learner.scores_of(values)
         found = values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] > 0).astype(int)
         right = found == self.data.label[self.held]
         return float(np.average(right, weights=self.data.bound[self.held]))
@@ -167,7 +168,7 @@ def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
     margin = 1.0 - learner.delta.max() / 2
     for first in range(0, len(unseen), _CHUNK):
         values = model.decide(learner.kernel, data.rows.take(unseen[first : first + _CHUNK]))
-        if (distance(values) < margin).any():
+        if (distance(learner.scores_of(values)) < margin).any():
             return True
     return False
 

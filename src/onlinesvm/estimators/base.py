@@ -19,6 +19,7 @@ from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, OutlierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
@@ -392,21 +393,21 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         """The weight of an example with this label; None where it needs all checks."""
         return weight
 
-    def _decide_one(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Decision values of one row, in the order of the classes, and the classes."""
+    def _decide_one(self, x: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Values of the machines, as learned, for one row, (1, machines), and what they mean."""
         state = published(self)
         if state.is_torn:
             view = self._view()
-            return np.atleast_1d(view.decide(x[None, :])[0]), view.classes
+            return view.values(x[None, :]), view.encoder
         with state:
             trained = self._trained
             if trained is None or trained.learner is None:
                 raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet.")
             values = trained.decide_row(x)
             if values is not None:
-                return values, trained.encoder.classes
+                return values[None, :], trained.encoder
             view = self._view()
-        return np.atleast_1d(view.decide(x[None, :])[0]), view.classes
+        return view.values(x[None, :]), view.encoder
 
     # -- parameters, validated when they change -------------------------------------------
 
@@ -634,19 +635,23 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         return self._seen("support_").support
 
     @property
-    def dual_coef_(self) -> np.ndarray:
-        """Signed coefficients, one row per machine over all support vectors."""
-        return self._seen("dual_coef_").coefficients()
+    def dual_coef_(self) -> Any:
+        """Signed coefficients, one row per machine over all support vectors; sparse for sparse X."""
+        return self._seen("dual_coef_").dual_coefficients()
 
     @property
-    def coef_(self) -> np.ndarray:
-        """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``."""
+    def coef_(self) -> Any:
+        """Weight vectors of the linear kernel, one row per machine; read-only, as in ``SVC``.
+
+        Sparse for sparse X.
+        """
         view = self._seen("coef_")
         if view.kernel.name != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel.")
-        weights = weighted(view.to_classes(view.weights()), view.trained.feature_weights)
-        weights.flags.writeable = False  # writing would change no model
-        return weights
+        weights = weighted(view.encoder.shown(view.weights()), view.trained.feature_weights)
+        weights = view.as_given(weights)
+        (weights.data if sparse.issparse(weights) else weights).flags.writeable = False
+        return weights  # writing would change no model
 
     @property
     def gamma_(self) -> float:

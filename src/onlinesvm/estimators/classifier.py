@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ._progress import FitProgress, with_callbacks
-from .base import Absent, KernelEstimator, check_number, one_row, trained_of
+from .base import Absent, KernelEstimator, check_number, one_row, trained_of, view_of
 from .checks import Checked
 from .indicators import Indicators, check_both_signs
 from .labels import (
@@ -135,6 +135,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         labels = unique_labels(y, whole_set=True)
         check_several(labels)
         self._check_labels(len(labels))
+        return self._book(labels)
+
+    def _book(self, labels: Any = ()) -> LabelBook:
+        """What labels mean to the machines: by default, there is one for each."""
         return LabelBook(labels)
 
     def _stream_encoder(self, y: np.ndarray, known: Any, classes: Any) -> Any:
@@ -144,7 +148,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             raise ValueError(
                 f"The examples learned so far had {len(known)} labels each: give y one column for each."
             )
-        book = known or LabelBook()
+        book = known or self._book()
         book = book.extended(stream_labels(y, classes), y if self._in_turn else None)
         self._check_labels(len(book))
         return book
@@ -202,7 +206,27 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             where examples have several: positive where they have it.
         """
         check_is_fitted(self)
-        return self._view().decide(X)
+        view = self._view()
+        return self._decided(view.values(X), view.encoder)
+
+    def _decided(self, values: np.ndarray, encoder: Any) -> np.ndarray:
+        """The decision function, (n,) or (n, classes), from values of machines (n, machines)."""
+        decided: np.ndarray = encoder.scores(values)
+        return decided
+
+    def _winners(self, values: np.ndarray, encoder: Any) -> np.ndarray:
+        """Places in ``classes_`` of the labels that values of machines (n, machines) predict."""
+        winners: np.ndarray = encoder.winners(values)
+        return winners
+
+    def _check_ties(self) -> None:
+        """Refuse settings that do not say which of equal classes is predicted."""
+
+    def _predicted(self, values: np.ndarray, encoder: Any) -> np.ndarray:
+        """Labels from values of machines (n, machines)."""
+        if isinstance(encoder, Indicators):
+            return encoder.decode(values)
+        return np.asarray(encoder.classes[self._winners(values, encoder)])
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example.
@@ -217,7 +241,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             Labels; where examples have several, 1 for those they have, else 0.
         """
         check_is_fitted(self)
-        return self._view().predict(X)
+        self._check_ties()
+        view = self._view()
+        return self._predicted(view.values(X), view.encoder)
 
     def decision_one(self, x: Any) -> Any:
         """Decision value of one row, or one for each class: as ``decision_function``.
@@ -231,8 +257,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         value : float or ndarray of shape (n_classes,)
             Positive for the second class; with several classes, one value for each.
         """
-        values, _ = self._decide_one(one_row(x, "decision_one", "decision_function"))
-        return values[0] if len(values) == 1 else values
+        values, encoder = self._decide_one(one_row(x, "decision_one", "decision_function"))
+        return self._decided(values, encoder)[0]
 
     def predict_one(self, x: Any) -> Any:
         """Label of one row: as ``predict``.
@@ -246,13 +272,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         label : label
             The label.
         """
-        values, classes = self._decide_one(one_row(x, "predict_one", "predict"))
-        encoder = self._fitted("predict_one").encoder
-        if isinstance(encoder, Indicators):
-            return encoder.decode(values)
-        if len(classes) == 1:
-            return classes[0]
-        return classes[int(values[0] > 0) if len(values) == 1 else int(values.argmax())]
+        values, encoder = self._decide_one(one_row(x, "predict_one", "predict"))
+        return self._predicted(values, encoder)[0]
 
     def suspects(self, n: int | None = None) -> Suspects:
         """Examples whose labels are probably wrong, the most doubtful first.
@@ -315,6 +336,16 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             raise AttributeError(f"{type(self).__name__} has no weights of classes.")
         table = view.trained.class_weights
         return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)
+
+
+def scores_and_labels(classifier: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of the classes, (n,) or (n, classes), and predicted labels, by one look at the rows."""
+    if not isinstance(classifier, KernelClassifier):
+        return classifier.decision_function(X), classifier.predict(X)
+    check_is_fitted(classifier)
+    view = view_of(classifier)
+    values = view.values(X)
+    return view.encoder.scores(values), classifier._predicted(values, view.encoder)
 
 
 def check_new_labels(classifier: KernelClassifier, labels: np.ndarray) -> None:

@@ -203,7 +203,7 @@ class LabelBook:
 
     def first(self, count: int) -> LabelBook:
         """A book of the labels that were added first."""
-        book = LabelBook()
+        book = type(self)()
         book.numbers = {label: k for label, k in self.numbers.items() if k < count}
         book.classes = self.classes[self.order() < count]
         return book
@@ -219,6 +219,50 @@ class LabelBook:
     def order(self) -> np.ndarray:
         """The number of each class, in the sorted order of ``classes``."""
         return np.array([self.numbers[label] for label in self.classes.tolist()], np.int64)
+
+    def places(self) -> np.ndarray:
+        """The place in ``classes`` of each number."""
+        order = self.order()
+        places = np.empty(len(order), np.int64)
+        places[order] = np.arange(len(order))
+        return places
+
+    # -- from machines to classes: the values of a learner's machines, as users see them --
+
+    def shown(self, values: np.ndarray) -> np.ndarray:
+        """Machines (axis 0) in the order of the classes, a copy; two classes: the second is positive."""
+        order = self.order()
+        if len(order) > 2:
+            return values[order]
+        return -values if len(order) == 2 and order[1] == 0 else values.copy()
+
+    def scores(self, values: np.ndarray) -> np.ndarray:
+        """Scores of the classes, (n, classes), from values of machines (n, machines); two: (n,)."""
+        return one_column(self.shown(values.T))
+
+    def shares(self, values: np.ndarray) -> np.ndarray:
+        """Terms of decision functions, machines on axis 0, as terms of those of the classes."""
+        return self.shown(values)
+
+    def winners(self, values: np.ndarray) -> np.ndarray:
+        """Places in ``classes`` of what values of machines (n, machines) predict."""
+        if len(self) == 1:
+            return np.zeros(len(values), np.int64)
+        scores = self.scores(values)
+        return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.int64)
+
+    def sorted_vectors(self, numbers: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """The order of support vectors in which users see them: by row."""
+        return np.argsort(numbers, kind="stable")
+
+    def compressed(self, coef: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """``dual_coef_`` from coefficients in the order of the classes: the same."""
+        return coef
+
+
+def one_column(shown: np.ndarray) -> np.ndarray:
+    """Values (machines, n) as users see them: (n,) of one machine, else (n, machines)."""
+    return shown[0] if len(shown) == 1 else shown.T
 
 
 def _is_text(labels: np.ndarray) -> bool:
@@ -261,6 +305,24 @@ class Targets:
     def order(self) -> np.ndarray:
         """Machines in the order of the columns."""
         return np.arange(self.columns)
+
+    def shown(self, values: np.ndarray) -> np.ndarray:
+        """Machines (axis 0) in the order of the columns, a copy."""
+        return values.copy()
+
+    shares = shown
+
+    def scores(self, values: np.ndarray) -> np.ndarray:
+        """Values of machines (n, machines) as they are; of one machine, (n,)."""
+        return one_column(self.shown(values.T))
+
+    def sorted_vectors(self, numbers: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """The order of support vectors in which users see them: by row."""
+        return np.argsort(numbers, kind="stable")
+
+    def compressed(self, coef: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """``dual_coef_`` from the coefficients of the machines: the same."""
+        return coef
 
 
 class QuantileTargets(Targets):

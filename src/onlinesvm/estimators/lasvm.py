@@ -19,7 +19,8 @@ from ._progress import RULES, EarlyStopping, hold_out
 from .base import one_row, trained_of
 from .classifier import KernelClassifier
 from .indicators import Indicators, check_indicators, is_indicator_matrix
-from .labels import finite_cost
+from .labels import LabelBook, finite_cost
+from .pair_labels import PairBook, book_for
 from .params import AT_LEAST_ONE, FEATURE_WEIGHTS, LASVM_CONSTRAINTS, POSITIVE, shared_docs
 from .probabilities import chances, check_alpha, sets_of
 from .trained import Trained
@@ -32,7 +33,7 @@ _WITHOUT = (
 
 ONE_LABEL: dict[str, Any] = {
     "probability": False, "detect_drift": False, "selection": "random", "early_stopping": None,
-    "class_weight": None, "window": None,
+    "class_weight": None, "window": None, "decision": "ovr",
 }  # fmt: skip
 """Parameters that are for examples with one label each, and their values where there are several; of
 windows, ``"auto"`` alone."""
@@ -68,8 +69,9 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     Several classes are learned one-vs-rest: one machine per class, all on the same kernel values.
     ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
-    predictions differ; those of two classes agree. For ``SVC``'s predictions on three classes or
-    more, use ``sklearn.multiclass.OneVsOneClassifier(LASVMClassifier(epochs="converge"))``.
+    predictions differ; those of two classes agree. ``decision="ovo"`` has one machine for each pair
+    of classes instead, also on the same kernel values: with ``epochs="converge"`` it is ``SVC``'s
+    model.
 
     Examples may have several labels: y is then a matrix of 0 and 1, dense or sparse, with one column
     for each label, and so are predictions (dense). There is one machine per label, all on the same
@@ -143,13 +145,23 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         without it, except with ``block_size=1`` or ``budget``, which look at each example once.
         With ``window`` or ``half_life`` the order is always the order given.
     time_limit (finishing), n_jobs, random_state (LASVM) : shared
+    decision : {"ovr", "ovo"}, default="ovr"
+        How three classes or more are told apart: ``"ovr"``, one machine per class against all others;
+        ``"ovo"``, one per pair of classes, which vote, as in ``SVC``. Attributes are then those of
+        ``SVC`` as well: support vectors stand class by class, ``dual_coef_`` has the shape
+        (n_classes - 1, n_SV), ``intercept_`` one value per pair. Memory grows with the number of
+        pairs: with 100 classes there are 4,950. Not with ``selection``. ``predict_proba``,
+        ``predict_set`` and ``ActiveLearner`` go by how much each class beats the one that it beats
+        least; ``explain`` by the mean of its values against the others.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
-        ``"ovr"``: one column per class, as the machines are. ``"ovo"`` of ``SVC``, one column per
-        pair, is refused for three classes or more; for two both are the same.
+        Columns of ``decision_function``, as in ``SVC``. ``"ovr"``: one per class; with
+        ``decision="ovo"`` the number of votes, and a confidence between -1/3 and 1/3. ``"ovo"``: one
+        per pair of classes, positive for the first; refused for three classes or more with
+        ``decision="ovr"``. For two classes both are the same.
     break_ties : bool, default=False
-        No effect: accepted because ``SVC`` has it. Predictions are always those of the largest
-        decision value, as with ``break_ties=True``; there are no votes, which tie.
-    shrinking, verbose (SVC) : shared
+        With ``decision="ovo"``: whether of classes with as many votes the most confident one is
+        predicted, not the first. Without it there are no votes, and no effect.
+    shrinking, verbose (SVC), max_iter : shared
 
     Attributes
     ----------
@@ -223,6 +235,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         "n_iter_no_change": [AT_LEAST_ONE],
         "delta_max": [POSITIVE, None],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "decision": [StrOptions({"ovr", "ovo"})],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
     }
@@ -258,10 +271,12 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         time_limit: float | None = None,
         n_jobs: int | None = -1,
         random_state: Any = 0,
+        decision: str = "ovr",
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         shrinking: bool = True,
         verbose: bool = False,
+        max_iter: int = -1,
     ):
         self.C = C
         self.kernel = kernel
@@ -291,10 +306,12 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.decision = decision
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.shrinking = shrinking
         self.verbose = verbose
+        self.max_iter = max_iter
 
     # -- learning -------------------------------------------------------------------------
 
@@ -347,14 +364,14 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             from ..core.prequential.record import Prequential
 
             learner.watch = Prequential(
-                learner.machines, probability=self.probability, drift=self.detect_drift,
+                learner.n_scores, probability=self.probability, drift=self.detect_drift,
                 window=self.window == "auto",
             )  # fmt: skip
         one_label = not isinstance(trained.encoder, Indicators)
         if not self.probability and self.selection == "random" and one_label:
             from ..core.prequential.asides import Asides
 
-            learner.asides = Asides(learner.machines)
+            learner.asides = Asides(learner.n_scores)
         return learner
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
@@ -375,11 +392,34 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     def _task(self, trained: Trained) -> Any:
         """What the machines learn."""
+        from ..core.lasvm.pairs import Pairs
         from ..core.lasvm.tasks import Classification, SeveralLabels
 
         if isinstance(trained.encoder, Indicators):
             return SeveralLabels(len(trained.encoder))
-        return Classification()
+        return Pairs() if isinstance(trained.encoder, PairBook) else Classification()
+
+    def _book(self, labels: Any = ()) -> LabelBook:
+        return book_for(self.decision, labels)
+
+    def _decided(self, values: np.ndarray, encoder: Any) -> np.ndarray:
+        if isinstance(encoder, PairBook):
+            return encoder.votes(values, self.decision_function_shape)
+        return super()._decided(values, encoder)
+
+    def _winners(self, values: np.ndarray, encoder: Any) -> np.ndarray:
+        if not isinstance(encoder, PairBook):
+            return super()._winners(values, encoder)
+        self._check_ties()
+        return encoder.winners(values, bool(self.break_ties))
+
+    def _check_ties(self) -> None:
+        one_vs_one = self.decision == self.decision_function_shape == "ovo"
+        if one_vs_one and self.break_ties:
+            raise ValueError(
+                "break_ties must be False when decision_function_shape is 'ovo': ties are broken by the "
+                "decision function of shape 'ovr'."
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -392,11 +432,11 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
                 f"budget={self.budget} is too small for {n_labels} classes: each needs at least "
                 "one support vector."
             )
-        if self.decision_function_shape == "ovo" and n_labels > 2:
+        one_vs_rest = self.decision == "ovr" and n_labels > 2
+        if one_vs_rest and self.decision_function_shape == "ovo":
             raise ValueError(
-                f"decision_function_shape='ovo' is one column per pair of {n_labels} classes, and here is "
-                "one machine per class: use 'ovr', or put the classifier into "
-                "sklearn.multiclass.OneVsOneClassifier, which has one machine per pair."
+                f"decision_function_shape='ovo' is one column per pair of {n_labels} classes, and with "
+                "decision='ovr' there is one machine per class: use 'ovr', or decision='ovo'."
             )
 
     def _plan(self, data: Any, rng: Any) -> Any:
@@ -411,6 +451,11 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     def _check_together(self) -> None:
         self._check_converge("max_examples", "early_stopping")
+        if self.decision == "ovo" and self.selection != "random":
+            raise ValueError(
+                f"selection={self.selection!r} chooses by the distance from one boundary, and with "
+                "decision='ovo' each pair of classes has its own: use selection='random'."
+            )
         if self._notes_scores and self.selection != "random":
             raise ValueError(
                 f"selection={self.selection!r} learns examples that are not like the others; it cannot "
@@ -427,7 +472,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     # -- how sure it is: probabilities and prediction sets --------------------------------
 
     def _scored(self, X: Any, method: str) -> tuple[Any, Any, np.ndarray]:
-        """The view, its snapshot, and decision values (n, machines) in the order of classes.
+        """The view, its snapshot, and values of machines (n, machines) as learned.
 
         ``method`` is what the user has called.
         """
@@ -436,8 +481,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         record = view.noted or view.answered
         if record is None:
             view, record = self._answered(method)
-        values = view.decide(X)
-        return view, record, values.reshape(len(values), -1)
+        return view, record, view.values(X)
 
     def _answered(self, method: str) -> tuple[Any, Any]:
         """The view, and what probabilities are made of when they were not asked for beforehand."""
@@ -464,7 +508,12 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         """
         with Interruptible():
             view, record, values = self._scored(X, "predict_proba")
-            return chances(values, view.order, record.slopes)
+            return self._chances(values, view.encoder, record.slopes)
+
+    def _chances(self, values: np.ndarray, encoder: Any, slopes: np.ndarray) -> np.ndarray:
+        """Probabilities (n, classes) from values of machines (n, machines)."""
+        winners = self._winners(values, encoder)
+        return chances(encoder.scores(values), encoder.order(), slopes, winners)
 
     @available_if(_has_one_label)
     def predict_proba_one(self, x: Any) -> np.ndarray:
@@ -484,12 +533,12 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         if published(self).is_torn:
             return self.predict_proba(x[None, :])[0]
         with Interruptible(), published(self):
-            values, _ = self._decide_one(x)
+            values, encoder = self._decide_one(x)
             trained = self._fitted("predict_proba_one")
             noted = trained.noted() or trained.answered()
             if noted is None:
                 raise NotFittedError(_WITHOUT.format("predict_proba_one", repr(self.selection)))
-            return chances(values[None, :], trained.encoder.order(), noted.slopes)[0]
+            return self._chances(values, encoder, noted.slopes)[0]
 
     @available_if(_has_one_label)
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -540,7 +589,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         check_alpha(alpha)
         with Interruptible():
             view, record, values = self._scored(X, "predict_set")
-            return sets_of(values, len(view.classes), record.q, float(alpha))
+            scores = view.encoder.scores(values).reshape(len(values), -1)
+            return sets_of(scores, len(view.classes), record.q, float(alpha))
 
     # -- what it has noticed about its stream ---------------------------------------------
 

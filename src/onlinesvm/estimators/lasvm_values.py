@@ -63,7 +63,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         ``"outlier"``: three times of four the one that is farthest from the tube, else the oldest; ``"join"``
         moves a coefficient to the nearest neighbour.
     half_life, cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
-    random_state (LASVM), shrinking, verbose (SVC) : shared
+    random_state (LASVM), shrinking, verbose (SVC), max_iter : shared
 
     Attributes
     ----------
@@ -161,6 +161,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         random_state: Any = 0,
         shrinking: bool = True,
         verbose: bool = False,
+        max_iter: int = -1,
     ):
         self.C = C
         self.epsilon = epsilon
@@ -184,6 +185,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         self.random_state = random_state
         self.shrinking = shrinking
         self.verbose = verbose
+        self.max_iter = max_iter
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
         common = {"tau": self.tol, "cache_size": self.cache_size, "block_size": self.block_size}
@@ -318,9 +320,8 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         y : float or ndarray of shape (n_targets,)
             Value, or one for each target if the y that was learned had two dimensions.
         """
-        values, _ = self._decide_one(one_row(x, "predict_one", "predict"))
-        encoder = self._fitted("").encoder
-        return encoder.decode(values[None, :])[0] if encoder.two_dimensional else float(values[0])
+        values, encoder = self._decide_one(one_row(x, "predict_one", "predict"))
+        return encoder.decode(values)[0] if encoder.two_dimensional else float(values[0, 0])
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
         """An interval for each example that holds its target in a share ``coverage`` of cases.
@@ -373,7 +374,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         check_share(coverage, "coverage")
         values, _ = self._decide_one(one_row(x, "predict_interval_one", "predict_interval"))
         trained = self._fitted("")
-        values = trained.encoder.decode(values[None, :] if len(values) > 1 else values)
+        values = trained.encoder.decode(values if values.shape[1] > 1 else values[0])
         return self._around(values, self._view_extras(trained)["thresholds"], coverage)[0]
 
     def _around(self, values: np.ndarray, q: np.ndarray | None, coverage: float) -> np.ndarray:
@@ -449,7 +450,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         ``"outlier"``: three times of four the one that is farthest outside, else the oldest; ``"join"``
         moves a coefficient to the nearest neighbour.
     half_life (novelty), cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
-    random_state (LASVM), shrinking, verbose (SVC) : shared
+    random_state (LASVM), shrinking, verbose (SVC), max_iter : shared
 
     Attributes
     ----------
@@ -524,6 +525,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         random_state: Any = 0,
         shrinking: bool = True,
         verbose: bool = False,
+        max_iter: int = -1,
     ):
         self.kernel = kernel
         self.gamma = gamma
@@ -544,6 +546,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         self.random_state = random_state
         self.shrinking = shrinking
         self.verbose = verbose
+        self.max_iter = max_iter
 
     def _settings(self, trained: Trained) -> dict[str, Any]:
         common = {"tau": self.tol, "cache_size": self.cache_size, "block_size": self.block_size}
@@ -628,7 +631,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
             Distance, positive inside.
         """
         values, _ = self._decide_one(one_row(x, "decision_one", "decision_function"))
-        return float(values[0])
+        return float(values[0, 0])
 
     def predict_one(self, x: Any) -> int:
         """Whether one row is like those learned: as ``predict``.

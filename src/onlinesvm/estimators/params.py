@@ -48,6 +48,7 @@ LASVM_CONSTRAINTS: Constraints = {
     "half_life": [Interval(Real, 1.0, None, closed="left"), None],
     "cache_size": [Interval(Real, 0, None, closed="neither")],
     "shuffle": ["boolean"],
+    "max_iter": [Interval(Integral, -1, None, closed="left")],
     "shrinking": ["boolean"],
     "verbose": ["verbose"],
 }
@@ -110,16 +111,16 @@ coef0 : float
     Constant of ``poly`` and ``sigmoid``.
 coef0 (Dask) : float
     Constant term of the kernels poly and sigmoid.
-coef_ : ndarray of shape (n_machines, n_features)
-    Weight vectors; linear kernel only.
+coef_ : {ndarray, CSR matrix} of shape (n_machines, n_features)
+    Weight vectors; linear kernel only. Sparse if X is.
 coef_ (SimpleSVM) : ndarray of shape (1, n_features)
     Weight vectors; linear kernel only.
 degree : int
     Degree of ``poly``.
 degree (Dask) : int
     Degree of the polynomial kernel.
-dual_coef_ : ndarray of shape (n_machines, n_SV)
-    Signed coefficients.
+dual_coef_ : {ndarray, CSR matrix} of shape (n_machines, n_SV)
+    Signed coefficients; sparse if X is.
 dual_coef_ (novelty) : ndarray of shape (1, n_SV)
     Coefficients.
 dual_objective_ : ndarray of shape (1,)
@@ -193,6 +194,10 @@ kkt_violation_ : float
     Largest part of the KKT gap of any example.
 low_rank : int, float, "linear", callable or None
     Replace the kernel matrix by one of low rank, as in ``SimpleSVMClassifier``.
+max_iter : int
+    Maximum number of pair steps of each machine in ``fit``, as in ``SVC``; -1: no limit. A fit that
+    ends there warns, and ``fit_status_`` is 1. Not with ``block_size=1``, ``window``, ``budget`` or
+    ``half_life``.
 max_sweeps : int or None
     Maximum number of sweeps.
 n_features_in_ : int

@@ -19,8 +19,9 @@ from .base import install, trained_of
 from .checks import Checked, Features, check_examples, check_rows
 from .classifier import KernelClassifier, check_new_labels
 from .labels import LabelBook, finite_cost
+from .pair_labels import PairBook
 from .trained import Trained
-from .views import View, to_classes
+from .views import View
 
 
 class RowForm(NamedTuple):
@@ -81,8 +82,15 @@ class PoolModel(Protocol):
     def decide(self, rows: Any) -> np.ndarray:
         """Decision values of each machine, (machines, n)."""
 
-    def to_classes(self, values: np.ndarray) -> np.ndarray:
-        """Values of machines in the order of ``classes_``."""
+    def scores(self, values: np.ndarray) -> np.ndarray:
+        """Decision values, (n,) or (n, classes), from values of machines (machines, n)."""
+
+    def shares(self, values: np.ndarray) -> np.ndarray:
+        """Terms of the values of machines as terms of those of ``classes_``."""
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether the machines are pairs of classes."""
 
     @property
     def keeps_scores(self) -> bool:
@@ -184,9 +192,20 @@ class PoolAccess:
         assert isinstance(view, View)
         return view.model.decide(self._trained.kernel, rows).T
 
-    def to_classes(self, values: np.ndarray) -> np.ndarray:
-        """Values of machines in the order of ``classes_``."""
-        return to_classes(values, self._trained.encoder.order())
+    def scores(self, values: np.ndarray) -> np.ndarray:
+        """Decision values, (n,) or (n, classes), from values of machines (machines, n)."""
+        scores: np.ndarray = self._trained.encoder.scores(values.T)
+        return scores
+
+    def shares(self, values: np.ndarray) -> np.ndarray:
+        """Terms of the values of machines as terms of those of ``classes_``."""
+        shares: np.ndarray = self._trained.encoder.shares(values)
+        return shares
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether the machines are pairs of classes."""
+        return isinstance(self._trained.encoder, PairBook)
 
     @property
     def keeps_scores(self) -> bool:
@@ -210,7 +229,7 @@ class PoolAccess:
         *_, found = held_out(twin, chosen, slacks, most, rng)
         assert found is not None
         label, bound = chosen.label[found.which], chosen.bound[found.which]
-        stands_for = found.stands_for * pool_weights(found.scores, others)
+        stands_for = found.stands_for * pool_weights(found.scores, learner.scores_of(others))
         with self.learning():
             learner.watch.replace(found.scores, label, bound, stands_for)
 

@@ -19,21 +19,37 @@ def has_probabilities(estimator: Any) -> bool:
     return trained is not None and (trained.noted() or trained.answered()) is not None
 
 
-def chances(values: np.ndarray, order: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-    """Probabilities (n, classes) from decision values (n, machines) in the order of classes.
+def chances(
+    scores: np.ndarray, order: np.ndarray, slopes: np.ndarray, winners: np.ndarray
+) -> np.ndarray:
+    """Probabilities (n, classes) from scores of the classes; those of ``winners`` are the largest.
 
     ``order`` is the number of each class: the scores noted are those of the labels as they came.
     """
     from ..core.prequential.calibration import follow, probabilities
 
     if len(order) == 1:
-        return np.ones((len(values), 1))
-    if values.shape[1] > 1:
-        return follow(probabilities(values, slopes), values.argmax(axis=1))
-    swapped = order[1] == 0
-    chance = probabilities(-values if swapped else values, slopes)
+        return np.ones((len(scores), 1))
+    if scores.ndim == 2:
+        return follow(probabilities(_exchanged(scores, winners), slopes), winners)
+    swapped, scores = order[1] == 0, scores[:, None]
+    chance = probabilities(-scores if swapped else scores, slopes)
     chance = np.ascontiguousarray(chance[:, ::-1]) if swapped else chance
-    return follow(chance, (values[:, 0] > 0).astype(int))
+    return follow(chance, winners)
+
+
+def _exchanged(scores: np.ndarray, winners: np.ndarray) -> np.ndarray:
+    """Scores (n, classes) in which the winners are best.
+
+    Votes may decide otherwise, where three classes beat each other in turn: the winner and the class
+    with the best score change places then.
+    """
+    best = scores.argmax(axis=1)
+    rows = np.flatnonzero(best != winners)
+    if len(rows):
+        scores, best, own = scores.copy(), best[rows], winners[rows]
+        scores[rows, best], scores[rows, own] = scores[rows, own], scores[rows, best]
+    return scores
 
 
 def check_alpha(alpha: Any) -> None:

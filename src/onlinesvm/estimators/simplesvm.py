@@ -14,7 +14,6 @@ from .classifier import KernelClassifier
 from .labels import LabelBook
 from .params import SIMPLESVM_CONSTRAINTS, shared_docs
 from .trained import Trained
-from .views import labels_of, shaped
 
 
 @shared_docs
@@ -263,7 +262,7 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
             In the order in which the examples were given. NaN where no model is left.
         """
         values, trained = self._leave_one_out()
-        return shaped(values, trained.encoder.order())
+        return np.asarray(trained.encoder.scores(values))
 
     def leave_one_out_error(self) -> float:
         """Share of the kept examples that the model without them gets wrong.
@@ -274,8 +273,6 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
             Between 0 and 1. An example without which there is no model counts as wrong.
         """
         values, trained = self._leave_one_out()
-        book = trained.encoder
-        values = shaped(values, book.order())
-        truth = book.classes[np.argsort(book.order())][trained.learner.target]
-        lost = np.isnan(values if values.ndim == 1 else values.sum(axis=1))
-        return float(np.mean((labels_of(values, book.classes) != truth) | lost))
+        book, lost = trained.encoder, np.isnan(values.sum(axis=1))
+        truth = book.places()[trained.learner.target]
+        return float(np.mean((book.winners(values) != truth) | lost))

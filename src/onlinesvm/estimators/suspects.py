@@ -46,12 +46,10 @@ def suspects(view: Any, n: int | None) -> Suspects:
             "suspects compares support vectors with each other, and kernel='precomputed' does not keep "
             "them: pass the kernel as a function of two arrays."
         )
-    coef, label = view.coefficients(), _places(view)
-    scores = view.decide_support()
-    scores = scores[:, None] if scores.ndim == 1 else scores
-    scores = scores - (coef * _own_part(view)).T
-    if scores.shape[1] == 1:
-        scores = np.concatenate([-scores, scores], axis=1)
+    label = view.encoder.places()[view.label_numbers()]
+    scores = view.encoder.scores(view.support_values() - (view.terms() * _own_part(view)).T)
+    if scores.ndim == 1:
+        scores = np.stack([-scores, scores], axis=1)
     rows = np.arange(len(label))
     own, others = scores[rows, label], scores.copy()
     others[rows, label] = -np.inf
@@ -78,10 +76,3 @@ def _own_part(view: Any) -> np.ndarray:
     alone = 1.0 / np.diagonal(cho_solve(among, np.eye(len(some)))) - ridge
     distance[some] = alone  # from the span of the rest of the sample
     return np.clip(distance, 0.0, np.maximum(diagonal, 0.0))
-
-
-def _places(view: Any) -> np.ndarray:
-    """The place of each support vector's label among the classes."""
-    place = np.empty(len(view.order), np.int64)
-    place[view.order] = np.arange(len(view.order))
-    return place[view.label_numbers()]

@@ -21,7 +21,7 @@ from .checks import Checked, Features, ObjectKernel
 from .labels import LabelBook
 from .metric import weighted
 from .rows import FirstRows, exact_rows
-from .views import ExactView, FittedView, View, to_classes
+from .views import ExactView, FittedView, View
 
 if TYPE_CHECKING:
     from ..core.examples import Examples
@@ -176,10 +176,10 @@ class Trained(Compact):
         return bool(self.learner.learn_row(*row, label, bound))
 
     def decide_row(self, x: np.ndarray) -> np.ndarray | None:
-        """Decision values of one row in the order of the classes; None: ask a view."""
+        """Values of the machines, as learned, for one row; None: ask a view."""
         row = self._row(x)
-        values = None if row is None else self.learner.decide_row(*row)
-        return None if values is None else to_classes(values, self.encoder.order())
+        values: np.ndarray | None = None if row is None else self.learner.decide_row(*row)
+        return values
 
     # -- for those who read ---------------------------------------------------------------
 

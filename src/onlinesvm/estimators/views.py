@@ -14,7 +14,6 @@ from scipy import sparse
 from ..core.runtime.interrupts import Interruptible
 from .checks import asked_rows, check_asked, check_rows
 from .explaining import Expansion, alike
-from .indicators import Indicators
 from .metric import unweighted
 from .rows import as_array, exact_rows, moved_back
 
@@ -55,10 +54,6 @@ class FittedView(ABC):
         """The support vectors as they were given."""
 
     @abstractmethod
-    def coefficients(self) -> np.ndarray:
-        """Coefficients of the support vectors, (machines, n_SV)."""
-
-    @abstractmethod
     def biases(self) -> np.ndarray:
         """Bias of each machine."""
 
@@ -75,31 +70,44 @@ class FittedView(ABC):
         """k(x, x) of each support vector."""
 
     @abstractmethod
-    def decide_support(self) -> np.ndarray:
-        """Decision values of the support vectors themselves."""
+    def terms(self) -> np.ndarray:
+        """Coefficients of the support vectors, (machines, n_SV), machines as learned."""
+
+    @abstractmethod
+    def support_values(self) -> np.ndarray:
+        """Values of the machines, as learned, for the support vectors themselves, (n_SV, machines)."""
 
     @abstractmethod
     def similarities(self, which: np.ndarray) -> np.ndarray:
         """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""
 
     @abstractmethod
+    def values(self, X: Any) -> np.ndarray:
+        """Values of the machines, as learned, (n, machines)."""
+
     def decide(self, X: Any) -> np.ndarray:
         """Decision values, (n,) or (n, classes)."""
+        scores: np.ndarray = self.encoder.scores(self.values(X))
+        return scores
 
     @abstractmethod
     def expansion(self, X: Any) -> Expansion:
         """The model and these examples as the kernel sees them, in double precision."""
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The label of each example."""
-        values = self.decide(X)
-        if isinstance(self.encoder, Indicators):
-            return self.encoder.decode(values)
-        return labels_of(values, self.classes)
+    def coefficients(self) -> np.ndarray:
+        """Coefficients of the support vectors, (machines, n_SV), in the order of ``classes``."""
+        shown: np.ndarray = self.encoder.shown(self.terms())
+        return shown
 
-    def to_classes(self, values: np.ndarray) -> np.ndarray:
-        """Machines in the order of ``classes``, a copy; two classes: the second is positive."""
-        return to_classes(values, self.order)
+    def dual_coefficients(self) -> Any:
+        """The same as users see them: sparse where the rows are."""
+        return self.as_given(self.encoder.compressed(self.coefficients(), self.label_numbers()))
+
+    def as_given(self, values: np.ndarray) -> Any:
+        """A matrix as users have theirs: sparse if the X that was learned is."""
+        given_sparse = self.trained.sparse and not self.trained.packs
+        rows = self.kernel.name != "precomputed"
+        return sparse.csr_matrix(values) if given_sparse and rows else values
 
 
 class View(FittedView):
@@ -112,11 +120,12 @@ class View(FittedView):
         super().__init__(trained)
         self.model, self.noted, self.more = model_of(learner), noted, more
 
-    def decide(self, X: Any) -> np.ndarray:
-        """Decision values, (n,) or (n, classes)."""
+    def values(self, X: Any) -> np.ndarray:
+        """Values of the machines, as learned, (n, machines)."""
         with Interruptible():
             kernel, rows = self._asked(X)
-            return shaped(self._deciding.decide(kernel, rows), self.order)
+            values: np.ndarray = self._deciding.decide(kernel, rows)
+            return values
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
         """Checked examples as rows, and the kernel that compares them with support vectors."""
@@ -153,11 +162,12 @@ class View(FittedView):
     @cached_property
     def _ascending(self) -> np.ndarray:
         """The order of the support vectors in which users see them."""
-        return np.argsort(self._numbers, kind="stable")
+        order: np.ndarray = self.encoder.sorted_vectors(self._numbers, self.model.label)
+        return order
 
     @property
     def support(self) -> np.ndarray:
-        """Row indices of the support vectors, in ascending order."""
+        """Row indices of the support vectors, in ascending order; of pairs of classes, by class."""
         return self._numbers[self._ascending]
 
     def vectors(self) -> Any:
@@ -169,13 +179,14 @@ class View(FittedView):
         was_packed = self.trained.packs and sparse.issparse(vectors)
         return vectors.toarray() if was_packed else vectors
 
-    def coefficients(self) -> np.ndarray:
-        """Coefficients of the support vectors, (machines, n_SV)."""
-        return self.to_classes(self.model.coef)[:, self._ascending]
+    def terms(self) -> np.ndarray:
+        """Coefficients of the support vectors, (machines, n_SV), machines as learned."""
+        return self.model.coef[:, self._ascending]
 
     def biases(self) -> np.ndarray:
         """Bias of each machine."""
-        return self.to_classes(self.model.bias)
+        shown: np.ndarray = self.encoder.shown(self.model.bias)
+        return shown
 
     def label_numbers(self) -> np.ndarray:
         """The number of each support vector's label."""
@@ -185,10 +196,11 @@ class View(FittedView):
         """k(x, x) of each support vector."""
         return self.kernel.diagonal(self.model.rows)[self._ascending].astype(np.float64)
 
-    def decide_support(self) -> np.ndarray:
-        """Decision values of the support vectors themselves."""
+    def support_values(self) -> np.ndarray:
+        """Values of the machines, as learned, for the support vectors themselves, (n_SV, machines)."""
         rows = self.model.rows.take(self._ascending)
-        return shaped(self._deciding.decide(self.kernel, rows), self.order)
+        values: np.ndarray = self._deciding.decide(self.kernel, rows)
+        return values
 
     def similarities(self, which: np.ndarray) -> np.ndarray:
         """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""
@@ -207,8 +219,8 @@ class View(FittedView):
             asked,
             vectors[self._ascending],
             copy(kernel),
-            self.coefficients(),
-            self.biases(),
+            self.encoder.shares(self.terms()),
+            self.encoder.shares(self.model.bias),
             length,
         )
 
@@ -220,12 +232,13 @@ class ExactView(FittedView):
         super().__init__(trained)
         self.learner = trained.learner
 
-    def decide(self, X: Any) -> np.ndarray:
-        """Decision values, (n,) or (n, classes)."""
+    def values(self, X: Any) -> np.ndarray:
+        """Values of the machines, as learned, (n, machines)."""
         X = check_rows(self.trained.features, X, dtype=np.float64)
         kernel = copy(self.kernel)  # its count is that of learning
         rows = exact_rows(X, kernel, self.trained.centre, self.trained.sparse)
-        return shaped(self.learner.decide(rows), self.order)
+        values: np.ndarray = self.learner.decide(rows)
+        return values
 
     @cached_property
     def _expansion(self) -> tuple[np.ndarray, np.ndarray]:
@@ -242,13 +255,14 @@ class ExactView(FittedView):
         """The support vectors as they were given."""
         return moved_back(self.learner.rows.take(self._expansion[0]).values, self.trained.centre)
 
-    def coefficients(self) -> np.ndarray:
-        """Coefficients of the support vectors, (machines, n_SV)."""
-        return self.to_classes(self._expansion[1])
+    def terms(self) -> np.ndarray:
+        """Coefficients of the support vectors, (machines, n_SV), machines as learned."""
+        return self._expansion[1]
 
     def biases(self) -> np.ndarray:
         """Bias of each machine."""
-        return self.to_classes(self.learner.readings()[0])
+        shown: np.ndarray = self.encoder.shown(self.learner.readings()[0])
+        return shown
 
     def weights(self) -> np.ndarray:
         """Weight vectors of the linear kernel, (machines, n_features)."""
@@ -265,9 +279,10 @@ class ExactView(FittedView):
         """k(x, x) of each support vector."""
         return self.learner.rows.take(self._expansion[0]).diagonal()
 
-    def decide_support(self) -> np.ndarray:
-        """Decision values of the support vectors themselves."""
-        return shaped(self.learner.decide(self.learner.rows.take(self._expansion[0])), self.order)
+    def support_values(self) -> np.ndarray:
+        """Values of the machines, as learned, for the support vectors themselves, (n_SV, machines)."""
+        values: np.ndarray = self.learner.decide(self.learner.rows.take(self._expansion[0]))
+        return values
 
     def similarities(self, which: np.ndarray) -> np.ndarray:
         """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""
@@ -286,25 +301,3 @@ class ExactView(FittedView):
         return Expansion(
             asked, vectors, copy(self.kernel), self.coefficients(), self.biases(), None
         )
-
-
-def to_classes(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Machines (axis 0) in the order of the classes, a copy; two classes: the second is positive."""
-    if len(order) > 2:
-        return values[order]
-    return -values if len(order) == 2 and order[1] == 0 else values.copy()
-
-
-def labels_of(values: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The labels that decision values, (n,) or (n, classes), stand for."""
-    if len(classes) == 1:
-        return np.repeat(classes, len(values))
-    if values.ndim == 1:
-        return classes[(values > 0).astype(int)]
-    return classes[values.argmax(axis=1)]
-
-
-def shaped(values: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Machines (n, machines) in the order of the classes; two classes: one column."""
-    values = to_classes(values.T, order)
-    return values[0] if len(values) == 1 else values.T

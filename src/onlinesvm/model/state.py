@@ -17,6 +17,7 @@ from ..estimators.base import install, trained_of
 from ..estimators.checks import Features
 from ..estimators.indicators import Indicators
 from ..estimators.labels import LabelBook, Targets
+from ..estimators.pair_labels import PairBook
 from ..estimators.trained import Trained
 from .errors import InvalidState, ModelFileError
 from .fields import Fields, narrow
@@ -213,6 +214,7 @@ def _knows(encoder: Any, y: np.ndarray) -> bool:
 
 
 def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
+    from ..core.lasvm.pairs import Pairs
     from ..core.lasvm.tasks import SeveralLabels
     from .records.common import Context, book_of, centre_of, first_rows_of, kernel_of
     from .records.tasks import targets_of
@@ -242,7 +244,9 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
     factors = _feature_weights(fields, d) if fields.has("feature_weights") else None
     context = Context(kernel, d, len(encoder), len(original))
     learner = _record(algorithm, "of")(fields.record("learner"), context)
-    if several != isinstance(getattr(learner, "task", None), SeveralLabels):
+    task = getattr(learner, "task", None)
+    fits = isinstance(encoder, PairBook) == isinstance(task, Pairs)
+    if not fits or several != isinstance(task, SeveralLabels):
         raise fields.wrong("learner", "has a task that does not fit the labels")
     return Trained(
         kernel, encoder, features, centre, packs, sparse, original,

@@ -184,8 +184,11 @@ def test_a_finished_window_is_the_svm_of_the_window(C, form):
 
 def dual(model):
     """Objective of the dual, from the public attributes."""
-    V, a = model.support_vectors_, model.dual_coef_[0]
-    V = V.toarray() if sparse.issparse(V) else V
+    V, a = (
+        part.toarray() if sparse.issparse(part) else part
+        for part in (model.support_vectors_, model.dual_coef_[0])
+    )
+    a = np.ravel(a)
     K = np.exp(-0.4 * ((V[:, None] - V[None]) ** 2).sum(axis=2))
     return np.abs(a).sum() - a @ K @ a / 2
 

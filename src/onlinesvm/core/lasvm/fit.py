@@ -57,6 +57,7 @@ class Plan(NamedTuple):
     enough: Callable[[LASVM, int, np.ndarray], bool] | None = None
     """Asked after each step, with the number of examples learned and those not yet learned in this
     epoch; true ends the epochs."""
+    most_steps: int | None = None  # maximum number of pair steps of each machine
 
 
 class Fit:
@@ -68,6 +69,9 @@ class Fit:
         self.n_iter = 0  # examples learned
         self.stopped = False  # by ``plan.enough``
         self.reached = True  # whether the finishing step reached its tolerance
+        self.exhausted = False  # whether some machine has made all the steps that it may
+        if plan.most_steps is not None:
+            learner.support.left = np.full(learner.machines, plan.most_steps)
 
     @property
     def _left(self) -> float:
@@ -156,6 +160,8 @@ class Fit:
     def _is_enough(self, unseen: np.ndarray) -> bool:
         if self.plan.enough is not None:
             self.stopped = self.plan.enough(self.learner, self.n_iter, unseen)
+        left = self.learner.support.left
+        self.stopped |= left is not None and not left.any()
         return self.stopped
 
     def _look_again(self) -> Iterator[None]:
@@ -167,6 +173,11 @@ class Fit:
         if self.learner.watch is not None and self.plan.shuffle:
             self.learner.watch.use_quantiles()
         yield
+
+    def lift_limits(self) -> None:
+        """However it ended: the learner may go on from here."""
+        left, self.learner.support.left = self.learner.support.left, None
+        self.exhausted = left is not None and not left.all()
 
     def keep_beyond(self) -> None:
         """However it ended: scores of the examples that are not held, for whoever asks later."""

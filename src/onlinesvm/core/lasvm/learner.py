@@ -12,6 +12,7 @@ bounded by limits (``memory``). Many at a time (``block``): everything else.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,11 @@ class LASVM(Compact, Learner):
         return self.support.machines
 
     @property
+    def n_scores(self) -> int:
+        """Number of scores that are noted of an example, for ``watch`` and ``asides``."""
+        return self.task.n_scores(self.n_labels)
+
+    @property
     def delta(self) -> np.ndarray:
         """g_max - g_min of every machine, eq. (10); infinite while it has seen one sign."""
         return self.support.a.delta
@@ -216,8 +222,6 @@ class LASVM(Compact, Learner):
         rows, n, capacity = self.support.rows(), self.n, self.support.capacity
         whole = np.zeros((capacity, capacity), np.float32)
         if n:
-            from dataclasses import replace
-
             whole[:n, :n] = replace(self.kernel).block(rows, rows) if K is None else K
             whole[np.arange(n), np.arange(n)] = self.support.a.diagonal[:n]
         self.cache = all_pairs(whole, n)
@@ -259,11 +263,11 @@ class LASVM(Compact, Learner):
     def add_label(self) -> None:
         """One more label; its machine starts with the present rows as counter-examples."""
         support = self.support
-        if self.n_labels == 2:
+        if self.n_labels == 2 and not self.task.partial:
             support.split_classes()
         self.n_labels += 1
-        if self.n_labels > 2:
-            support.add_machine(self.n_labels - 1)
+        for number in self.task.added(self.n_labels) if self.n_labels > 2 else ():
+            support.add_machine(number)
             if self.memory is not None:  # all rows are members of all machines
                 support.a.member[-1, : self.n] = True
                 support.a.longest[-1] = support.a.longest[0]
@@ -378,6 +382,8 @@ class LASVM(Compact, Learner):
         slacks = lasvm_block.learn_block(
             self.support, self.kernel, fresh, slot, mass, n_old, scores
         )
+        if scores is not None and task.partial:
+            scores = self.scores_of(scores)
         if watched:
             self.watch.note(scores, fresh.label, fresh.bound)
         if asides is not None and aside:
@@ -397,15 +403,27 @@ class LASVM(Compact, Learner):
     def keep_beyond(self, slacks: np.ndarray, data: Examples) -> None:
         """At the end of a fit: scores of examples that are not held, from their last known slacks."""
         if self.asides is not None:
-            away = np.isfinite(slacks).all(axis=0) & (data.bound > 0.0)
+            known = np.isfinite(slacks)
+            if self.task.partial:
+                known |= self.support.linear(data.label) == 0.0
+            away = known.all(axis=0) & (data.bound > 0.0)
             away[self.support.a.key[: self.n]] = False
             self._keep_beyond(slacks[:, away], data.label[away], data.bound[away])
             self.asides.bounds = np.bincount(data.label, data.bound)
 
     def _keep_beyond(self, slacks: np.ndarray, label: np.ndarray, bound: np.ndarray) -> None:
-        """Scores of examples that have left, or never joined: y f(x) = 1 - slack."""
-        scores = self.support.linear(label) * (1.0 - slacks)
-        self.asides.keep_beyond(scores.T, label, bound)
+        """Scores of examples that have left, or never joined: y f(x) = 1 - slack.
+
+        Machines in which an example has no part have not judged it: their values are not known.
+        """
+        linear = self.support.linear(label)
+        if self.task.partial:
+            slacks = np.where(linear == 0.0, np.nan, slacks)
+        self.asides.keep_beyond(self.scores_of((linear * (1.0 - slacks)).T), label, bound)
+
+    def scores_of(self, values: np.ndarray) -> np.ndarray:
+        """Scores of labels, as ``watch`` and ``asides`` take them, from values of machines."""
+        return self.task.scores(values, self.n_labels)
 
     def _reduce_delta(self) -> None:
         """Section 3.5, for many examples at a time: optimise until delta < delta_max."""
@@ -438,6 +456,8 @@ class LASVM(Compact, Learner):
 
     def note(self, scores: np.ndarray, fresh: Examples) -> None:
         """Scores of examples that were learned one by one, each before it was."""
+        if self.task.partial and (self.watch is not None or self.asides is not None):
+            scores = self.scores_of(scores)
         if self.watch is not None:
             self.watch.note(scores, fresh.label, fresh.bound)
         if self.asides is not None:
@@ -579,8 +599,9 @@ class LASVM(Compact, Learner):
         call, given = self._call_for(self.rules, True), self._given_of(label, bound)
         call.about[0] = bound, diagonal
         call.tags[0, 0] = label if isinstance(label, int) else 0
-        asides = self.asides
-        scores = np.empty((1, self.machines)) if asides is None else asides.next_place()
+        asides, partial = self.asides, self.task.partial
+        written = asides is not None and not partial
+        scores = asides.next_place() if written else np.empty((1, self.machines))
         self._begin()
         evaluations = int(self.support.a.count[EVALUATIONS])
         if not self._run_call(call, x[None, :], low, call.tags, given, call.about, scores):
@@ -591,6 +612,10 @@ class LASVM(Compact, Learner):
             self._end_limited(x, low, label, bound, diagonal)
         elif isinstance(label, float):
             self._note_targets(np.full((1, self.machines), label))
+        if partial and (asides is not None or self.watch is not None):
+            scores = self.scores_of(scores)
+            if asides is not None:
+                asides.next_place()[:] = scores
         if asides is not None:
             asides.note_written(label, bound)
         if self.watch is not None:

@@ -72,7 +72,7 @@ class State(NamedTuple):
     whole_mass: Reals  # what it would be without a budget
     path: Reals  # these two bound the errors of the gradients (``mend_gradients``)
     longest: Reals
-    positive: Numbers  # the label that machine m calls +1
+    positive: Numbers  # the label that machine m calls +1; of pairs of labels, its number
     count: Numbers  # type: ignore[assignment]
 
 
@@ -142,6 +142,9 @@ def padded(n: int) -> int:
 
 class Support(Compact):
     """The support set with the storage of its rows."""
+
+    left: np.ndarray | None = None
+    """Pair steps that each machine may still make, (machines,), in a fit that limits them."""
 
     def __init__(
         self, like: Rows, positive: list[int], capacity: int = 64, task: Task | None = None
@@ -370,12 +373,14 @@ class Support(Compact):
         self.changed()
 
     def add_machine(self, label: int) -> None:
-        """A machine for a new label, of which no row held is an example.
+        """A machine for a new label, of which no row held is an example; or for it and another label.
 
-        With its first example all rows become its members.
+        With its first example all rows that have a part in it become its members.
         """
-        a, k = self.a, self.machines
-        largest = np.maximum(a.hi[0], -a.lo[0])  # as age has left it
+        a, k, n = self.a, self.machines, self.n
+        some = slice(None if self.task.partial else 1)
+        largest = np.maximum(a.hi[some, :n], -a.lo[some, :n]).max(axis=0)  # as age has left it
+        linear = self.task.linear(a.label[:n], np.array([label]))[0]
         reals, flags, marks, sizes, scales, positive, count = self.blocks
         if (
             k == reals.shape[1]
@@ -387,6 +392,7 @@ class Support(Compact):
         positive = np.append(positive, label)
         self._take(Blocks(reals, flags, marks, sizes, scales, positive, count))
         a = self.a
-        a.grad[k], a.p[k], a.lo[k] = -1.0, -1.0, -largest
+        a.grad[k, :n] = a.p[k, :n] = linear
+        a.lo[k, :n] = linear * largest
         a.bias[k], a.delta[k], a.unit[k] = -1.0, np.inf, 1.0
         self.changed()

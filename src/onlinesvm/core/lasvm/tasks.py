@@ -9,6 +9,7 @@ and differ in the linear term p, the bounds, epsilon and s alone:
 
     classification    p = y = +-1    0 <= y a <= C     epsilon = 0    s = 0
     several labels    the same: y of machine m is +1 where the example has label m
+    pairs of classes  the same, of examples of two classes; p = 0 and a = 0 for all others (``pairs``)
     regression        p = target     -C <= a <= C      epsilon        s = 0    (epsilon-SVR)
     quantile tau      p = target     -C (1 - tau) <= a <= C tau    epsilon = 0    s = 0
     one class         p = 0          0 <= a <= w       epsilon = 0    s = nu sum(w), w the weights
@@ -116,7 +117,29 @@ def _spread(targets: np.ndarray, epsilon: float) -> float:
     return float(spread)
 
 
-class Classification:
+class EveryMachine:
+    """What tasks share in which every example has a part in every machine."""
+
+    partial = False  # else, examples have a part only in the machines in which p is not zero
+
+    def positives(self, n_labels: int) -> list[int]:
+        """The label, or the column, that each machine learns."""
+        return list(range(n_labels))
+
+    def added(self, n_labels: int) -> list[int]:
+        """The numbers of the machines that the last of these labels, at least three, adds."""
+        return [n_labels - 1]
+
+    def n_scores(self, n_labels: int) -> int:
+        """Number of scores of an example: one for each machine."""
+        return len(self.positives(n_labels))
+
+    def scores(self, values: np.ndarray, n_labels: int) -> np.ndarray:
+        """Scores, for ``prequential``, from values of machines (n, machines): the same."""
+        return values
+
+
+class Classification(EveryMachine):
     """One machine per label, against all others; two labels make one machine."""
 
     epsilon = 0.0
@@ -226,7 +249,7 @@ class SeveralLabels(Classification):
         return np.where(labels.T[positive] > 0, 1.0, -1.0)
 
 
-class Regression:
+class Regression(EveryMachine):
     """One machine per target; labels are the targets, (n, machines).
 
     With ``quantiles``, one for each machine, errors above and below cost tau and 1 - tau.
@@ -241,10 +264,6 @@ class Regression:
     def __init__(self, epsilon: float, machines: int, quantiles: np.ndarray | None = None):
         self.epsilon, self.quantiles = epsilon, quantiles
         self.recent = np.empty((0, machines))  # targets seen last
-
-    def positives(self, n_labels: int) -> list[int]:
-        """The column that each machine learns."""
-        return list(range(n_labels))
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the targets of n slots."""
@@ -339,7 +358,7 @@ _SAMPLE = 16
 """Rows whose kernel values tell what a single example means."""
 
 
-class OneClass:
+class OneClass(EveryMachine):
     """One machine; its coefficients sum to nu times the weights of the examples seen."""
 
     epsilon = 0.0
@@ -356,10 +375,6 @@ class OneClass:
     def is_smooth(self) -> bool:
         """Whether decision values differ by a small share of the offset."""
         return self.share < _SMOOTH
-
-    def positives(self, n_labels: int) -> list[int]:
-        """There is one machine."""
-        return list(range(n_labels))
 
     def no_labels(self, capacity: int) -> np.ndarray:
         """Space for the labels of n slots; all are zero."""

@@ -16,7 +16,6 @@ from ...core.kernel.rows import Rows
 from ...core.lasvm.parts import cells
 from ...core.lasvm.parts.cells import CellFit
 from ...estimators.rows import stack
-from ...estimators.views import labels_of, shaped
 from .frame import Frame
 from .partitions import as_arrays
 from .running import Run
@@ -34,17 +33,20 @@ class CellModel:
         self.models = [fit.model for fit in fits]
         self.classes_ = frame.book.classes
 
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Decision values, each row by the machine of its own cell."""
+    def _values(self, X: Any) -> np.ndarray:
+        """Values of the machines, (n, machines), each row by those of its own cell."""
         rows = self.frame.rows(X)
         kernel = self.frame.kernel(-1)
         machines = len(self.models[0].bias)
-        values = cells.decide(self.models, self.centres, kernel, rows, machines)
-        return shaped(values, self.frame.book.order())
+        return cells.decide(self.models, self.centres, kernel, rows, machines)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Decision values, each row by the machine of its own cell."""
+        return self.frame.book.scores(self._values(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example."""
-        return labels_of(self.decision_function(X), self.classes_)
+        return np.asarray(self.classes_[self.frame.book.winners(self._values(X))])
 
 
 def sample(frame: Frame, part: Any, place: Place, count: int) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core.kernel.kernel import DISTANCE_NAMES
 from ...core.prequential.calibration import BENDS
-from .predictor import CLASSIFIER, ONE_CLASS, REGRESSOR, Predictor
+from .predictor import CLASSIFIER, ONE_CLASS, REGRESSOR, Predictor, Votes
 
 AT_A_TIME = 8
 """Features whose differences are in memory at once."""
@@ -100,6 +100,8 @@ def graph_of(p: Predictor, x: str, input_dtype: Any) -> tuple[Graph, dict[str, s
     if g.dtype != input_dtype:
         x = g.add("Cast", x, to=g.dtype)
     scores = _scores(g, p, x)
+    if p.votes is not None:
+        return g, _voted(g, p, p.votes, scores, input_dtype)
     shown = _shown(g, scores, input_dtype)
     if p.kind == REGRESSOR:
         return g, {"value": _flat(g, shown)}
@@ -109,6 +111,56 @@ def graph_of(p: Predictor, x: str, input_dtype: Any) -> tuple[Graph, dict[str, s
     if p.slopes is not None:
         outputs["probabilities"] = _shown(g, _probabilities(g, p.slopes, scores), input_dtype)
     return g, outputs
+
+
+def _voted(g: Graph, p: Predictor, votes: Votes, values: str, dtype: Any) -> dict[str, str]:
+    """The outputs of machines that are pairs of classes, from their values (``core.lasvm.pairs``)."""
+    signs = votes.signs()
+    wins = g.add("GreaterOrEqual", values, g.constant("even", 0.0))
+    wins = g.add("Cast", wins, to=g.dtype)
+    against = g.constant("against", (signs < 0).sum(axis=0))
+    counted = g.add("Gemm", wins, g.constant("signs", signs), against)
+    total = g.add("MatMul", values, "signs")
+    size = g.add("Add", g.add("Abs", total), g.constant("unit", 1.0))
+    total = g.add("Div", total, g.add("Mul", size, g.constant("three", 3.0)))
+    scores = g.add("Add", counted, total)
+    winner = g.add("ArgMax", scores if votes.break_ties else counted, axis=1, keepdims=0)
+    label = _label_at(g, p, winner)
+    shown = scores if votes.shape == "ovr" else values
+    outputs = {"label": label, "scores": _shown(g, shown, dtype)}
+    if p.slopes is not None:
+        least = _exchanged(g, _least_margins(g, signs, values), winner, signs.shape[1])
+        chances = _probabilities(g, p.slopes, least)
+        outputs["probabilities"] = _shown(g, chances, dtype)
+    return outputs
+
+
+def _least_margins(g: Graph, signs: np.ndarray, values: str) -> str:
+    """By how much each class beats the one that it beats least, (n, classes)."""
+    machines, classes = signs.shape
+    each = np.zeros((machines, classes, classes - 1))
+    for k in range(classes):
+        own = np.flatnonzero(signs[:, k])
+        each[own, k, np.arange(classes - 1)] = signs[own, k]
+    every = g.add("MatMul", values, g.constant("own_pairs", each.reshape(machines, -1)))
+    shape = g.constant("by_class", [-1, classes, classes - 1], np.int64)
+    return g.add("ReduceMin", g.add("Reshape", every, shape), axes=[2], keepdims=0)
+
+
+def _exchanged(g: Graph, scores: str, winner: str, classes: int) -> str:
+    """Scores in which that of the winner by votes has changed places with the best one."""
+    column, places = (
+        g.constant("first", [1], np.int64),
+        g.constant("places", np.arange(classes), np.int64),
+    )
+    winner, best = g.add("Unsqueeze", winner, column), g.add("ArgMax", scores, axis=1, keepdims=1)
+    of_winner, of_best = (
+        g.add("Cast", g.add("Equal", places, place), to=g.dtype) for place in (winner, best)
+    )
+    top = g.add("ReduceMax", scores, axes=[1], keepdims=1)
+    own = g.add("ReduceSum", g.add("Mul", scores, of_winner), column, keepdims=1)
+    moved = g.add("Mul", g.add("Sub", of_winner, of_best), g.add("Sub", top, own))
+    return g.add("Add", scores, moved)
 
 
 def _shown(g: Graph, values: str, dtype: Any) -> str:
@@ -235,6 +287,12 @@ def _label(g: Graph, p: Predictor, scores: str) -> str:
         limit = 0.0 if len(p.classes) == 2 else np.inf
         index = g.add("Greater", scores, g.constant("limit", limit))
         index = g.add("Cast", index, to=np.dtype(np.int64))
+    return _label_at(g, p, index)
+
+
+def _label_at(g: Graph, p: Predictor, index: str) -> str:
+    """The labels of these places in ``classes_``."""
+    assert p.classes is not None
     return g.add("Gather", g.constant("classes", p.classes, label_type(p.classes)), index)
 
 

@@ -1,6 +1,7 @@
 """LIBSVM's model text, which ``svm-predict`` and everything built on LIBSVM reads.
 
-Two classes make one file, more classes one file per class, in which label 1 is that class and -1
+Two classes make one file, and so do more where machines are pairs of classes, which is LIBSVM's own form.
+Of a model with one machine per class there is one file per class, in which label 1 is that class and -1
 are all others; the class whose file gives the largest decision value is the prediction.
 """
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..atomic import atomic_write, is_special
 from ..errors import ModelFileError, not_written
-from .predictor import CLASSIFIER, REGRESSOR, Predictor, predictor_of
+from .predictor import CLASSIFIER, REGRESSOR, Predictor, Votes, predictor_of
 
 _KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
 
@@ -38,8 +39,9 @@ def export_libsvm(
     estimator : estimator
         A fitted estimator with a linear, polynomial, RBF or sigmoid kernel.
     path : str or path-like
-        The file. With more than two classes, files ``name.1.ending``, ``name.2.ending``, ... are
-        written, in the order of ``classes_``.
+        The file. With more than two classes and one machine for each, files ``name.1.ending``,
+        ``name.2.ending``, ... are written, in the order of ``classes_``; with ``decision="ovo"``
+        it is one file.
     preprocessing : dict or None, default=None
         ``mean`` and ``scale`` of a standardisation. LIBSVM's text can express it with a linear
         kernel, and with an RBF kernel if all scales are equal. ``feature_weights`` of the
@@ -52,8 +54,8 @@ def export_libsvm(
 
     Notes
     -----
-    Labels of LIBSVM are whole numbers of 32 bits. Where those of the model are not, two classes are written as
-    0 and 1, their places in ``classes_``.
+    Labels of LIBSVM are whole numbers of 32 bits. Where those of the model are not, two classes, or all with
+    ``decision="ovo"``, are written as 0, 1, ..., their places in ``classes_``.
 
     Probabilities are not written, which a warning says: LIBSVM's are those of one sigmoid.
 
@@ -77,6 +79,9 @@ def export_libsvm(
     if predictor.slopes is not None:
         warnings.warn(NO_PROBABILITIES, UserWarning, stacklevel=2)
     machines, path = len(predictor.coef), Path(path)
+    if predictor.votes is not None:
+        _write(path, _pair_lines(predictor, predictor.votes))
+        return [path]
     paths = [path]
     labels = _labels(predictor)
     if machines > 1:
@@ -88,13 +93,17 @@ def export_libsvm(
         paths = [path.with_name(f"{path.stem}.{m + 1}{path.suffix}") for m in range(machines)]
         labels = (1, -1)
     for m, each in enumerate(paths):
-        try:
-            with atomic_write(each) as file:
-                for line in _lines(predictor, m, labels):
-                    file.write(f"{line}\n".encode("ascii"))
-        except OSError as error:
-            raise not_written(each, error) from error
+        _write(each, _lines(predictor, m, labels))
     return paths
+
+
+def _write(path: Path, lines: Iterator[str]) -> None:
+    try:
+        with atomic_write(path) as file:
+            for line in lines:
+                file.write(f"{line}\n".encode("ascii"))
+    except OSError as error:
+        raise not_written(path, error) from error
 
 
 def _in_raw_features(p: Predictor) -> Predictor:
@@ -103,8 +112,15 @@ def _in_raw_features(p: Predictor) -> Predictor:
     if p.kernel == "linear" and not p.unit_length:
         weights = p.weights() / p.scale
         bias = p.bias - weights @ p.shift
+        # Of pairs of classes, a weight vector is a support vector of the first class of its pair.
+        votes = p.votes and p.votes._replace(vector_class=p.votes.first)
         return p._replace(
-            vectors=weights, coef=np.eye(len(weights)), bias=bias, shift=zero, scale=one
+            vectors=weights,
+            coef=np.eye(len(weights)),
+            bias=bias,
+            shift=zero,
+            scale=one,
+            votes=votes,
         )
     if p.kernel == "rbf" and (p.scale == p.scale[0]).all():
         gamma = p.gamma / float(p.scale[0]) ** 2
@@ -128,26 +144,22 @@ def _labels(p: Predictor) -> tuple[int, int]:
         raise ModelFileError(
             "LIBSVM's model text needs two classes, and the model has seen one; let it learn more."
         )
-    # LIBSVM reads labels as 32-bit integers.
-    whole = p.classes.dtype.kind in "iubf" and bool(
-        ((p.classes == np.round(p.classes)) & (np.abs(p.classes.astype(float)) < 2**31)).all()
+    negative, positive = _numbers(p.classes)
+    return positive, negative
+
+
+def _numbers(classes: np.ndarray) -> list[int]:
+    """Classes as LIBSVM reads them, as 32-bit integers; their places where they are none."""
+    whole = classes.dtype.kind in "iubf" and bool(
+        ((classes == np.round(classes)) & (np.abs(classes.astype(float)) < 2**31)).all()
     )
-    negative, positive = p.classes.tolist() if whole else (0, 1)
-    return int(positive), int(negative)
+    return [int(label) for label in (classes.tolist() if whole else range(len(classes)))]
 
 
 def _lines(p: Predictor, m: int, labels: tuple[int, int]) -> Iterator[str]:
     coef = p.coef[m]
     order = np.flatnonzero(coef)
-    kinds = {CLASSIFIER: "c_svc", REGRESSOR: "epsilon_svr"}
-    yield f"svm_type {kinds.get(p.kind, 'one_class')}"
-    yield f"kernel_type {_KERNELS[p.kernel]}"
-    if p.kernel == "poly":
-        yield f"degree {p.degree}"
-    if p.kernel != "linear":
-        yield f"gamma {p.gamma!r}"
-    if p.kernel in ("poly", "sigmoid"):
-        yield f"coef0 {p.coef0!r}"
+    yield from _head(p)
     yield "nr_class 2"
     yield f"total_sv {len(order)}"
     yield f"rho {-float(p.bias[m])!r}"
@@ -158,7 +170,42 @@ def _lines(p: Predictor, m: int, labels: tuple[int, int]) -> Iterator[str]:
         yield f"nr_sv {int(positive.sum())} {int((~positive).sum())}"
     yield "SV"
     for s in order.tolist():
-        row = p.vectors[s]
-        where = np.flatnonzero(row)
-        values = " ".join(f"{j + 1}:{v!r}" for j, v in zip(where.tolist(), row[where].tolist()))
-        yield f"{float(coef[s])!r} {values} "
+        yield _vector_line(coef[s : s + 1], p.vectors[s])
+
+
+def _pair_lines(p: Predictor, votes: Votes) -> Iterator[str]:
+    """All pairs of classes in one file; a vector has a coefficient against each other class."""
+    assert p.classes is not None
+    k, n = len(p.classes), len(p.vectors)
+    coef = np.zeros((k - 1, n))
+    for m, (i, j) in enumerate(zip(votes.first, votes.second, strict=True)):
+        of_i, of_j = votes.vector_class == i, votes.vector_class == j
+        coef[j - 1, of_i], coef[i, of_j] = p.coef[m, of_i], p.coef[m, of_j]
+    yield from _head(p)
+    yield f"nr_class {k}"
+    yield f"total_sv {n}"
+    yield f"rho {' '.join(repr(-b) for b in p.bias.tolist())}"
+    yield f"label {' '.join(map(str, _numbers(p.classes)))}"
+    counts = np.bincount(votes.vector_class, minlength=k).tolist()
+    yield f"nr_sv {' '.join(map(str, counts))}"
+    yield "SV"
+    for s in np.argsort(votes.vector_class, kind="stable").tolist():
+        yield _vector_line(coef[:, s], p.vectors[s])
+
+
+def _vector_line(coef: np.ndarray, row: np.ndarray) -> str:
+    where = np.flatnonzero(row)
+    values = " ".join(f"{j + 1}:{v!r}" for j, v in zip(where.tolist(), row[where].tolist()))
+    return f"{' '.join(map(repr, coef.tolist()))} {values} "
+
+
+def _head(p: Predictor) -> Iterator[str]:
+    kinds = {CLASSIFIER: "c_svc", REGRESSOR: "epsilon_svr"}
+    yield f"svm_type {kinds.get(p.kind, 'one_class')}"
+    yield f"kernel_type {_KERNELS[p.kernel]}"
+    if p.kernel == "poly":
+        yield f"degree {p.degree}"
+    if p.kernel != "linear":
+        yield f"gamma {p.gamma!r}"
+    if p.kernel in ("poly", "sigmoid"):
+        yield f"coef0 {p.coef0!r}"

@@ -149,5 +149,5 @@ def _output(name: str, graph: Graph, p: Predictor, dtype: Any) -> Any:
     if name == "probabilities":
         assert p.classes is not None
         return _value(name, dtype, ["N", len(p.classes)])
-    many = len(p.coef) > 1
-    return _value(name, dtype, ["N", len(p.coef)] if many else ["N"])
+    many = p.n_scores > 1
+    return _value(name, dtype, ["N", p.n_scores] if many else ["N"])

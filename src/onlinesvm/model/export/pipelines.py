@@ -67,13 +67,13 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
 
 def _outputs(model: Any, kind: Any) -> list[tuple[str, Any]]:
     p = predictor_of(model)
-    n = len(p.coef)
+    n = p.n_scores
     scores = kind([None, n] if n > 1 else [None])
     if p.kind == REGRESSOR:
         return [("value", scores)]
     made = [("label", _label_kind(_label_type(p))([None])), ("scores", scores)]
-    if p.slopes is not None:
-        made.append(("probabilities", kind([None, max(n, 2)])))
+    if p.slopes is not None and p.classes is not None:
+        made.append(("probabilities", kind([None, len(p.classes)])))
     return made
 
 
@@ -97,7 +97,7 @@ def _shapes(operator: Any) -> None:
     if _is_inside(operator):
         p = predictor_of(operator.raw_operator)
         operator.outputs[0].type = _label_kind(_label_type(p))([n])
-        operator.outputs[1].type.shape = [n, max(len(p.coef), 2)]
+        operator.outputs[1].type.shape = [n, max(p.n_scores, 2)]
         return
     for output in operator.outputs:
         output.type.shape[0] = n

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...core.kernel.kernel import KERNEL_NAMES
 from ...estimators.base import view_of
 from ...estimators.indicators import Indicators
+from ...estimators.pair_labels import PairBook
 from ..errors import ModelFileError
 from ..state import algorithm_of
 
@@ -37,6 +38,25 @@ VANISHING = 1e30
 KERNELS = tuple(name for name in KERNEL_NAMES if name != "precomputed")
 
 
+class Votes(NamedTuple):
+    """Of machines that are pairs of classes: which ones, and how they decide."""
+
+    first: np.ndarray  # place of the class for which machine m is positive
+    second: np.ndarray
+    vector_class: np.ndarray  # place of the class of each vector
+    shape: str  # of the decision function: "ovr" or "ovo"
+    break_ties: bool
+
+    def signs(self) -> np.ndarray:
+        """+1 where a machine is for a class, -1 where it is against it, (machines, classes)."""
+        rows, made = (
+            np.arange(len(self.first)),
+            np.zeros((len(self.first), int(self.second[-1]) + 1)),
+        )
+        made[rows, self.first], made[rows, self.second] = 1.0, -1.0
+        return made
+
+
 class Predictor(NamedTuple):
     """A finished model, independent of the estimator that it came from."""
 
@@ -53,6 +73,14 @@ class Predictor(NamedTuple):
     shift: np.ndarray  # (n_features,)
     scale: np.ndarray  # (n_features,)
     slopes: np.ndarray | None = None  # of the probabilities: see core/prequential/calibration.py
+    votes: Votes | None = None  # None: one machine per class, or one for two
+
+    @property
+    def n_scores(self) -> int:
+        """Number of decision values of an example."""
+        if self.votes is not None and self.votes.shape == "ovr" and self.classes is not None:
+            return len(self.classes)
+        return len(self.coef)
 
     def weights(self) -> np.ndarray:
         """Of the linear kernel: one weight vector per machine, for rows shifted and scaled."""
@@ -132,11 +160,21 @@ def _of_online(estimator: Any, kind: str) -> Predictor:
     vectors = np.empty((0, d)) if callable_or_table else _dense(model.rows.to_array())
     return Predictor(
         kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0),
-        vectors, view.to_classes(model.coef), view.to_classes(model.bias),
+        vectors, view.encoder.shown(model.coef), view.encoder.shown(model.bias),
         view.classes.copy() if kind == CLASSIFIER else None, bool(model.unit_length),
         np.zeros(d) if centre is None else centre, _scale(trained.feature_weights, d),
-        _slopes(view),
+        _slopes(view), _votes(estimator, view),
     )  # fmt: skip
+
+
+def _votes(estimator: Any, view: Any) -> Votes | None:
+    """How pairs of three classes or more decide; None where there are none."""
+    if not isinstance(view.encoder, PairBook) or len(view.classes) < 3:
+        return None
+    first, second = np.triu_indices(len(view.classes), 1)
+    place = view.encoder.places()[view.model.label]
+    shape, break_ties = estimator.decision_function_shape, bool(estimator.break_ties)
+    return Votes(first, second, place, shape, break_ties and shape == "ovr")
 
 
 def _scale(weights: np.ndarray | None, d: int) -> np.ndarray:
@@ -166,7 +204,7 @@ def _of_simplesvm(estimator: Any, kind: str) -> Predictor:
     )
     bias = learner.readings()[0]
     if kernel.name in KERNELS:
-        coef, bias = view.to_classes(coef), view.to_classes(bias)
+        coef, bias = view.encoder.shown(coef), view.encoder.shown(bias)
     return Predictor(
         kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0), vectors,
         coef, bias, view.classes.copy() if kind == CLASSIFIER else None, False,

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.prequential.calibration import BENDS
 from ..atomic import atomic_write
 from ..errors import ModelFileError, not_written
-from .predictor import CLASSIFIER, ONE_CLASS, Predictor, predictor_of
+from .predictor import CLASSIFIER, ONE_CLASS, Predictor, Votes, predictor_of
 
 MOST_NUMBERS = 20_000
 """Numbers that a file may hold: about 400 kB of text."""
@@ -31,7 +31,7 @@ _KERNEL = {
 }
 
 _DECIDE = '''
-def decision_function(X):
+def {name}(X):
     """Decision values of the rows of X, {shape}."""
     X = (np.asarray(X, dtype=np.float64) - SHIFT) / SCALE
 {kernel}
@@ -56,11 +56,47 @@ _LENGTH = """    dots = np.einsum("ij,ij->i", X, X)
     values /= np.where(length > 0, length, 1.0)[:, None]
 """
 
+_VOTES = '''
+def votes(values):
+    """Votes of all pairs for each class, plus its confidence in (-1/3, 1/3)."""
+    count, total = np.zeros((len(values), len(CLASSES))), np.zeros((len(values), len(CLASSES)))
+    for value, i, j in zip(values.T, FIRST, SECOND):
+        count[:, i] += value >= 0
+        count[:, j] += value < 0
+        total[:, i] += value
+        total[:, j] -= value
+    return count + total / (3 * (np.abs(total) + 1))
+
+
+def decision_function(X):
+    """Decision values of the rows of X, {shape}."""
+    return {result}
+
+
+def predict(X):
+    """The prediction for each row of X."""
+    return CLASSES[{winner}.argmax(axis=1)]
+'''
+
+_MARGINS = '''
+
+def least_margins(values):
+    """By how much each class beats the one that it beats least; the best is the winner by votes."""
+    least = np.full((len(values), len(CLASSES)), np.inf)
+    for value, i, j in zip(values.T, FIRST, SECOND):
+        least[:, i] = np.minimum(least[:, i], value)
+        least[:, j] = np.minimum(least[:, j], -value)
+    rows, best, own = np.arange(len(values)), least.argmax(axis=1), {winner}.argmax(axis=1)
+    top, lower = least[rows, best], least[rows, own]
+    least[rows, best], least[rows, own] = lower, top
+    return least
+'''
+
 _PROBABILITY = '''
 
 def predict_proba(X):
     """Probability of each class, (n, classes), in the order of CLASSES."""
-    values = decision_function(X).reshape(len(X), -1)
+    values = {scores}.reshape(len(X), -1)
     within = [np.zeros_like(values), *(np.clip(values, -b, b) for b in BENDS), values]
     lengths = np.diff(within, axis=0)
     parts = [half(length, 0.0) for length in lengths for half in (np.minimum, np.maximum)]
@@ -149,6 +185,8 @@ def _constants(p: Predictor) -> str:
     lines += [f"GAMMA = {p.gamma!r}", f"COEF0 = {p.coef0!r}", f"DEGREE = {p.degree!r}"]
     if p.classes is not None:
         lines.append(f"CLASSES = np.array({p.classes.tolist()!r})")
+    if p.votes is not None:
+        lines.append(f"FIRST, SECOND = {p.votes.first.tolist()!r}, {p.votes.second.tolist()!r}")
     if p.slopes is not None:
         lines.append(f"SLOPES, BENDS = {p.slopes.tolist()!r}, {BENDS!r}")
     return "\n".join(lines) + "\n"
@@ -169,10 +207,16 @@ def _functions(p: Predictor) -> str:
         kernel = f"    dots = X @ VECTORS.T\n    K = {_KERNEL[p.kernel]}"
         length = _LENGTH.format(kernel=_KERNEL[p.kernel]) if p.unit_length else ""
     many = len(p.coef) > 1
+    if p.votes is not None:
+        text = _DECIDE.format(
+            name="pair_values", shape="(n, pairs)", kernel=kernel, length=length, result="values"
+        )
+        return text + _voting(p, p.votes)
     shape = "(n, classes)" if many else "(n,)"
     text = _DECIDE.format(
-        shape=shape, kernel=kernel, length=length, result="values" if many else "values[:, 0]"
-    )
+        name="decision_function", shape=shape, kernel=kernel, length=length,
+        result="values" if many else "values[:, 0]",
+    )  # fmt: skip
     text += '\ndef predict(X):\n    """The prediction for each row of X."""\n'
     text += "    values = decision_function(X)\n"
     if p.kind == ONE_CLASS:
@@ -183,4 +227,21 @@ def _functions(p: Predictor) -> str:
         return text + "    return np.repeat(CLASSES, len(values))\n"
     index = "values.argmax(axis=1)" if many else "(values > 0).astype(int)"
     text += f"    return CLASSES[{index}]\n"
-    return text if p.slopes is None else text + _PROBABILITY
+    if p.slopes is None:
+        return text
+    return text + _PROBABILITY.format(scores="decision_function(X)")
+
+
+def _voting(p: Predictor, votes: Votes) -> str:
+    """The functions of a model whose machines are pairs of classes."""
+    by_class, counted = votes.shape == "ovr", "votes(pair_values(X))"
+    winner = "{}" if votes.break_ties else "np.rint({})"
+    text = _VOTES.format(
+        shape="(n, classes)" if by_class else "(n, pairs)",
+        result=counted if by_class else "pair_values(X)",
+        winner=winner.format(counted),
+    )
+    if p.slopes is None:
+        return text
+    text += _MARGINS.format(winner=winner.format("votes(values)"))
+    return text + _PROBABILITY.format(scores="least_margins(pair_values(X))")

@@ -12,6 +12,7 @@ from ...core.kernel.cache import KeptRows
 from ...core.kernel.kernel import KERNEL_NAMES, Kernel
 from ...core.kernel.rows import RowStore, dense_sizes, sparse_sizes
 from ...estimators.labels import LabelBook
+from ...estimators.pair_labels import PairBook
 from ...estimators.rows import ENOUGH_FOR_WEIGHTS, FirstRows
 from ..encoding import check_sparse
 from ..errors import InvalidState, ModelFileError
@@ -178,19 +179,21 @@ def book_fields(book: LabelBook) -> dict[str, Any]:
     labels = sorted(book.numbers, key=lambda label: book.numbers[label])
     dtype = book.classes.dtype
     kind = "object" if dtype.kind == "O" else dtype.newbyteorder("=").str.lstrip("<>|=")
-    return {"labels": labels, "dtype": kind}
+    own = {"pairs": True} if isinstance(book, PairBook) else {}
+    return {"labels": labels, "dtype": kind, **own}
 
 
 def book_of(fields: Fields) -> LabelBook:
     """The labels again, numbered as they were."""
     labels, kind = fields.take("labels"), fields.take("dtype")
+    pairs = fields.has("pairs") and fields.flag("pairs")
     fields.close()
     if not isinstance(labels, list) or not labels:
         raise fields.wrong("labels", "is not a list of labels")
     kinds = {type(label) for label in labels}
     if not (kinds == {str} or kinds <= {int, float, bool} or _are_numpy(kinds)):
         raise fields.wrong("labels", "are not all text or all numbers")
-    book = LabelBook()
+    book = PairBook() if pairs else LabelBook()
     book.numbers = {label: number for number, label in enumerate(labels)}
     book.classes = _classes(fields, labels, kind)
     if len(book.numbers) != len(labels) or len(book.classes) != len(labels):

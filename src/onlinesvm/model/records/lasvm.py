@@ -88,8 +88,8 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     learner._forget_calls()
     if bounded:
         learner.memory = memory_of(fields.record("memory"), context, learner.support)
-    learner.watch = watch_of(fields, learner.machines, context.n_labels, learner.support.task)
-    learner.asides = asides_of(fields, learner.machines, context.n_labels)
+    learner.watch = watch_of(fields, learner.n_scores, context.n_labels, learner.support.task)
+    learner.asides = asides_of(fields, learner.n_scores, context.n_labels)
     if not fields.absent("kept"):
         support = learner.support
         learner._kept = kept_of(fields.record("kept"), support.n, support.machines)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.lasvm.pairs import Pairs
 from ...core.lasvm.tasks import Classification, OneClass, Regression, SeveralLabels, Task
 from ...estimators.indicators import Indicators
 from ...estimators.labels import NoTargets, QuantileTargets, Targets
@@ -25,13 +26,16 @@ def task_fields(task: Task) -> dict[str, Any]:
             "name": "one class", "nu": float(task.nu), "share": float(task.share),
             "influence": float(task.influence),
         }  # fmt: skip
-    return {"name": "several labels" if isinstance(task, SeveralLabels) else "classification"}
+    names = {SeveralLabels: "several labels", Pairs: "pairs"}
+    return {"name": names.get(type(task), "classification")}
 
 
 def task_of(fields: Fields, context: Context) -> Task:
     """The task again."""
-    name = fields.word("name", "classification", "several labels", "regression", "one class")
-    task: Task = Classification()
+    name = fields.word(
+        "name", "classification", "pairs", "several labels", "regression", "one class"
+    )
+    task: Task = Pairs() if name == "pairs" else Classification()
     if name == "several labels":
         task = SeveralLabels(context.n_labels)
     elif name == "regression":

@@ -123,6 +123,10 @@ def learn_block(
     joins[ready] = True
     if not (started | ready).any():  # one class so far: some rows to start from later
         joins[:, : max(0, ALONE - support.n)] = True
+    elif support.task.partial:  # of others, a machine that has not started may have seen none
+        joins[~(started | ready)] = False
+    if support.task.partial:
+        joins &= support.linear(fresh.label) != 0.0
     share = _shared_out(mass, slack[0], np.where(slot < 0, fresh.bound, 0.0))
     joins[0] |= share > 0.0
     if len(known):
@@ -176,10 +180,10 @@ def _start(support: Support, fresh: Examples, started: np.ndarray) -> np.ndarray
         new = support.task.linear(fresh.label, support.a.positive[some])
         signs = np.concatenate([own[some], new], axis=1)
         both[some] = (signs > 0).any(axis=1) & (signs < 0).any(axis=1)
-        first[some] = signs[:, 0]
+        first[some] = np.sign(signs.sum(axis=1))  # of those that wait, which have one sign
     ready, waiting = both & ~started, ~both & ~started
     if n:
-        support.a.member[ready, :n] = True
+        support.a.member[ready, :n] = own[ready] != 0.0
         support.a.grad[ready, :n] = own[ready]
     support.a.bias[waiting] = first[waiting]
     if (started | ready).any():
@@ -255,14 +259,14 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
     False, and nothing is done, where that does not pay.
     """
     n = support.n
-    if support.machines < MANY or not support.task.both_signs:
+    if support.machines < MANY or not support.task.both_signs or support.left is not None:
         return False
     shared = working_set.share(support, kernel, ALL_PAIRS)
     if shared is None or shared.values is None:
         return False
     K, a = shared.values, support.a
     total = K[:, :n].sum(axis=0, dtype=np.float64)
-    for m in np.flatnonzero(ready).tolist():
+    for m in np.flatnonzero(ready).tolist() if not support.task.partial else ():
         arrays = (array[m, :n] for array in (a.p, a.lo, a.hi, a.alpha, a.grad))
         together.start(K, total, *arrays, START)
     changed = np.flatnonzero(a.fresh[:, :n].any(axis=1))
@@ -314,7 +318,8 @@ def evict(
     for some in machine_groups(support.machines, n):
         slacks[some] = np.where(leaves[some, gone], _slacks(support, some, gone), -np.inf)
     if told is not None:
-        away = leaves[:, gone].all(axis=0)
+        without = support.task.partial & (support.a.p[:, gone] == 0.0)
+        away = (leaves[:, gone] | without).all(axis=0)
         told(slacks[:, away], support.labels(gone[away]), support.a.bound[gone[away]])
     support.a.member[:, :n] &= ~leaves
     support.changed()

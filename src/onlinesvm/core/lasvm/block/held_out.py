@@ -12,7 +12,7 @@ those of new examples. Scores noted before an example was learned are those of m
 little. The models here have seen all but a fold of the examples.
 
 Given: a learner, the examples it has learned and what is known of their slacks. Returned: decision
-values (n, machines) of some of them, and how many examples each stands for.
+values (n, machines) of some of them, or scores of labels,, and how many examples each stands for.
 
 ``held_rows`` does the same with nothing but the learner: the rows that it holds are scored by models
 without them. Examples that it does not hold have no part in it, so that their scores are as they are.
@@ -71,12 +71,12 @@ def held_out(
     fold = _folds(data.label, rng)
     visited = _visited(data.label, fold)
     which, stands_for = _sample(data.label, np.flatnonzero(fold < visited), most, rng)
-    scores = np.empty((len(which), learner.machines))
+    scores = np.empty((len(which), learner.n_scores))
     for k in range(visited):
         checkpoint()
         part = np.flatnonzero(fold[which] == k)
         twin = _without(learner, fold == k, data, slacks)
-        scores[part] = twin.decide(data.rows.take(which[part]))
+        scores[part] = twin.scores_of(twin.decide(data.rows.take(which[part])))
         yield None
     yield HeldOut(which, scores, stands_for)
 
@@ -156,13 +156,13 @@ def held_rows(learner: LASVM, copies: np.ndarray) -> HeldOut:
     quiet.kernel = replace(learner.kernel)
     fold = _folds(label, np.random.RandomState(0))
     which = np.flatnonzero(fold < _visited(label, fold))
-    scores = np.empty((len(which), learner.machines))
+    scores = np.empty((len(which), learner.n_scores))
     for k in np.unique(fold[which]):
         checkpoint()
         gone = np.flatnonzero((fold == k) & (copies < SEVERAL))
         twin = _without_rows(quiet, gone, n)[0] if len(gone) else quiet
         part = fold[which] == k
-        scores[part] = twin.decide(support.rows().take(which[part]))
+        scores[part] = twin.scores_of(twin.decide(support.rows().take(which[part])))
     share = np.bincount(label) / np.maximum(1, np.bincount(label[which], minlength=label.max() + 1))
     return HeldOut(which, scores, share[label[which]])
 
@@ -182,4 +182,4 @@ def _optimise(learner: LASVM, gap: float) -> None:
     support.measure()
     alone = ~support.started()
     if alone.any() and support.n:
-        support.a.bias[alone] = support.linear()[alone, 0]
+        support.a.bias[alone] = np.sign(support.linear()[alone].sum(axis=1))

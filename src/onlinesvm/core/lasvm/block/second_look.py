@@ -16,7 +16,7 @@ import numpy as np
 
 from ...examples import Examples
 from ...runtime.interrupts import checkpoint
-from . import block
+from . import block, working_set
 
 if TYPE_CHECKING:
     from ..learner import LASVM
@@ -90,9 +90,11 @@ def admit(
     support, size = learner.support, max(learner.block_size, 2048)
     n, joins, grad = slacks.shape[1], np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
     admitted = [np.empty(0)]
-    for machines in _judged_together(support):
+    for machines in _judged_together(support, n):
         unit = support.unit[machines, None]
         near = slacks[machines] > -reach * unit if reach < np.inf else np.ones((len(unit), n), bool)
+        if support.task.partial:
+            near &= support.task.linear(data.label, support.a.positive[machines]) != 0.0
         near[:, support.a.key[: support.n]] &= ~support.a.member[machines, : support.n]
         which = np.flatnonzero(near.any(axis=0))
         for first in range(0, len(which), size):
@@ -113,12 +115,13 @@ def admit(
     return np.concatenate(admitted)
 
 
-def _judged_together(support: Support) -> list[slice]:
+def _judged_together(support: Support, n: float = np.inf) -> list[slice]:
     """One by one, each has few examples to judge; where there are many, or they overlap, the same ones
-    over and over.
+    over and over. Pairs of classes judge n examples in one go where these are few.
     """
     machines = support.machines
-    size = TOGETHER if machines >= block.MANY or support.task.overlap else 1
+    small = support.task.partial and n * support.n <= working_set.OVERHEAD * machines
+    size = TOGETHER if machines >= block.MANY or support.task.overlap or small else 1
     return [slice(first, min(first + size, machines)) for first in range(0, machines, size)]
 
 
@@ -147,6 +150,8 @@ def converge(
             highest = np.maximum(highest, dual)
             failures += not (done and gains)
             yield entered
+        if not done and learner.support.left is not None and not learner.support.left.all():
+            return
 
 
 def _admit_violators(

@@ -88,6 +88,7 @@ class Problem(NamedTuple):
     unit: float = 1.0
     centre: float = 0.0
     many_free: bool = False
+    left: np.ndarray | None = None  # steps that it may still make, (1,); None: any number
 
     def take(self, which: np.ndarray) -> Problem:
         alpha, grad, lo, hi, diagonal = (array[which] for array in self[:5])
@@ -108,6 +109,7 @@ def problem_of(support: Support, m: int, slots: np.ndarray) -> Problem:
     return Problem(
         a.alpha[m, slots], a.grad[m, slots], a.lo[m, slots], a.hi[m, slots], a.diagonal[slots],
         task.epsilon, float(support.unit[m]), centre, not task.both_signs,
+        None if support.left is None else support.left[m : m + 1],
     )  # fmt: skip
 
 
@@ -130,7 +132,11 @@ def solve_set(K: np.ndarray, part: Problem, tol: float, steps: int) -> np.ndarra
     diagonal[: len(K)] = part.diagonal
     alpha, unit = part.alpha / part.unit, part.unit
     grad, lo, hi = (part.grad - part.centre) / unit, part.lo / unit, part.hi / unit
-    smo.solve(K, diagonal, alpha, grad, lo, hi, part.epsilon / unit, tol / unit, steps)
+    if part.left is not None:
+        steps = min(steps, int(part.left[0]))
+    made, _ = smo.solve(K, diagonal, alpha, grad, lo, hi, part.epsilon / unit, tol / unit, steps)
+    if part.left is not None:
+        part.left[0] -= made
     return alpha * unit - part.alpha
 
 
@@ -228,7 +234,8 @@ def optimise_all(support: Support, kernel: Kernel, tol: float, megabytes: float)
     done = np.zeros(support.machines, bool)
     sizes = np.count_nonzero(support.a.member[:, : support.n], axis=1)
     shared = _share(support, kernel, sizes, megabytes)
-    if shared is not None and shared.values is not None and support.machines >= TOGETHER:
+    very_many = support.machines >= TOGETHER and support.left is None
+    if shared is not None and shared.values is not None and very_many:
         return optimise_together(support, kernel, shared.values, tol, left)
 
     def task(m: int, own: Kernel, buffers: Buffers) -> None:
@@ -345,6 +352,8 @@ def _descend(
         gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
         if not gap > tol:
             return True
+        if problem.left is not None and problem.left[0] <= 0:
+            return False
         tries = 0 if gap < (1.0 - smo.PROGRESS) * before else tries + 1
         if tries > STALLED:
             return False
@@ -429,7 +438,7 @@ def _rounds(
         checkpoint()
         up, down = problem.sides()
         gap = float(up.max(initial=-np.inf) - down.min(initial=np.inf))
-        if not gap > tol:
+        if not gap > tol or (problem.left is not None and problem.left[0] <= 0):
             return
         fresh = most_violating(up, down, size if not len(kept) else size // 2)
         W = np.union1d(fresh, kept)

@@ -120,7 +120,7 @@ def _largest_violation(a, s, epsilon):
     """Over the machines, in units of how far beyond the margin rows leave; inf where it carries."""
     largest = -np.inf
     for m in range(a.positive.shape[0]):
-        carries = a.alpha[m, s] != 0.0 or a.delta[m] == np.inf
+        carries = a.alpha[m, s] != 0.0 or (a.delta[m] == np.inf and a.hi[m, s] > a.lo[m, s])
         violation = np.inf if carries else violation_of(a, m, s, epsilon) / a.beyond[m]
         largest = max(largest, violation)
     return largest
@@ -162,7 +162,7 @@ def choose(a, limits, epsilon):
         largest = -np.inf
         for m in range(a.positive.shape[0]):
             value, violation = a.alpha[m, s], violation_of(a, m, s, epsilon)
-            idles = value == 0.0 and a.delta[m] < np.inf
+            idles = value == 0.0 and (a.delta[m] < np.inf or a.hi[m, s] <= a.lo[m, s])
             largest = max(largest, violation / a.beyond[m] if idles else np.inf)
             suspect = outlier and free and born <= count[CLOCK] - YOUNG
             if suspect and value != 0.0 and violation / a.unit[m] > wrong_value:

@@ -30,7 +30,7 @@ leave after each REPROCESS, and b and delta are measured then; a REPROCESS that 
 neither evicts nor changes b and delta. While S holds one class only, no example has a partner: the
 first few are kept as seeds, the others are not, where the listing would collect them for ever; the bias
 of such a machine is the sign of that class. A machine starts with the first example of its other sign,
-and takes all rows of S as members then. ``beyond`` > 0 keeps rows at zero that lie beyond the margin by
+and takes all rows of S that have a part in it as members then. ``beyond`` > 0 keeps rows at zero that lie beyond the margin by
 less than that, and turns away examples outside the margin: the listing has none; streams need it.
 
 *Else* examples that violate no optimality condition are turned away, and b and delta are measured after
@@ -162,7 +162,7 @@ def _violates(q, given, a, along, epsilon):
 
 @linked
 def insert(q, fresh, a, c, along, part, epsilon):
-    """Steps 1 and 2 of PROCESS: example q joins S for every machine that lacks it.
+    """Steps 1 and 2 of PROCESS: example q joins S for every machine that lacks it and may use it.
 
     ``part`` of its bound is left by limits. Returns whether it is a new row of S.
     """
@@ -186,7 +186,8 @@ def insert(q, fresh, a, c, along, part, epsilon):
     for m in range(a.positive.shape[0]):
         joined[m] = k == n or not a.member[m, k]
         if joined[m]:
-            a.grad[m, k], a.p[m, k], a.member[m, k] = along.g[m], given[0, m], True
+            a.grad[m, k], a.p[m, k] = along.g[m], given[0, m]
+            a.member[m, k] = given[2, m] > given[1, m]  # else a machine of two other labels
             a.lo[m, k], a.hi[m, k] = part * given[1, m], part * given[2, m]
             place(a, m, k, 0.0, epsilon)
             a.longest[m] = max(a.longest[m], length)
@@ -226,15 +227,15 @@ def start(k, m, a, epsilon):
     """A machine without coefficients takes all rows of S as members once it has both signs."""
     keep_small()
     p, n = a.p[m], a.count[N]
-    plus, carries, both = p[k] > 0.0, False, False
+    carries, both = False, False
     for s in range(n):
         carries |= a.alpha[m, s] != 0.0
-        both |= (p[s] > 0.0) != plus
+        both |= p[s] * p[k] < 0.0
     if not carries:
         if not both:
             a.bias[m] = p[k]
         for s in range(n if both else 0):
-            a.member[m, s] = True
+            a.member[m, s] = p[s] != 0.0
             a.grad[m, s] = p[s]
             place(a, m, s, 0.0, epsilon)
 
@@ -353,6 +354,10 @@ def optimise(rules, a, c, along, seeds, unlisted):
     phase, m = count[PHASE], count[MACHINE]
     while m < a.positive.shape[0]:
         made, k = STEPPED, count[SLOT]
+        if seeds is not None:
+            if phase == PROCESS and k >= 0 and a.p[m, k] == 0.0:  # nothing to learn
+                m += 1
+                continue
         if phase == REPROCESS:
             made = reprocess(m, a, c, along, epsilon, seeds)
         else:

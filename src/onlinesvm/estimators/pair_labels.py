@@ -1,0 +1,88 @@
+"""Labels of a one-vs-one model, whose machines are pairs of them (``core.lasvm.pairs``).
+
+Users see pairs in the order (0, 1), (0, 2), ..., (1, 2), ... of ``classes_``, positive for the first of
+each, and two classes positive for the second: all as in ``SVC``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core.lasvm.pairs import count_votes, least_margins, mean_margins
+from .labels import LabelBook
+
+
+class PairBook(LabelBook):
+    """Labels, and what the values of machines for pairs of them say about each."""
+
+    @property
+    def _has_pairs(self) -> bool:
+        return len(self) > 2
+
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """The places in ``classes`` of each pair, in the order in which users see them."""
+        first, second = np.triu_indices(len(self), 1)
+        return first, second
+
+    def shown(self, values: np.ndarray) -> np.ndarray:
+        """Machines (axis 0) in the order in which users see them, a copy."""
+        if not self._has_pairs:
+            return super().shown(values)
+        first, second = (self.order()[place] for place in self._pairs())
+        later = np.maximum(first, second)
+        machine = later * (later - 1) // 2 + np.minimum(first, second)
+        sign = np.where(first == later, 1.0, -1.0)
+        return values[machine] * sign.reshape(-1, *[1] * (values.ndim - 1)) + 0.0  # and no -0.0
+
+    def scores(self, values: np.ndarray) -> np.ndarray:
+        """By how much each class beats the one that it beats least; two classes: one column."""
+        if not self._has_pairs:
+            return super().scores(values)
+        return least_margins(values, len(self))[:, self.order()]
+
+    def shares(self, values: np.ndarray) -> np.ndarray:
+        """Machines (axis 0) as means over the pairs of each class: a sum stays a sum."""
+        if not self._has_pairs:
+            return super().shares(values)
+        return mean_margins(values, len(self))[self.order()]
+
+    def votes(self, values: np.ndarray, shape: str) -> np.ndarray:
+        """What ``SVC`` has as decision function: of ``shape`` "ovr" or "ovo"."""
+        if not self._has_pairs:
+            return super().scores(values)
+        if shape == "ovo":
+            return self.shown(values.T).T
+        return count_votes(values, len(self))[:, self.order()]
+
+    def winners(self, values: np.ndarray, break_ties: bool = False) -> np.ndarray:
+        """Places of the predicted classes: most votes; of a tie the first, or the most confident."""
+        if not self._has_pairs:
+            return super().winners(values)
+        votes = self.votes(values, "ovr")
+        return np.asarray((votes if break_ties else np.rint(votes)).argmax(axis=1))
+
+    def sorted_vectors(self, numbers: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """The order of support vectors in which users see them: by class, then by row."""
+        return np.lexsort((numbers, self.places()[label]))
+
+    def compressed(self, coef: np.ndarray, label: np.ndarray) -> np.ndarray:
+        """``dual_coef_`` as ``SVC`` has it, (classes - 1, n), from coefficients as users see them.
+
+        Row j of a support vector of class i is its coefficient against class j, or j + 1 from i on:
+        it has none in the machines of other pairs.
+        """
+        if not self._has_pairs:
+            return coef
+        place, rows = self.places()[label], np.arange(len(label))
+        made = np.zeros((len(self) - 1, len(label)))
+        for m, (i, j) in enumerate(zip(*self._pairs(), strict=True)):
+            of_i, of_j = rows[place == i], rows[place == j]
+            made[j - 1, of_i], made[i, of_j] = coef[m, of_i], coef[m, of_j]
+        return made
+
+
+def book_for(decision: Any, labels: Any = ()) -> LabelBook:
+    """What labels mean to machines that are pairs of them ("ovo"), or one for each ("ovr")."""
+    return PairBook(labels) if decision == "ovo" else LabelBook(labels)
