@@ -43,7 +43,7 @@ CLIMBS = 3
 BEHIND = 2.0
 """Standard errors behind the best after some folds, beyond which a candidate leaves the round."""
 
-ALLOWED, SMALLEST = 4.0, (80, 1500)
+ALLOWED, SMALLEST = 4.0, (160, 1500)
 """Work of a race, in fits of all rows; and fits of so many rows that are allowed in any case."""
 
 WORTH_CLIMBING = (0, 50, 300)

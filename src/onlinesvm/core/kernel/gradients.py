@@ -32,6 +32,9 @@ _CHUNK = 4_000_000
 _CHORDS, _FEWEST_CHORDS = 20_000_000, 64
 """Kernel values of chords: about 0.1 s; and rows that chords of a feature begin at in any case."""
 
+_IN_CACHE = 65_536
+"""Numbers of the buffers of chords: new memory would cost more than the arithmetic."""
+
 _SMALLEST = 1e-38
 """Kernel values below this, the smallest of single precision, count as this."""
 
@@ -100,16 +103,25 @@ def _squared_chords(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.nd
     there, gamma = np.roll(here, 1, axis=0), np.float32(kernel.gamma)
     exponent = _exponents(kernel, X, Z, here, vectors)
     values, weights = np.exp(-exponent), np.asarray(coef.T, np.float32)
-    found = np.zeros(X.n_features)
-    for j in range(X.n_features):
+    columns, found = np.ascontiguousarray(vectors.T), np.zeros(X.n_features)
+    step = max(1, _IN_CACHE // len(Z))
+    buffers = np.empty((2, step, len(Z)), np.float32)
+    for j, column in enumerate(columns):
         used = np.flatnonzero(there[:, j] != here[:, j])[:most]  # others say nothing
-        if not len(used):
-            continue
-        start, end = here[used, j, None], there[used, j, None]
-        moved = np.abs(end - vectors[:, j]) - np.abs(start - vectors[:, j])
-        changed = np.exp(-np.maximum(exponent[used] + gamma * moved, 0.0)) - values[used]
-        squares = np.square(changed @ weights, dtype=np.float64).sum()
-        found[j] = squares / np.square(end - start, dtype=np.float64).sum()
+        squares = distance = 0.0
+        for first in range(0, len(used), step):
+            rows = used[first : first + step]
+            start, end = here[rows, j, None], there[rows, j, None]
+            moved, other = buffers[:, : len(rows)]
+            np.abs(np.subtract(end, column, out=moved), out=moved)
+            moved -= np.abs(np.subtract(start, column, out=other), out=other)
+            moved *= gamma
+            moved += np.take(exponent, rows, axis=0, out=other)
+            np.exp(np.minimum(np.negative(moved, out=moved), 0.0, out=moved), out=moved)
+            moved -= np.take(values, rows, axis=0, out=other)
+            squares += float(np.square(moved @ weights, dtype=np.float64).sum())
+            distance += float(np.square(end - start, dtype=np.float64).sum())
+        found[j] = squares / distance if distance > 0 else 0.0
         checkpoint()
     return found
 
