@@ -184,7 +184,7 @@ class Race:
         self._learn_weights(among, folds)
         found: dict[int, list[tuple[np.ndarray, float]]] = {c.number: [] for c in among}
         going = list(among)
-        for part in (range(min(folds, 2)), range(2, max(folds, 2))):
+        for part in [range(min(folds, 2)), range(2, folds)][: 1 + (folds > 2)]:
             tasks = [(c, k) for c in going for k in part]
             self.work_left -= len(tasks) * work_of(rows)
             for (candidate, _), result in zip(tasks, self._run_tasks(tasks, rows), strict=True):
