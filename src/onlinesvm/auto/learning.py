@@ -79,10 +79,11 @@ class Outcome(NamedTuple):
 def race_and_learn(
     make: Callable[..., Any], rows: dict[str, np.ndarray], y: np.ndarray, has_classes: bool, *,
     begin: float, limit: float | None, n_jobs: int | None, seed: int, tell: Callable[[str], None],
+    cells: bool = True,
 ) -> Outcome:  # fmt: skip
     """Race on these rows, one array for each scale of numbers, and fit the winner.
 
-    ``begin``: when the limit has begun to count.
+    ``begin``: when the limit has begun to count. ``cells``: whether the model may be one of cells.
     """
     ends = begin + (np.inf if limit is None else limit)
     with warnings.catch_warnings():
@@ -102,16 +103,17 @@ def race_and_learn(
         winner = race.run()
         metric = winner.setting.metric
         weights = None if metric is None else race.weights(metric, race.order)[-1]
-        model, count = _final(race, winner, weights, ends, n_jobs)
+        model, count = _final(race, winner, weights, ends, n_jobs, cells)
     return Outcome(race, winner, model, count, weights)
 
 
 def _final(
-    race: Race, winner: Candidate, weights: np.ndarray | None, ends: float, n_jobs: int | None
-) -> tuple[Any, int]:
+    race: Race, winner: Candidate, weights: np.ndarray | None, ends: float, n_jobs: int | None,
+    cells: bool,
+) -> tuple[Any, int]:  # fmt: skip
     """The winner on all rows, in cells, or on as many as the time allows; and how many these are."""
     count = _affordable(race, winner, LEFT * max(SHORTEST, ends - clock()))
-    if count < len(race.order):
+    if cells and count < len(race.order):
         found = _in_cells(race, winner, weights, count, ends, n_jobs)
         if found is not None:
             return found

@@ -144,6 +144,7 @@ class Race:
         self._warm_up(alive)
         for number, rows in enumerate(sizes):
             final = number == len(sizes) - 1
+            self.reserved = 0.0 if final else 2 * work_of(most)
             folds = len(self.folds) if final else min(len(self.folds), 2 + number)
             if number:
                 alive, folds = self._affordable(alive, rows, folds)
@@ -154,7 +155,6 @@ class Race:
                 break
             if number == 0:
                 alive += self._round(self._variants(alive), rows, folds)
-            self.reserved = 0.0 if final else 2 * work_of(most)
             alive = self._climb(alive, rows, folds)
             if self.out_of_time or final:
                 break
@@ -271,7 +271,9 @@ class Race:
             return self.weights(Metric(by, rounds), self.folds[k].learn)
 
         items = list(wanted.items())
-        self.work_left -= sum(rounds for _, rounds in items) * work_of(min(METRIC_ROWS, len(self.folds[0].learn)))
+        self.work_left -= sum(rounds for _, rounds in items) * work_of(
+            min(METRIC_ROWS, len(self.folds[0].learn))
+        )
         found = self._side_by_side(learn, items)
         self._weights |= {key: weights for (key, _), weights in zip(items, found, strict=True)}
 
