@@ -48,8 +48,10 @@ def rare(seed):
 
 
 def zero_inflated(seed):
-    X, y, value, rng = table(seed)
-    return np.where(rng.random(X.shape) < 0.8, 0.0, X), y, np.maximum(value - 0.5, 0.0)
+    X, _, _, rng = table(seed)
+    X = np.where(rng.random(X.shape) < 0.7, 0.0, X)
+    value = X[:, 0] + np.abs(X[:, 1]) - 0.3 + 0.2 * rng.normal(size=600)
+    return X, (value > 0).astype(int), np.maximum(value, 0.0)
 
 
 def repeated(seed):
@@ -60,9 +62,9 @@ def repeated(seed):
 
 def contradictory(seed):
     X, y, value, rng = table(seed)
-    X, y, value = (np.repeat(part[:300], 2, axis=0) for part in (X, y, value))
-    wrong = rng.random(len(y)) < 0.2
-    return X[::-1], np.where(wrong, 1 - y, y), value + wrong
+    which = np.r_[np.repeat(np.arange(150), 2), np.arange(300, 600)]
+    wrong = (rng.random(600) < 0.2) & (np.arange(600) < 300)  # of the rows to learn
+    return X[which], np.where(wrong, 1 - y[which], y[which]), value[which] + wrong
 
 
 def constant_columns(seed):

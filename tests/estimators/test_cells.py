@@ -65,12 +65,12 @@ def test_weights_shape_the_cells():
 
 @pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c", "d"]])
 def test_cells_of_one_class_and_of_some_classes(labels):
-    centre = RNG.normal(size=(4, 2)) * 20
+    centre = np.array([[0, 0], [40, 0], [0, 40], [3, 3]])  # two of them touch
     group = RNG.integers(0, 4, 800)
     X = centre[group] + RNG.normal(size=(800, 2))
     y = np.array(labels)[group % len(labels)]
     model = CellClassifier(LASVMClassifier(gamma=0.5, probability=True), n_cells=4).fit(X, y)
-    assert model.score(X, y) > 0.98
+    assert model.score(X, y) > 0.95
     probability = model.predict_proba(X)
     assert probability.shape == (800, len(labels))
     assert np.allclose(probability.sum(axis=1), 1)
