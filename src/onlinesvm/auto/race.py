@@ -61,6 +61,9 @@ TIED = 1.0
 POWER = 1.8
 """A fit of twice as many rows takes 2 to the power of this as long, about."""
 
+WORK = 1.5
+"""The power of the rows that counts as the work of a fit: small fits cost more than ``POWER`` says."""
+
 RACING = 0.6
 """Share of the time limit that the race may take; the rest is for the winner."""
 
@@ -394,7 +397,7 @@ def behind(one: Round, other: Round) -> float:
 
 def work_of(rows: int) -> float:
     """The work of a fit: one for a single row."""
-    return float(rows) ** POWER
+    return float(rows) ** WORK
 
 
 def seconds_for(known: Round, rows: int) -> float:
