@@ -19,8 +19,10 @@ from onlinesvm import (
     load_model,
     save_model,
 )
+from onlinesvm.auto import learning
 from onlinesvm.auto.candidates import SCALES, Setting, first_settings, kernels
-from onlinesvm.auto.race import Candidate, Race, Round
+from onlinesvm.auto.learning import expected_loss, race_and_learn
+from onlinesvm.auto.race import ALLOWED, Candidate, Race, Round, behind, work_of
 
 RNG = np.random.default_rng(0)
 
@@ -202,6 +204,97 @@ def test_rows_that_are_scored_were_not_learned():
         assert len(fold.learn) + len(fold.score) == 1003
         begin = y[fold.learn[:60]]
         assert np.bincount(begin).min() >= 15  # every label from the beginning
+
+
+def raced(n, seed=0, **more):
+    """A race of labels, and the number of rows of every fit."""
+    rng, sizes = np.random.default_rng(seed), []
+    X = rng.normal(size=(n, 4))
+    y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=n) > 0).astype(int)
+
+    class Counted(LASVMClassifier):
+        def fit(self, X, y):
+            sizes.append(len(y))
+            return super().fit(X, y)
+
+    race = Race(
+        Counted, {"standard": X}, y, True, ends=np.inf, threads=1, seed=0, tell=lambda text: None,
+    )  # fmt: skip
+    return race, race.run(), sizes
+
+
+def test_a_race_does_the_work_that_it_is_allowed(monkeypatch):
+    """All but the first round and its variants are planned; these are a small part of the work."""
+    monkeypatch.setattr("onlinesvm.auto.race.SMALLEST", (40, 1500))
+    allowed = max(ALLOWED * work_of(2500), 40 * work_of(1500))
+    race, winner, sizes = raced(2500)
+    done = sum(map(work_of, sizes))
+    assert race.work_left == pytest.approx(allowed - done, abs=0.05 * allowed)
+    assert done < 1.25 * allowed
+    assert len(race.candidates) > 24
+    assert winner.last.rows == 2000
+
+
+@pytest.mark.parametrize("n", [60, 300, 1500])
+def test_a_race_goes_to_its_last_round(n):
+    race, winner, _ = raced(n)
+    assert winner.last.rows == min(len(fold.learn) for fold in race.folds)
+
+
+@pytest.mark.parametrize("folds", [1, 2, 3])
+def test_candidates_go_on_after_a_round_of_any_number_of_folds(folds):
+    n = {1: 25_000, 2: 10_000, 3: 8000}[folds]
+    race = Race(
+        LASVMClassifier, {"standard": RNG.normal(size=(n, 2))}, np.arange(n) % 2, True,
+        ends=np.inf, threads=1, seed=0, tell=lambda text: None,
+    )  # fmt: skip
+    assert len(race.folds) == folds
+    among = [race._join(Setting("rbf", 1.0, 1.0)), race._join(Setting("rbf", 1.0, 1.0))]
+    assert race._round(among, 100, folds) == among
+
+
+def test_who_is_clearly_behind_leaves_the_round():
+    race, winner, _ = raced(1500)
+    rows = winner.last.rows
+    assert len(race.folds) == 5
+    poor = race._join(Setting("rbf", 0.001, 1e-4))
+    assert race._round([poor], rows, 5, winner) == []
+    assert len(poor.last.losses) == sum(len(fold.score) for fold in race.folds[:2])
+    assert behind(poor.last, winner.last) > 2
+    again = race._join(winner.setting)
+    assert race._round([again], rows, 5, winner) == [again]
+    assert np.array_equal(again.last.losses, winner.last.losses)
+
+
+def test_a_table_too_large_for_the_time_is_cut_into_cells(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (6000, 2))
+    label = np.floor(6 * X).sum(axis=1).astype(int) % 2
+    monkeypatch.setattr(learning, "_affordable", lambda *_: 3000)
+    monkeypatch.setattr(learning, "CELL_ROWS", (200, 1000))
+    AutoSVMClassifier(time_limit=None).fit(X[:100], label[:100])  # loops are compiled
+    with pytest.warns(ConvergenceWarning, match="cells"):
+        model = AutoSVMClassifier(time_limit=120).fit(X, label)
+    assert "of 6,000 rows, in " in model.learned_from_
+    assert model.score(X, label) > 0.9
+    assert model.predict_proba(X).shape == (6000, 2)
+    assert model.best_params_["kernel"] in kernels()
+    assert len(model.feature_weights_) == 2
+    with pytest.raises((TypeError, ValueError), match="CellClassifier"):
+        save_model(model.best_estimator_, "never written")
+    made = race_and_learn(
+        LASVMClassifier, {"standard": X[:2000]}, label[:2000], True, begin=time.monotonic(),
+        limit=120, n_jobs=1, seed=0, tell=lambda text: None, cells=False,
+    )  # fmt: skip
+    assert type(made.model) is LASVMClassifier
+
+
+def test_cells_that_are_no_better_than_a_sample_are_not_kept():
+    rounds = [Round(1000, np.full(10, 0.4), 1.0), Round(4000, np.full(10, 0.2), 1.0)]
+    assert expected_loss(rounds, 16_000) == pytest.approx(0.1)
+    assert expected_loss(rounds, 10) == pytest.approx(0.2)
+    assert expected_loss(rounds[:1], 16_000) == 0.4
+    assert expected_loss(rounds[::-1], 16_000) == 0.4  # it has not got better
 
 
 def test_the_first_round_has_at_least_24_candidates():

@@ -197,8 +197,9 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
     Parameters
     ----------
     time_limit : float or None, default=60
-        Seconds that ``fit`` may take. If it is not enough for all rows, the model is that of a
-        random sample, which a warning and ``learned_from_`` say; None: no limit.
+        Seconds that ``fit`` may take. If it is not enough for one machine of all rows, the table is
+        cut into cells with a machine each, or the model is that of a random sample, which a warning
+        and ``learned_from_`` say; None: no limit.
     verbose : bool, default=False
         Whether to show a progress bar of the race.
     n_jobs : int or None, default=-1
@@ -210,7 +211,8 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
     Attributes
     ----------
     best_estimator_ : Pipeline
-        The encoder and a ``LASVMClassifier``: to save, to export, to go on learning with.
+        The encoder and a ``LASVMClassifier``: to save, to export, to go on learning with. Cells
+        predict and can be pickled, no more.
     best_params_ : dict
         Parameters of that ``LASVMClassifier``.
     best_error_ : float
@@ -218,7 +220,7 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
     race_ : dict of ndarray
         One row for each candidate in each round; ``pandas.DataFrame(model.race_)`` shows it.
     learned_from_ : str
-        The rows that the model has learned: all, or a sample.
+        The rows that the model has learned: all, cells, or a sample.
     feature_weights_ : ndarray
         Weights of the encoded features.
     feature_names_out_ : ndarray

@@ -1,4 +1,9 @@
-"""From rows of numbers to a model: the race, then the winner on all rows, within a time limit."""
+"""From rows of numbers to a model: the race, then the winner on all rows, within a time limit.
+
+If one fit of all rows would take longer, the table is cut into cells, each with a machine of the
+winner's settings (``estimators.cells``). Cells are scored on rows that they have not learned; if they
+are not better than a sample is expected to be, the winner learns a random sample instead.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,9 @@ import numpy as np
 
 from ..core.runtime.interrupts import clock
 from ..core.runtime.threads import thread_count
-from .race import Candidate, Race, seconds_for
+from ..estimators.cells import CellClassifier, CellRegressor
+from ..estimators.metric import Sample, loss
+from .race import Candidate, Race, Round, seconds_for
 
 LEFT = 0.9
 """Share of what is left of the time limit that a fit of the winner is planned for."""
@@ -21,6 +28,15 @@ CROSS_FITTING = 1.6
 SHORTEST = 0.2
 """Seconds that the winner has in any case."""
 
+FOR_CELLS = 0.65
+"""Share of the time that is left that cells may take; the rest is for a sample."""
+
+CELL_ROWS, FEWEST_CELLS = (1000, 20_000), 4
+"""Rows of a cell, at least and at most, and the number of cells below which a sample is as good."""
+
+SHARED = 2.0
+"""Cells that a row helps to learn, about."""
+
 
 class Outcome(NamedTuple):
     """A race, its winner, the model of the winner, and the number of rows that it has learned."""
@@ -29,11 +45,11 @@ class Outcome(NamedTuple):
     winner: Candidate
     model: Any
     n_learned: int
+    weights: np.ndarray | None
 
     def parameters(self) -> dict[str, Any]:
         """Parameters that were found."""
-        found = self.race.units.parameters(self.winner.setting)
-        return {**found, "feature_weights": self.model.get_params()["feature_weights"]}
+        return {**self.race.units.parameters(self.winner.setting), "feature_weights": self.weights}
 
     @property
     def is_cut_short(self) -> bool:
@@ -42,7 +58,9 @@ class Outcome(NamedTuple):
 
     def learned_from(self) -> str:
         """The rows that the model has learned, in words."""
-        n = len(self.race.order)
+        n, sizes = len(self.race.order), getattr(self.model, "cell_sizes_", None)
+        if sizes is not None:
+            return f"{self.n_learned:,} of {n:,} rows, in {len(sizes)} cells"
         return (
             "all rows"
             if self.n_learned == n
@@ -61,10 +79,11 @@ class Outcome(NamedTuple):
 def race_and_learn(
     make: Callable[..., Any], rows: dict[str, np.ndarray], y: np.ndarray, has_classes: bool, *,
     begin: float, limit: float | None, n_jobs: int | None, seed: int, tell: Callable[[str], None],
+    cells: bool = True,
 ) -> Outcome:  # fmt: skip
     """Race on these rows, one array for each scale of numbers, and fit the winner.
 
-    ``begin``: when the limit has begun to count.
+    ``begin``: when the limit has begun to count. ``cells``: whether the model may be one of cells.
     """
     ends = begin + (np.inf if limit is None else limit)
     with warnings.catch_warnings():
@@ -82,22 +101,28 @@ def race_and_learn(
             tell=tell,
         )
         winner = race.run()
-        model, count = _final(race, winner, ends, n_jobs)
-    return Outcome(race, winner, model, count)
+        metric = winner.setting.metric
+        weights = None if metric is None else race.weights(metric, race.order)[-1]
+        model, count = _final(race, winner, weights, ends, n_jobs, cells)
+    return Outcome(race, winner, model, count, weights)
 
 
-def _final(race: Race, winner: Candidate, ends: float, n_jobs: int | None) -> tuple[Any, int]:
-    """The winner on all rows, or on as many as the time allows; and how many these are."""
-    metric = winner.setting.metric
-    weights = None if metric is None else race.weights(metric, race.order)[-1]
+def _final(
+    race: Race, winner: Candidate, weights: np.ndarray | None, ends: float, n_jobs: int | None,
+    cells: bool,
+) -> tuple[Any, int]:  # fmt: skip
+    """The winner on all rows, in cells, or on as many as the time allows; and how many these are."""
+    count = _affordable(race, winner, LEFT * max(SHORTEST, ends - clock()))
+    if cells and count < len(race.order):
+        found = _in_cells(race, winner, weights, count, ends, n_jobs)
+        if found is not None:
+            return found
+        count = _affordable(race, winner, LEFT * max(SHORTEST, ends - clock()))
     left = max(SHORTEST, ends - clock())
-    count = _affordable(race, winner, LEFT * left)
     race.tell(f"{count:,} rows, the winner ({winner.setting.kernel})")
-    more = {"probability": True} if race.has_classes else {}
-    model = race.make(
-        **race.units.parameters(winner.setting), **more, feature_weights=weights, n_jobs=n_jobs,
-        random_state=0, time_limit=left if np.isfinite(left) else None,
-    )  # fmt: skip
+    model = _made(race, winner, weights).set_params(
+        n_jobs=n_jobs, time_limit=left if np.isfinite(left) else None
+    )
     which = np.sort(race.order[:count])
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -105,6 +130,60 @@ def _final(race: Race, winner: Candidate, ends: float, n_jobs: int | None) -> tu
     if any("time_limit" in str(each.message) for each in said):
         count = min(count, int(model.n_iter_))
     return model, count
+
+
+def _made(race: Race, winner: Candidate, weights: np.ndarray | None) -> Any:
+    """The winner, which has learned nothing."""
+    more = {"probability": True} if race.has_classes else {}
+    parameters = race.units.parameters(winner.setting)
+    return race.make(**parameters, **more, feature_weights=weights, random_state=0)
+
+
+# -- cells --------------------------------------------------------------------------------
+
+
+def _in_cells(
+    race: Race, winner: Candidate, weights: np.ndarray | None, count: int, ends: float,
+    n_jobs: int | None,
+) -> tuple[Any, int] | None:  # fmt: skip
+    """The winner in cells; None where a sample of ``count`` rows is expected to be as good."""
+    seconds, (learn, held) = FOR_CELLS * (ends - clock()), race.folds[0]
+    n_cells = _cell_count(race, winner, len(learn), seconds, thread_count(n_jobs))
+    if n_cells < FEWEST_CELLS:
+        return None
+    race.tell(f"{len(learn):,} rows in {n_cells} cells, the winner ({winner.setting.kernel})")
+    kind = CellClassifier if race.has_classes else CellRegressor
+    rows, learn = race.X[winner.setting.numbers], np.sort(learn)
+    model = kind(
+        _made(race, winner, weights), n_cells=n_cells, time_limit=seconds, n_jobs=n_jobs,
+    ).fit(rows[learn], race.y[learn])  # fmt: skip
+    score = Sample(rows[held], race.y[held], np.ones(len(held)), race.has_classes)
+    if loss(model, score).mean() > expected_loss(winner.rounds, count):
+        return None
+    return model, len(learn)
+
+
+def _cell_count(race: Race, winner: Candidate, n: int, seconds: float, threads: int) -> int:
+    """The least number of cells for which there is time; none if even small cells take too long."""
+    factor = CROSS_FITTING if race.has_classes else 1.0
+    smallest, size = CELL_ROWS[0], float(min(n, CELL_ROWS[1]))
+    while size >= smallest:
+        known = [each for each in winner.rounds if each.rows <= size] or winner.rounds[:1]
+        work = factor * SHARED * n / size * seconds_for(known[-1], int(size))
+        if work / threads <= seconds:
+            return int(np.ceil(SHARED * n / size))
+        size *= 0.8
+    return 0
+
+
+def expected_loss(rounds: list[Round], count: int) -> float:
+    """The loss of the winner on ``count`` rows: its last two rounds, continued by a power of the rows."""
+    losses = [float(each.losses.mean()) for each in rounds[-2:]]
+    if len(losses) < 2 or not 0 < losses[1] < losses[0]:
+        return losses[-1]
+    grown = np.log(rounds[-1].rows / rounds[-2].rows)
+    power = np.log(losses[1] / losses[0]) / grown
+    return float(losses[1] * max(1.0, count / rounds[-1].rows) ** power)
 
 
 def _affordable(race: Race, winner: Candidate, seconds: float) -> int:

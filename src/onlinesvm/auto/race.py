@@ -8,7 +8,11 @@
 
 All candidates of a round learn the same rows and are scored on the same others, so that two of them
 are compared row by row: the difference has a standard error, and of two that differ by less, the
-plainer one wins. Tables of up to some 20,000 rows are scored in several folds.
+plainer one wins. Tables of up to some 20,000 rows are scored in several folds; who is clearly behind
+the best after two of them is not fitted to the others.
+
+A race is allowed the work of a few fits of all rows (``ALLOWED``), and small tables a little more
+(``SMALLEST``). Work is counted in rows, not in seconds, so that two races with one seed are equal.
 """
 
 from __future__ import annotations
@@ -36,6 +40,12 @@ SURVIVORS, FINALISTS = 7, 4
 CLIMBS = 3
 """How often neighbours of the best join in one round."""
 
+BEHIND = 2.0
+"""Standard errors behind the best after some folds, beyond which a candidate leaves the round."""
+
+ALLOWED, SMALLEST = 4.0, (160, 1500)
+"""Work of a race, in fits of all rows; and fits of so many rows that are allowed in any case."""
+
 WORTH_CLIMBING = (0, 50, 300)
 """Rows from which neighbours join never, once, and ``CLIMBS`` times: scores of few rows are noise."""
 
@@ -50,6 +60,9 @@ TIED = 1.0
 
 POWER = 1.8
 """A fit of twice as many rows takes 2 to the power of this as long, about."""
+
+WORK = 1.5
+"""The power of the rows that counts as the work of a fit: small fits cost more than ``POWER`` says."""
 
 RACING = 0.6
 """Share of the time limit that the race may take; the rest is for the winner."""
@@ -79,6 +92,14 @@ class Candidate:
     def loss(self) -> float:
         """Mean loss in the last round."""
         return float(self.last.losses.mean())
+
+    def score(self, rows: int, results: list[tuple[np.ndarray, float]]) -> None:
+        """Note losses and seconds of the folds of a round; once more when there are more folds."""
+        losses = np.concatenate([losses for losses, _ in results])
+        noted = Round(rows, losses, min(seconds for _, seconds in results))
+        if self.rounds and self.last.rows == rows:
+            self.rounds.pop()
+        self.rounds.append(noted)
 
 
 class Round(NamedTuple):
@@ -112,6 +133,9 @@ class Race:
         self.candidates: list[Candidate] = []
         self._weights: dict[tuple[Setting, int], list[np.ndarray]] = {}
         self.out_of_time = False
+        fits, rows = SMALLEST
+        self.reserved = 0.0  # of the work that is left, for the last round
+        self.work_left = max(ALLOWED * work_of(len(y)), fits * work_of(rows))
 
     # -- the rounds -----------------------------------------------------------------------
 
@@ -123,10 +147,11 @@ class Race:
         self._warm_up(alive)
         for number, rows in enumerate(sizes):
             final = number == len(sizes) - 1
+            self.reserved = 0.0 if final else 2 * work_of(most)
             folds = len(self.folds) if final else min(len(self.folds), 2 + number)
             if number:
                 alive, folds = self._affordable(alive, rows, folds)
-                if not alive:
+                if len(alive) < 2:  # nothing to compare
                     break
             alive = self._round(alive, rows, folds)
             if not alive:
@@ -151,24 +176,30 @@ class Race:
         self.candidates.append(made)
         return made
 
-    def _round(self, among: list[Candidate], rows: int, folds: int) -> list[Candidate]:
-        """Let candidates learn this number of rows of some folds; those that were scored."""
+    def _round(
+        self, among: list[Candidate], rows: int, folds: int, leader: Candidate | None = None
+    ) -> list[Candidate]:
+        """Let candidates learn this number of rows of some folds; those that were scored on all.
+
+        Who is clearly behind after two folds, behind the leader or the best of them, learns no more.
+        """
         self._tell(among, rows)
         self._learn_weights(among, folds)
-        tasks = [(c, k) for c in among for k in range(folds)]
-        found: dict[int, list[tuple[np.ndarray, float]]] = {}
-        for (candidate, _), result in zip(tasks, self._run_tasks(tasks, rows), strict=False):
-            if result is not None:
-                found.setdefault(candidate.number, []).append(result)
-        scored = []
-        for candidate in among:
-            results = found.get(candidate.number, [])
-            if len(results) == folds:
-                losses = np.concatenate([losses for losses, _ in results])
-                seconds = min(seconds for _, seconds in results)
-                candidate.rounds.append(Round(rows, losses, seconds))
-                scored.append(candidate)
-        return scored
+        found: dict[int, list[tuple[np.ndarray, float]]] = {c.number: [] for c in among}
+        going = list(among)
+        for part in [range(min(folds, 2)), range(2, folds)][: 1 + (folds > 2)]:
+            tasks = [(c, k) for c in going for k in part]
+            self.work_left -= len(tasks) * work_of(rows)
+            for (candidate, _), result in zip(tasks, self._run_tasks(tasks, rows), strict=True):
+                if result is not None:
+                    found[candidate.number].append(result)
+            going = [c for c in going if len(found[c.number]) >= part.stop]
+            for candidate in going:
+                candidate.score(rows, found[candidate.number])
+            if part.stop < folds and going:
+                best = leader or min(going, key=lambda c: c.loss)
+                going = [c for c in going if behind(c.last, best.last) <= BEHIND]
+        return going
 
     def _run_tasks(self, tasks: list[Any], rows: int) -> Iterable[Any]:
         """Losses and seconds of each task; None for those that had no time left."""
@@ -243,6 +274,9 @@ class Race:
             return self.weights(Metric(by, rounds), self.folds[k].learn)
 
         items = list(wanted.items())
+        self.work_left -= sum(rounds for _, rounds in items) * work_of(
+            min(METRIC_ROWS, len(self.folds[0].learn))
+        )
         found = self._side_by_side(learn, items)
         self._weights |= {key: weights for (key, _), weights in zip(items, found, strict=True)}
 
@@ -288,7 +322,7 @@ class Race:
             if not fresh or self.out_of_time or not self._affords([best] * len(fresh), rows, folds):
                 return alive
             tried |= set(fresh)
-            alive = alive + self._round([self._join(s) for s in fresh], rows, folds)
+            alive = alive + self._round([self._join(s) for s in fresh], rows, folds, best)
             if min(alive, key=lambda c: c.loss) is best:
                 return alive
         return alive
@@ -313,8 +347,7 @@ class Race:
         for candidate in sorted(same, key=lambda c: (c.setting.structure, c.loss)):
             if candidate.setting.structure >= best.setting.structure:
                 break
-            difference = candidate.last.losses - best.last.losses
-            if difference.mean() <= TIED * difference.std() / np.sqrt(len(difference)):
+            if behind(candidate.last, best.last) <= TIED:
                 return candidate
         return best
 
@@ -332,8 +365,10 @@ class Race:
         return [], 0
 
     def _affords(self, among: list[Candidate], rows: int, folds: int) -> bool:
-        """Whether there is time for a round of so many rows, and for the winner after it."""
+        """Whether there is work and time for a round of so many rows, and for the winner after it."""
         known = [c.last for c in self.candidates if c.rounds]
+        if len(among) * folds * work_of(rows) > self.work_left - self.reserved:
+            return False
         if not np.isfinite(self.ends):
             return True
         typical = float(np.median([seconds_for(each, rows) for each in known]))
@@ -350,6 +385,19 @@ class Race:
     def error(self, candidate: Candidate) -> float:
         """The error of the last round: share of wrong labels, or root of the mean squared error."""
         return candidate.loss if self.has_classes else float(np.sqrt(candidate.loss))
+
+
+def behind(one: Round, other: Round) -> float:
+    """By how many standard errors the loss of one is above the other's, on rows scored by both."""
+    count = min(len(one.losses), len(other.losses))
+    difference = one.losses[:count] - other.losses[:count]
+    noise = float(difference.std() / np.sqrt(count))
+    return float(difference.mean()) / noise if noise > 0 else 0.0
+
+
+def work_of(rows: int) -> float:
+    """The work of a fit: one for a single row."""
+    return float(rows) ** WORK
 
 
 def seconds_for(known: Round, rows: int) -> float:

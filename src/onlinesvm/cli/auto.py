@@ -84,6 +84,7 @@ def raced(source: str, options: dict[str, Any]) -> tuple[Rows, Outcome]:
         found = race_and_learn(
             each, {"standard": rows.X}, rows.y if has_classes else rows.y.astype(float), has_classes,
             begin=begin, limit=limit, n_jobs=-1, seed=options["seed"], tell=reporter.say,
+            cells=False,  # a model file holds one machine
         )  # fmt: skip
     if found.is_cut_short:
         click.echo(found.told(limit), err=True)

@@ -25,7 +25,7 @@ SAMPLE = 3000
 FEWEST = 20
 """Number of examples below which nothing is learned: all weights are one."""
 
-ROUNDS, FOLDS = 3, 3
+ROUNDS, FOLDS = 5, 3
 """Number of times that the features are rescaled, and of folds that choose among the rounds."""
 
 POINTS = 1000

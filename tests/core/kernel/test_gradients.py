@@ -59,6 +59,29 @@ def test_gradients_are_those_of_finite_differences(name, form):
     assert kernel.n_evaluations == 0  # what is measured does not count as training
 
 
+def test_chords_of_pairs_too_far_for_a_kernel_value():
+    """Kernel values of 0 that one feature makes so: with that feature of another row, they are 1."""
+    x, z = np.array([[0.0, 300.0], [0.0, 0.0]]), np.zeros((1, 2))
+    kernel = Kernel("laplacian", gamma=1.0)
+    rows = [Rows.of(a, absolute=kernel.absolute) for a in (x, z)]
+    found = squared_gradients(kernel, *rows, np.ones((1, 1)))
+    assert np.allclose(found, [0.0, 2 / (2 * 300.0**2)], rtol=1e-5)
+
+
+def test_chords_ask_rows_that_differ():
+    """A feature that few rows have is measured at these, not at the first rows."""
+    rng = np.random.default_rng(0)
+    x = np.c_[rng.normal(size=2000), np.arange(2000) % 500 == 499].astype(float)
+    z = np.array([[0.0, 1.0], [0.0, 0.0]])
+    kernel = Kernel("laplacian", gamma=0.5)
+    rows = [Rows.of(a, absolute=kernel.absolute) for a in (x, z)]
+    coef = np.array([[1.0, -1.0]])
+    near = np.exp(-0.5 * np.abs(x[:, 0]))  # f is this times 1 - e^-0.5, its sign by the feature
+    used = [i for i in range(2000) if x[i, 1] != x[i - 1, 1]]
+    want = np.mean((2 * near[used] * (1 - np.exp(-0.5))) ** 2)
+    assert np.allclose(squared_gradients(kernel, *rows, coef)[1], want, rtol=1e-4)
+
+
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "matern12"])
 def test_a_support_vector_adds_nothing_at_itself(name):
     kernel = Kernel(name, gamma=2.0)

@@ -29,8 +29,11 @@ WITH_GRADIENT = ("rbf", "laplacian", "matern12", "linear", "poly", "sigmoid")
 _CHUNK = 4_000_000
 """Numbers of a kernel block, or of gradients, at a time."""
 
-_CHORDS, _FEWEST_CHORDS = 100_000_000, 64
-"""Kernel values of chords: about a second; and rows that chords begin at in any case."""
+_CHORDS, _FEWEST_CHORDS = 20_000_000, 64
+"""Kernel values of chords: about 0.1 s; and rows that chords of a feature begin at in any case."""
+
+_IN_CACHE = 65_536
+"""Numbers of the buffers of chords: new memory would cost more than the arithmetic."""
 
 _SMALLEST = 1e-38
 """Kernel values below this, the smallest of single precision, count as this."""
@@ -96,20 +99,46 @@ def _slopes(kernel: Kernel, X: Rows, Z: Rows) -> np.ndarray:
 def _squared_chords(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
     """The mean squared change of f from row to row in one feature, over the squared distance."""
     most = max(_FEWEST_CHORDS, _CHORDS // (len(Z) * X.n_features))
-    X = X.take(slice(0, most))
-    here, vectors = _dense(X.to_array()), _dense(Z.to_array())
-    there = np.roll(here, 1, axis=0)
-    exponent = -np.log(np.maximum(kernel.block(X, Z).astype(np.float64), _SMALLEST))
-    values = np.exp(-exponent) @ coef.T
-    squares = np.zeros(X.n_features)
-    for j in range(X.n_features):
-        moved = np.abs(there[:, j, None] - vectors[None, :, j])
-        moved -= np.abs(here[:, j, None] - vectors[None, :, j])
-        change = np.exp(-(exponent + kernel.gamma * moved)) @ coef.T - values
-        squares[j] = (change**2).sum()
+    here, vectors = (np.asarray(_dense(rows.to_array()), np.float32) for rows in (X, Z))
+    there, gamma = np.roll(here, 1, axis=0), np.float32(kernel.gamma)
+    exponent = _exponents(kernel, X, Z, here, vectors)
+    values, weights = np.exp(-exponent), np.asarray(coef.T, np.float32)
+    columns, found = np.ascontiguousarray(vectors.T), np.zeros(X.n_features)
+    step = max(1, _IN_CACHE // len(Z))
+    buffers = np.empty((2, step, len(Z)), np.float32)
+    for j, column in enumerate(columns):
+        used = np.flatnonzero(there[:, j] != here[:, j])[:most]  # others say nothing
+        squares = distance = 0.0
+        for first in range(0, len(used), step):
+            rows = used[first : first + step]
+            start, end = here[rows, j, None], there[rows, j, None]
+            moved, other = buffers[:, : len(rows)]
+            np.abs(np.subtract(end, column, out=moved), out=moved)
+            moved -= np.abs(np.subtract(start, column, out=other), out=other)
+            moved *= gamma
+            moved += np.take(exponent, rows, axis=0, out=other)
+            np.exp(np.minimum(np.negative(moved, out=moved), 0.0, out=moved), out=moved)
+            moved -= np.take(values, rows, axis=0, out=other)
+            squares += float(np.square(moved @ weights, dtype=np.float64).sum())
+            distance += float(np.square(end - start, dtype=np.float64).sum())
+        found[j] = squares / distance if distance > 0 else 0.0
         checkpoint()
-    distance = ((there - here) ** 2).sum(axis=0)
-    return np.where(distance > 0, squares / np.where(distance > 0, distance, 1.0), 0.0)
+    return found
+
+
+def _exponents(
+    kernel: Kernel, X: Rows, Z: Rows, here: np.ndarray, vectors: np.ndarray
+) -> np.ndarray:
+    """gamma |x - z| of all pairs; from the differences where the kernel value is too small to tell."""
+    values = kernel.block(X, Z)
+    found = -np.log(np.maximum(values, np.float32(_SMALLEST)))
+    far, near = np.nonzero(values <= _SMALLEST)
+    step = max(1, _CHUNK // here.shape[1])
+    for first in range(0, len(far), step):
+        x, z = far[first : first + step], near[first : first + step]
+        found[x, z] = kernel.gamma * np.abs(here[x] - vectors[z]).sum(axis=1)
+        checkpoint()
+    return found
 
 
 def _dense(values: Any) -> np.ndarray:

@@ -7,22 +7,17 @@ from typing import Any
 
 import numpy as np
 from dask.delayed import Delayed
-from scipy import sparse
-from sklearn.cluster import MiniBatchKMeans
-from threadpoolctl import threadpool_limits
 
 from ...core.examples import Examples
 from ...core.kernel.rows import Rows
 from ...core.lasvm.parts import cells
 from ...core.lasvm.parts.cells import CellFit
+from ...estimators.cells import ROWS_PER_CELL, centres_of
 from ...estimators.rows import stack
 from .frame import Frame
 from .partitions import as_arrays
 from .running import Run
 from .tasks import Place
-
-ROWS_PER_CELL = 256
-"""Rows of the sample in which clusters are sought, per cell."""
 
 
 class CellModel:
@@ -57,17 +52,12 @@ def sample(frame: Frame, part: Any, place: Place, count: int) -> Any:
 
 
 def cluster(samples: list[Any], n_cells: int, seed: int) -> Rows:
-    """Centres of mini-batch k-means, that of the largest cluster first."""
+    """Centres of the rows of all samples."""
     X = samples[0]
     for more in samples[1:]:
         X = stack(X, more)
-    n_cells = min(n_cells, X.shape[0])
-    with threadpool_limits(1):  # sums of several threads depend on how they are cut
-        means = MiniBatchKMeans(n_cells, random_state=seed, n_init=1, batch_size=4096).fit(X)
-    sizes = np.bincount(means.labels_, minlength=n_cells)
-    order = np.argsort(-sizes, kind="stable")
-    found = means.cluster_centers_[order[sizes[order] > 0]]
-    return Rows.of(sparse.csr_matrix(found) if sparse.issparse(X) else found)
+    centres: Rows = centres_of(X, n_cells, seed)
+    return centres
 
 
 def split(frame: Frame, centres: Rows, part: Any, place: Place, overlap: float) -> list[Examples]:

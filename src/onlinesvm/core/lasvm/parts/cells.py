@@ -12,6 +12,7 @@ help to learn there too, so that a boundary does not end at the edge of its cell
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -48,21 +49,36 @@ def nearest(rows: Rows, centres: Rows) -> np.ndarray:
     return cell
 
 
-def split(data: Examples, centres: Rows, overlap: float) -> list[Examples]:
-    """The examples of every cell: its own, and those nearly as close to it as to their own.
+def grouped(rows: Rows, centres: Rows) -> Iterator[tuple[int, np.ndarray]]:
+    """Each cell that has rows, and which rows these are."""
+    cell = nearest(rows, centres)
+    order = np.argsort(cell, kind="stable")
+    edges = np.searchsorted(cell[order], np.arange(len(centres) + 1))
+    for j in range(len(centres)):
+        if edges[j] < edges[j + 1]:
+            yield j, order[edges[j] : edges[j + 1]]
+
+
+def members(rows: Rows, centres: Rows, overlap: float) -> list[np.ndarray]:
+    """The rows that learn every cell: its own, and those nearly as close to it as to their own.
 
     A row with distance d to its own centre helps in cells whose centre is within (1 + overlap) d.
     """
     found: list[list[np.ndarray]] = [[] for _ in range(len(centres))]
-    for first in range(0, len(data.rows), _PART):
-        apart = distances(data.rows.take(slice(first, first + _PART)), centres)
+    for first in range(0, len(rows), _PART):
+        apart = distances(rows.take(slice(first, first + _PART)), centres)
         reach = apart.min(axis=1) * (1.0 + overlap) ** 2
         inside = apart <= reach[:, None]
         if not overlap:  # a tie goes to one cell
             inside = apart.argmin(axis=1)[:, None] == np.arange(len(centres))
         for cell, mask in enumerate(inside.T):
             found[cell].append(first + np.flatnonzero(mask))
-    return [_owned(data.take(np.concatenate(which))) for which in found]
+    return [np.concatenate(which) if which else np.empty(0, np.int64) for which in found]
+
+
+def split(data: Examples, centres: Rows, overlap: float) -> list[Examples]:
+    """The examples that learn every cell."""
+    return [_owned(data.take(which)) for which in members(data.rows, centres, overlap)]
 
 
 def _owned(data: Examples) -> Examples:
@@ -106,11 +122,7 @@ def decide(
     models: list[Model], centres: Rows, kernel: Kernel, rows: Rows, machines: int
 ) -> np.ndarray:
     """Decision values (n, machines), each row by the model of its own cell."""
-    values, cell = np.empty((len(rows), machines)), nearest(rows, centres)
-    order = np.argsort(cell, kind="stable")
-    edges = np.searchsorted(cell[order], np.arange(len(models) + 1))
-    for j, model in enumerate(models):
-        own = order[edges[j] : edges[j + 1]]
-        if len(own):
-            values[own] = model.decide(kernel, rows.take(own))
+    values = np.empty((len(rows), machines))
+    for j, own in grouped(rows, centres):
+        values[own] = models[j].decide(kernel, rows.take(own))
     return values
