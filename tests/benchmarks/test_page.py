@@ -1,4 +1,4 @@
-"""``docs/papers.md`` is what its template and the published numbers make of it."""
+"""``docs/evidence/papers.md`` is what its template and the published numbers make of it."""
 
 import json
 

@@ -198,7 +198,7 @@ class LASVMClassifier(_Adapter):
 
     Features should be of about the same scale: put ``river.preprocessing.StandardScaler`` in front.
     The defaults are those that did best over seven streams so scaled, most of which change.
-    See ``onlinesvm.LASVMClassifier`` for the algorithm, and ``docs/streams.md`` for what to choose.
+    See ``onlinesvm.LASVMClassifier`` for the algorithm, and ``docs/guide/streams.md`` for what to choose.
 
     Parameters
     ----------
