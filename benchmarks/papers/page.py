@@ -29,7 +29,7 @@ FIGURES = {
 Section = Mapping[str, Any]
 """The numbers of one part as text, by name; ``rows`` is a list of the rows of its table."""
 
-PLACE = re.compile(r"\{\{([\w.]+)\.(\w+)\}\}")
+PLACE = re.compile(r"\{\{([\w.-]+)\.(\w+)\}\}")
 ROW = re.compile(r"\[\n\s+(\"[^\[\]]*?\")\n\s+\]")
 
 
