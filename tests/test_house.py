@@ -4,6 +4,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import pickle
 import pkgutil
 import re
 from pathlib import Path
@@ -39,6 +40,45 @@ PUBLIC = [
     "save_model",
 ]
 
+# Public modules one level down, and the names that each of them offers.
+PUBLIC_MODULES = {
+    "dask": ["CellLASVMClassifier", "TreeLASVMClassifier"],
+    "exceptions": [
+        "CacheSizeError",
+        "LabelError",
+        "MissingDependencyError",
+        "ModelFileError",
+        "OnlineSVMError",
+        "StreamError",
+    ],
+    "export": ["export_libsvm", "export_onnx", "export_python", "register_onnx"],
+    "persistence": [
+        "LoadedModel",
+        "load_model",
+        "read_header",
+        "read_model",
+        "save_model",
+        "write_model",
+    ],
+    "river": [
+        "BudgetPerceptronClassifier",
+        "LASVMClassifier",
+        "LASVMOneClass",
+        "LASVMRegressor",
+    ],
+    "streams": [
+        "Block",
+        "MemoryReader",
+        "Progress",
+        "Reader",
+        "StreamSettings",
+        "Training",
+        "fit_stream",
+        "open_reader",
+    ],
+    "tables": ["TableEncoder"],
+}
+
 # For each room of the package, the rooms that it may import from; None is the package itself.
 ALLOWED = {
     "core": {"core"},
@@ -53,7 +93,17 @@ ALLOWED = {
 }
 
 # Modules beside the rooms, by which users import what a room holds, and the rooms they import from.
-DOORS = {"river": {"integrations"}, "dask": {"integrations"}}
+DOORS = {
+    "river": {"integrations"},
+    "dask": {"integrations"},
+    "export": {"model"},
+    "persistence": {"model"},
+    "streams": {"stream"},
+    "tables": {"auto"},
+}
+
+# Below all rooms: imported by any of them, and importing nothing of the package.
+FOUNDATION = {"exceptions": set()}
 
 # The same within the integrations: those of one library do not know of another.
 ALLOWED_IN_INTEGRATIONS = {
@@ -125,10 +175,16 @@ def signature_parameters(obj):
     """Names and defaults of the signature, the default written as in numpydoc."""
     parameters = inspect.signature(obj).parameters.values()
     return {
-        p.name: None if p.default is p.empty else repr(p.default)
+        p.name: None if p.default is p.empty else written_default(p.default)
         for p in parameters
         if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
     }
+
+
+def written_default(default):
+    """A default as numpydoc has it: a class by its name."""
+    named = inspect.isclass(default)
+    return f"{default.__module__}.{default.__name__}" if named else repr(default)
 
 
 def same_default(written, actual):
@@ -143,6 +199,21 @@ def same_default(written, actual):
 
 def test_public_list_is_pinned():
     assert sorted(n for n in onlinesvm.__all__ if not n.startswith("__")) == sorted(PUBLIC)
+
+
+def test_public_modules_are_pinned():
+    there = {p.stem for p in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+    assert there == set(PUBLIC_MODULES)
+    for name, listed in PUBLIC_MODULES.items():
+        assert importlib.import_module(f"onlinesvm.{name}").__all__ == listed
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLIC_MODULES) - {"dask", "river"}))
+def test_public_modules_are_found_without_a_second_import(name):
+    """``import onlinesvm; onlinesvm.export.export_onnx``; River and Dask may not be installed."""
+    first = PUBLIC_MODULES[name][0]
+    code = f"import onlinesvm; print('{name}' in dir(onlinesvm), onlinesvm.{name}.{first}.__name__)"
+    assert run(code) == [f"True {first}"]
 
 
 def test_every_public_name_exists_and_is_listed_by_dir():
@@ -168,20 +239,22 @@ def wrong_imports(path):
     names = list(imports(path.read_text(encoding="utf-8"), ".".join(parts[:-1])))
     own = [name for name in names if name.split(".")[0] == "onlinesvm"]
     late = LATE.get(".".join(parts), set())
-    wrong = [
-        name for name in own if room(name) not in (ALLOWED | DOORS)[parts[1]] and name not in late
-    ]
+    allowed = (ALLOWED | DOORS | FOUNDATION)[parts[1]] | set(FOUNDATION)
+    wrong = [name for name in own if room(name) not in allowed and name not in late]
     if parts[1] == "core" and len(parts) > 2:
         within = [name for name in own if name.startswith("onlinesvm.core.")]
         wrong += [n for n in within if n.split(".")[2] not in ALLOWED_IN_CORE[parts[2]]]
     if parts[1] == "integrations" and len(parts) > 3:
         own = [name for name in own if not name.startswith(".".join(parts[:3]))]
-        wrong += [name for name in own if room(name) not in ALLOWED_IN_INTEGRATIONS[parts[2]]]
+        allowed = ALLOWED_IN_INTEGRATIONS[parts[2]] | set(FOUNDATION)
+        wrong += [name for name in own if room(name) not in allowed]
     return [f"{'.'.join(parts)} imports {name}" for name in wrong]
 
 
 def test_imports_go_downwards():
-    files = [p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.stem in DOORS]
+    files = [
+        p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE or p.stem in DOORS | FOUNDATION
+    ]
     wrong = [line for path in files for line in wrong_imports(path)]
     assert not wrong, "\n".join(wrong)
 
@@ -204,13 +277,89 @@ def test_every_room_is_there():
 @pytest.mark.parametrize("name", DOORS)
 def test_a_door_holds_names_and_nothing_else(name):
     """Users import ``onlinesvm.dask``; what it offers is defined in the integrations."""
-    door, inside = (
-        importlib.import_module(f"onlinesvm.{n}") for n in (name, f"integrations.{name}")
-    )
-    assert door.__all__ == inside.__all__
+    door = importlib.import_module(f"onlinesvm.{name}")
+    source = ast.parse((PACKAGE / f"{name}.py").read_text(encoding="utf-8"))
+    assert {type(node) for node in source.body} == {ast.Expr, ast.ImportFrom, ast.Assign}
     for public in door.__all__:
-        assert getattr(door, public) is getattr(inside, public)
-        assert getattr(door, public).__module__.startswith(f"onlinesvm.integrations.{name}.")
+        home = getattr(door, public).__module__
+        assert any(home.startswith(f"onlinesvm.{inside}.") for inside in DOORS[name])
+
+
+def test_integrations_are_offered_whole():
+    for name in ("river", "dask"):
+        inside = importlib.import_module(f"onlinesvm.integrations.{name}")
+        assert inside.__all__ == PUBLIC_MODULES[name]
+
+
+# Exceptions that never leave the package: raised and caught inside, or by the command line.
+INTERNAL = {
+    "InvalidState", "Unsupported", "StopReading", "Mistake", "TooLong", "TimeUp", "Stopped",
+    "NoSolutionError",
+}  # fmt: skip
+
+
+def test_errors_are_one_tree():
+    """Whatever the package defines as an exception has the one base class, or stays inside."""
+    from onlinesvm.exceptions import OnlineSVMError
+
+    outside = set()
+    for name in modules():
+        for each in vars(importlib.import_module(name)).values():
+            own = inspect.isclass(each) and each.__module__.startswith("onlinesvm.")
+            if own and issubclass(each, BaseException) and not issubclass(each, OnlineSVMError):
+                outside.add(each.__name__)
+    assert outside == INTERNAL
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        ("ModelFileError", (ValueError,)),
+        ("StreamError", (ValueError,)),
+        ("LabelError", (ValueError,)),
+        ("MissingDependencyError", (ImportError, ValueError)),
+        ("CacheSizeError", (MemoryError,)),
+    ],
+)
+def test_errors_are_also_what_python_calls_them(name, kinds):
+    from onlinesvm import exceptions
+
+    error = getattr(exceptions, name)
+    assert error.__module__ == "onlinesvm.exceptions"
+    assert issubclass(error, (exceptions.OnlineSVMError, *kinds))
+    assert all(issubclass(error, kind) for kind in kinds)
+    again = pickle.loads(pickle.dumps(error("a sentence")))
+    assert (type(again), str(again)) == (error, "a sentence")
+
+
+_DEEP = re.compile(rf"\bonlinesvm\.(?!_)({'|'.join(ALLOWED)})\b(?!`* extra)")
+
+
+def told_to_users():
+    """Pages, and docstrings and messages of the package: texts, with where they are."""
+    pages = [REPOSITORY / "README.md", *(REPOSITORY / "docs").rglob("*.md")]
+    for page in pages:
+        if page.name != "architecture.md":
+            yield page.name, page.read_text(encoding="utf-8")
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                yield f"{path.name}: {node.name}", ast.get_docstring(node) or ""
+            elif isinstance(node, ast.Raise):
+                words = [c.value for c in ast.walk(node) if isinstance(c, ast.Constant)]
+                yield f"{path.name}:{node.lineno}", " ".join(w for w in words if isinstance(w, str))
+
+
+def test_users_are_told_of_public_modules_only():
+    """Nobody is told to import from a module that may change in any release."""
+    wrong = [f"{where}: {m[0]}" for where, text in told_to_users() for m in _DEEP.finditer(text)]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_check_of_what_users_are_told_sees_deep_modules():
+    assert _DEEP.search("from onlinesvm.model.files import read_model")
+    assert not _DEEP.search("from onlinesvm.streams import open_reader")
 
 
 def test_tests_mirror_the_package_and_helpers_lie_in_one_folder():
@@ -244,6 +393,7 @@ def test_import_is_light():
     heavy = {"numba", "llvmlite", "matplotlib", "click", "safetensors", "onnx", "river", "dask"}
     steps = (
         "import onlinesvm",
+        "import onlinesvm.exceptions",
         "import onlinesvm.core.kernel.csr, onlinesvm.core.runtime.published, "
         "onlinesvm.core.runtime.interrupts, onlinesvm.core.runtime.compact",
         "repr(onlinesvm.LASVMClassifier(C=2))",
@@ -470,6 +620,17 @@ def test_documented_parameters_of_doors_equal_the_signature(name):
     door = importlib.import_module(f"onlinesvm.{name}")
     for public in door.__all__:
         check_documentation(getattr(door, public))
+
+
+# Records that a function returns: what they hold is in their docstring, which needs no example.
+RECORDS = {"LoadedModel", "Progress", "StreamSettings"}
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_every_name_of_a_door_has_an_example(name):
+    door = importlib.import_module(f"onlinesvm.{name}")
+    docs = {n: inspect.getdoc(getattr(door, n)) for n in door.__all__ if n not in RECORDS}
+    assert not [n for n, doc in docs.items() if not re.search(r"^Examples\n-+\n", doc, re.M)]
 
 
 def check_documentation(public):

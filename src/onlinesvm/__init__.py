@@ -1,4 +1,10 @@
-"""Kernel support vector machines that learn one example at a time."""
+"""Kernel support vector machines that learn one example at a time.
+
+The names listed here are public, and so are those of the modules ``onlinesvm.exceptions``,
+``onlinesvm.export``, ``onlinesvm.persistence``, ``onlinesvm.streams``, ``onlinesvm.tables``,
+``onlinesvm.river`` and ``onlinesvm.dask``. All other modules are private: what is in them may change in
+any release.
+"""
 
 from __future__ import annotations
 
@@ -79,11 +85,16 @@ _MODULES = {
     "save_model": "model.files",
 }
 
+_SUBMODULES = ("exceptions", "export", "persistence", "streams", "tables")
+"""Public modules that need no other package. River and Dask are imported by those who want them."""
+
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     """Public names are imported when they are asked for: scikit-learn takes a second to import."""
+    if name in _SUBMODULES:
+        return importlib.import_module(f".{name}", __name__)
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(importlib.import_module(f".{_MODULES[name]}", __name__), name)
@@ -92,4 +103,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_SUBMODULES})

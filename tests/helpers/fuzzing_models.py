@@ -283,7 +283,7 @@ def attempt(data, path):
     except ValueError:  # a clear error of the estimator, such as for numbers too large
         return "model, and an error when used"
     except MemoryError as error:
-        if type(error).__name__ == "NoRoomError":  # SimpleSVM's own, of a cache too small
+        if type(error).__name__ == "CacheSizeError":  # SimpleSVM's own, of a cache too small
             return "model, and an error when used"
         raise
     return "model"

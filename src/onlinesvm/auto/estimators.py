@@ -189,7 +189,7 @@ class AutoSVM(BaseEstimator):
 class AutoSVMClassifier(ClassifierMixin, AutoSVM):
     """Kernel support vector classifier for a table, without settings.
 
-    Columns are encoded (``onlinesvm.auto.tables.TableEncoder``). Then kernels, C, gamma and weights
+    Columns are encoded (``onlinesvm.tables.TableEncoder``). Then kernels, C, gamma and weights
     of features race: candidates learn growing samples and are scored on rows that they have not
     learned, the worse ones drop out, and the winner learns all rows. Of two candidates that do not
     differ by more than their noise, the plainer one wins.

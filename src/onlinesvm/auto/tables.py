@@ -74,6 +74,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Names of the columns; only if the table had some.
     kinds_ : list of str
         What each column is: number, moment, category, or empty (left out).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinesvm.tables import TableEncoder
+    >>> table = np.array([[1.5, "red"], [2.0, "blue"], [None, "red"], [4.0, "red"]] * 5, dtype=object)
+    >>> encoder = TableEncoder().fit(table)
+    >>> encoder.kinds_
+    ['number', 'category']
+    >>> encoder.transform(table).shape  # the number, where it is missing, two colours
+    (20, 4)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from ..exceptions import OnlineSVMError
 from .mistakes import Mistake
 from .standard_streams import occupy_closed, refuse_closed
 
@@ -103,11 +104,7 @@ class Commands(click.Group):
 
 def sentence(error: Exception) -> str | None:
     """The message of an error that the user can mend; None for all others."""
-    from ..label.errors import LabelError
-    from ..model.errors import ModelFileError
-    from ..stream.errors import StreamError
-
-    if isinstance(error, StreamError | ModelFileError | LabelError):
+    if isinstance(error, OnlineSVMError):
         return str(error)
     if isinstance(error, MemoryError):
         return "There is not enough memory; use --budget, smaller --batch-rows or fewer features."

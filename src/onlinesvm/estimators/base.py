@@ -563,7 +563,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
             The file, by custom with the ending ``.safetensors``.
         extra : dict or None, default=None
             Facts to keep with the model: numbers, text, lists, dictionaries and arrays. They are
-            ``onlinesvm.model.files.read_model(path).summary``.
+            ``onlinesvm.persistence.read_model(path).summary``.
         """
         from ..model.files import write_model
 

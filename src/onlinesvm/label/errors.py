@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-
-class LabelError(ValueError):
-    """Something that the user can mend; the message says what is wrong and what to do."""
+from ..exceptions import LabelError as LabelError
 
 
 class RefusedError(LabelError):

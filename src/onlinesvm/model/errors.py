@@ -1,12 +1,10 @@
-"""The one error of model files and exports."""
+"""What is said when a model file or an export goes wrong."""
 
 from __future__ import annotations
 
 from typing import Any
 
-
-class ModelFileError(ValueError):
-    """A model cannot be written, read or exported: one sentence with place, problem and remedy."""
+from ..exceptions import ModelFileError as ModelFileError
 
 
 class InvalidState(ValueError):  # noqa: N818

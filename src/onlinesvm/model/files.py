@@ -43,14 +43,27 @@ _KEYS = {
 
 
 class LoadedModel(NamedTuple):
-    """What is in a model file."""
+    """What is in a model file.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator as it was saved.
+    preprocessing : dict or None
+        What was done to the features before.
+    summary : dict or None
+        Facts about the training: the ``extra`` of ``save_model``.
+    arrays : dict of str to ndarray
+        More arrays that the writer has kept.
+    header : dict
+        ``format_version``, ``library_version``, ``algorithm``, ``checksum``.
+    """
 
     estimator: Any
     preprocessing: dict[str, Any] | None
     summary: dict[str, Any] | None
     arrays: dict[str, np.ndarray]
     header: dict[str, Any]
-    """``format_version``, ``library_version``, ``algorithm``, ``checksum``."""
 
 
 # -- writing ------------------------------------------------------------------------------
@@ -78,6 +91,26 @@ def write_model(
         Facts about the training, of the same kinds.
     arrays : dict of str to ndarray, or None, default=None
         More arrays to keep, such as those of a checkpoint.
+
+    Raises
+    ------
+    ModelFileError
+        If the estimator holds what model files do not, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from onlinesvm import LASVMClassifier
+    >>> from onlinesvm.persistence import read_header, read_model, write_model
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LASVMClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     write_model(path, model, summary={"flowers": len(X)})
+    ...     header, found = read_header(path), read_model(path)
+    >>> header["algorithm"], found.summary
+    ('LASVMClassifier', {'flowers': 150})
     """
     data = model_bytes(estimator, preprocessing=preprocessing, summary=summary, arrays=arrays)
     try:
@@ -242,6 +275,25 @@ def read_model(path: str | os.PathLike[str]) -> LoadedModel:
     -------
     model : LoadedModel
         Estimator, preprocessing, summary, arrays, and facts of the header.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, damaged, or of a newer format.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from onlinesvm import LASVMClassifier
+    >>> from onlinesvm.persistence import read_model
+    >>> model = LASVMClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     model.save(path, extra={"trained on": "iris"})
+    ...     found = read_model(path)
+    >>> found.summary, found.header["algorithm"]
+    ({'trained on': 'iris'}, 'LASVMClassifier')
     """
     try:
         with _open(path) as file:
@@ -272,7 +324,26 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
         ``format_version``, ``library_version``, ``algorithm``, ``parameters``, ``classes``,
         ``n_features``, ``feature_names`` (how many, or None), ``preprocessing``, ``summary``,
         ``arrays``, ``tensors`` (type and shape by name), ``file_size``, ``checksum``. An array
-        inside is given by its ``TensorInfo``.
+        inside is given by its type and shape.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, damaged, or of a newer format.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from onlinesvm import LASVMClassifier
+    >>> from onlinesvm.persistence import read_header
+    >>> model = LASVMClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.safetensors")
+    ...     model.save(path)
+    ...     header = read_header(path)
+    >>> header["classes"], header["n_features"]
+    ([0, 1, 2], 4)
     """
     try:
         with _open(path) as file:

@@ -17,7 +17,25 @@ from scipy import sparse
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that follow one another, their labels if they have any, and the first row's number."""
+    """Rows that follow one another, and their labels if they have any.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, n_features)
+        The rows.
+    y : ndarray of shape (n,) or None
+        Their labels or targets.
+    first : int, default=0
+        Number of the first row in its source, counted from 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinesvm.streams import Block
+    >>> block = Block(np.eye(3), np.array([0, 1, 1]), first=100)
+    >>> block.n, block.part(slice(1, 3)).first
+    (3, 101)
+    """
 
     X: Any
     y: np.ndarray | None

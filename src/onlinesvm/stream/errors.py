@@ -1,10 +1,8 @@
-"""The one error of the readers."""
+"""The one error of the readers, and what its messages quote."""
 
 from __future__ import annotations
 
-
-class StreamError(ValueError):
-    """Data that cannot be read; the message names the file, the line and the remedy."""
+from ..exceptions import StreamError as StreamError
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -13,7 +13,25 @@ from .reader import Reader
 
 
 class MemoryReader(Reader):
-    """Rows of an array or CSR matrix, with their labels, in order."""
+    """Rows of an array or CSR matrix, with their labels, in order.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, n_features)
+        The rows.
+    y : array-like of shape (n_samples,), default=None
+        Labels or targets.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import LASVMClassifier
+    >>> from onlinesvm.streams import MemoryReader, fit_stream
+    >>> reader = MemoryReader(*load_digits(return_X_y=True))
+    >>> training = fit_stream(LASVMClassifier(C=10, gamma=0.001), reader, batch_rows=200)
+    >>> bool(training.progress().error < 0.1)
+    True
+    """
 
     kind = "memory"
     name = "the arrays"

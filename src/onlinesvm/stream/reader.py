@@ -18,6 +18,23 @@ class Reader(ABC):
 
     ``schema`` is what the first rows decided (columns, categories, kind of labels), as data that
     fits into JSON: a reader that is given the schema of another one delivers the same features.
+
+    To read from a source of your own, write a subclass with a method ``pieces``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from onlinesvm.streams import Block, Reader
+    >>> class Sensor(Reader):
+    ...     name, can_repeat = "the sensor", False
+    ...
+    ...     def pieces(self, skip):
+    ...         rng = np.random.default_rng(0)
+    ...         for first in range(0, 1000, 10):
+    ...             X = rng.normal(size=(10, 3))
+    ...             yield Block(X, (X[:, 0] > 0).astype(int), first)
+    >>> [block.n for block in Sensor().blocks(size=400)]
+    [400, 400, 200]
     """
 
     name = ""

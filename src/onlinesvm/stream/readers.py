@@ -97,7 +97,7 @@ def open_reader(
     Examples
     --------
     >>> import io
-    >>> from onlinesvm.stream.readers import open_reader
+    >>> from onlinesvm import open_reader
     >>> reader = open_reader(io.BytesIO(b"+1 1:0.5 3:2\n-1 2:1\n"), "libsvm")
     >>> for block in reader.blocks(size=2):
     ...     print(block.X.toarray().tolist(), block.y.tolist())

@@ -33,7 +33,21 @@ FIRST_PART = 256
 
 @dataclass(frozen=True)
 class StreamSettings:
-    """How a stream is cut, mixed and scaled; together with the data it decides the result."""
+    """How a stream is cut, mixed and scaled; together with the data it decides the result.
+
+    Parameters
+    ----------
+    epochs : int, default=1
+        Passes over the source.
+    batch_rows : int, default=2048
+        Rows that are read, predicted and learned at a time.
+    shuffle_buffer : int, default=0
+        Rows of a buffer from which the next ones are drawn at random; 0: none.
+    standardize : bool, default=False
+        Scale the features by their mean and variance so far.
+    seed : int, default=0
+        Seed of the shuffle buffer.
+    """
 
     epochs: int = 1
     batch_rows: int = BLOCK_ROWS
@@ -44,7 +58,29 @@ class StreamSettings:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where learning stands after a block."""
+    """Where learning stands after a block.
+
+    Parameters
+    ----------
+    rows : int
+        Rows learned so far, over all passes.
+    epoch : int
+        Number of the present pass, counted from 1.
+    n_judged : int
+        Rows that were predicted before they were learned.
+    loss : float
+        Sum of their losses: the number of wrong labels, or the sum of absolute errors.
+    block_error : float or None
+        Mean loss on the last block; None if it was not predicted.
+    n_support : int
+        Number of support vectors.
+    delta : float or None
+        LASVM's delta: how far the present support set is from its optimum.
+    memory : int
+        Bytes of memory of this process.
+    n_drifts : int or None, default=None
+        Drifts found so far; None: nobody looks for drift.
+    """
 
     rows: int
     epoch: int
@@ -54,7 +90,7 @@ class Progress:
     n_support: int
     delta: float | None
     memory: int
-    n_drifts: int | None = None  # None: nobody looks for drift
+    n_drifts: int | None = None
 
     @property
     def error(self) -> float | None:
@@ -63,7 +99,32 @@ class Progress:
 
 
 class Training:
-    """One run over a stream, which can be saved between any two blocks."""
+    """One run over a stream, which can be saved between any two blocks.
+
+    ``fit_stream`` makes one and runs it to the end; ``steps`` runs it block by block.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator that learns.
+    reader : Reader
+        What it learns from.
+    settings : StreamSettings or None, default=None
+        How the stream is cut, mixed and scaled; None: ``StreamSettings()``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from onlinesvm import LASVMClassifier
+    >>> from onlinesvm.streams import MemoryReader, StreamSettings, Training
+    >>> reader = MemoryReader(*load_digits(return_X_y=True))
+    >>> training = Training(
+    ...     LASVMClassifier(C=10, gamma=0.001), reader, StreamSettings(batch_rows=1000)
+    ... )
+    >>> [progress.rows for progress in training.steps()]
+    [1000, 1797]
+    >>> training.finish()
+    """
 
     def __init__(self, estimator: Any, reader: Reader, settings: StreamSettings | None = None):
         self.estimator, self.reader = estimator, reader

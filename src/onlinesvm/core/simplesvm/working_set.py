@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
+from ...exceptions import CacheSizeError
 from . import steps
 from .factor import take_out
 from .problems import Problem
@@ -69,10 +70,6 @@ def most_capacity(members: int, machines: int) -> int:
 
 class NoSolutionError(ValueError):
     """The objective has no lower bound: with a hard margin, the data cannot be separated."""
-
-
-class NoRoomError(MemoryError):
-    """The working set does not fit into the memory allowed."""
 
 
 class PackedFactor(NamedTuple):
@@ -168,7 +165,7 @@ class WorkingSet(Solution):
             self._refuse()
 
     def _refuse(self) -> None:
-        raise NoRoomError(
+        raise CacheSizeError(
             f"More than {self.capacity} support vectors strictly within their bounds are needed; "
             "they do not fit into memory. Raise cache_size, use low_rank, or, to classify, LASVMClassifier, "
             "whose memory does not grow with the square of their number."

@@ -56,6 +56,17 @@ def export_libsvm(
     0 and 1, their places in ``classes_``.
 
     Probabilities are not written, which a warning says: LIBSVM's are those of one sigmoid.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from onlinesvm import LASVMClassifier
+    >>> from onlinesvm.export import export_libsvm
+    >>> model = LASVMClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [path.name for path in export_libsvm(model, os.path.join(folder, "iris.model"))]
+    ['iris.1.model', 'iris.2.model', 'iris.3.model']
     """
     predictor = predictor_of(estimator, preprocessing)
     if predictor.kernel not in _KERNELS:

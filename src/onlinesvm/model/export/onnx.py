@@ -41,6 +41,19 @@ def export_onnx(
     Classifiers have the outputs ``label`` and ``scores``, which are those of ``predict`` and
     ``decision_function``, and with ``probability=True`` also ``probabilities``, those of
     ``predict_proba``; regressors have ``value``.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from onlinesvm import LASVMClassifier
+    >>> from onlinesvm.export import export_onnx
+    >>> model = LASVMClassifier(random_state=0).fit(*load_iris(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris.onnx")
+    ...     export_onnx(model, path)
+    ...     os.path.getsize(path) > 1000
+    True
     """
     data = onnx_model(estimator, preprocessing, dtype=dtype).SerializeToString(deterministic=True)
     try:

@@ -89,6 +89,21 @@ def export_python(
         ``predict_proba(X)`` if the model has probabilities.
     preprocessing : dict or None, default=None
         ``mean`` and ``scale`` of a standardisation; it becomes part of the functions.
+
+    Examples
+    --------
+    >>> import os, runpy, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from onlinesvm import LASVMClassifier
+    >>> from onlinesvm.export import export_python
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LASVMClassifier(random_state=0).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "iris_model.py")
+    ...     export_python(model, path)
+    ...     predict = runpy.run_path(path)["predict"]
+    >>> bool((predict(X) == model.predict(X)).all())
+    True
     """
     text = source_of(predictor_of(estimator, preprocessing))
     try:
