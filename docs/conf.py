@@ -101,6 +101,7 @@ plot_html_show_source_link = False
 plot_html_show_formats = False
 plot_formats = [("png", 144)]
 plot_working_directory = str(HERE / "how" / "pictures")
+plot_basedir = str(HERE)
 plot_rcparams = {"figure.figsize": (7.0, 3.2), "font.size": 9.0, "savefig.bbox": "tight"}
 plot_apply_rcparams = True
 
