@@ -7,6 +7,7 @@ become MathML. Pages of the reference and of the gallery are generated next to t
 
 from __future__ import annotations
 
+import shutil
 import sys
 import warnings
 from pathlib import Path
@@ -75,7 +76,8 @@ if has_gallery:
         "first_notebook_cell": "%matplotlib inline",
     }
 else:  # a checkout without examples still has the page that others link to
-    (HERE / "gallery").mkdir(exist_ok=True)
+    shutil.rmtree(HERE / "gallery", ignore_errors=True)
+    (HERE / "gallery").mkdir()
     (HERE / "gallery" / "index.rst").write_text(
         "Gallery\n=======\n\nThis checkout has no ``examples`` folder.\n", encoding="utf-8"
     )
@@ -85,6 +87,8 @@ warnings.filterwarnings("ignore", message=".*non-interactive.*", category=UserWa
 
 # -- the reference ------------------------------------------------------------------------
 
+# Pages of names that no longer exist would be left over otherwise.
+shutil.rmtree(HERE / "reference" / "generated", ignore_errors=True)
 autosummary_generate = True
 autosummary_context = {"has_gallery": has_gallery}
 autodoc_default_options = {"exclude-members": "set_fit_request"}

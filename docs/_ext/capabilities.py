@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
-from sklearn.base import BaseEstimator
-from sklearn.utils import get_tags
 
 import onlinesvm
 
@@ -119,7 +118,6 @@ class Capabilities(SphinxDirective):
     """``{capabilities} learning`` or ``answers``: one row for each class."""
 
     required_arguments = 1
-    option_spec = {"class": directives.class_option}
 
     def run(self) -> list[nodes.Node]:
         """The table, in a block that scrolls where the screen is narrow."""

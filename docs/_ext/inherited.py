@@ -15,7 +15,9 @@ def _plain(role: re.Match[str]) -> str:
     return f"``{words}``" if re.fullmatch(r"[\w.]+", words) else words
 
 
-def strip_roles(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+def strip_roles(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
     """Replace roles by their text where the object was written in scikit-learn."""
     if (getattr(obj, "__module__", None) or "").startswith("sklearn."):
         lines[:] = [_ROLE.sub(_plain, line) for line in lines]

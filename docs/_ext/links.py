@@ -16,7 +16,7 @@ class Page(HTMLParser):
 
     def __init__(self, path: Path):
         super().__init__()
-        self.path, self.links, self.anchors = path, [], set()
+        self.path, self.links, self.anchors, self.loads = path, [], set(), []
         self.feed(path.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -26,6 +26,8 @@ class Page(HTMLParser):
         target = found.get("href") if tag in ("a", "link") else found.get("src")
         if target:
             self.links.append(target)
+        if target and tag in ("script", "img", "iframe", "link"):
+            self.loads.append(target)
 
 
 def pages(site: Path) -> dict[Path, Page]:
@@ -35,7 +37,7 @@ def pages(site: Path) -> dict[Path, Page]:
 
 
 def broken(site: Path) -> Iterator[str]:
-    """Links to files or anchors that do not exist, and anything that is fetched from elsewhere."""
+    """Links to files or anchors that do not exist."""
     known = pages(site.resolve())
     for page in known.values():
         for link in page.links:
@@ -54,7 +56,16 @@ def broken(site: Path) -> Iterator[str]:
                     yield f"{here}: {link} has no such anchor"
 
 
+def fetched(site: Path) -> Iterator[str]:
+    """Scripts, styles and pictures that a reader's browser would fetch from elsewhere."""
+    for page in pages(site).values():
+        for link in page.loads:
+            if urlsplit(link).netloc:
+                yield f"{page.path.relative_to(site)}: {link}"
+
+
 if __name__ == "__main__":
-    found = sorted(set(broken(Path(sys.argv[1]))))
-    print("\n".join(found) or "all internal links are right")
+    site = Path(sys.argv[1])
+    found = sorted({*broken(site), *fetched(site)})
+    print("\n".join(found) or "all internal links are right, and nothing is fetched from elsewhere")
     sys.exit(bool(found))

@@ -8,7 +8,9 @@ rng = np.random.default_rng(2)
 points = rng.normal(size=(60, 2)) * [1.0, 0.7]
 
 centre, radius = points[0], 0.0
-figure, panels = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained", subplot_kw={"aspect": 1})
+figure, panels = plt.subplots(
+    1, 3, figsize=(9, 2.8), layout="constrained", subplot_kw={"aspect": 1}
+)
 for k, point in enumerate(points):
     distance = np.linalg.norm(point - centre)
     if distance > radius:  # the new ball just holds the old one and the point
