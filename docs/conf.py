@@ -52,15 +52,13 @@ EXAMPLES = ROOT / "examples"
 has_gallery = any(EXAMPLES.rglob("plot_*.py"))
 
 if has_gallery:
-    from sphinx_gallery.sorting import FileNameSortKey
-
     extensions.append("sphinx_gallery.gen_gallery")
     sphinx_gallery_conf = {
         "examples_dirs": str(EXAMPLES),
         "gallery_dirs": "gallery",
         "filename_pattern": r"plot_.*\.py$",
         "ignore_pattern": r"__init__\.py|conftest\.py",
-        "within_subsection_order": FileNameSortKey,
+        "within_subsection_order": "FileNameSortKey",
         "download_all_examples": True,
         "doc_module": ("onlinesvm",),
         "backreferences_dir": "reference/backreferences",
@@ -125,9 +123,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/**": ["page-toc", "sg_download_links"]}
-    if has_gallery
-    else {"**": ["page-toc"]},
+    "secondary_sidebar_items": ["page-toc", *(["sg_download_links"] if has_gallery else [])],
     "show_nav_level": 1,
     "navigation_depth": 2,
     "show_prev_next": True,
