@@ -65,8 +65,9 @@ if has_gallery:
         "inspect_global_variables": True,
         "remove_config_comments": True,
         "show_memory": False,
+        "write_computation_times": False,  # its pages fetch their scripts
         "plot_gallery": "True",
-        "matplotlib_animations": True,
+        "matplotlib_animations": (True, "gif"),  # the player of "jshtml" fetches its icons
         "only_warn_on_example_error": False,
         "abort_on_example_error": False,
         "min_reported_time": 1,

@@ -160,3 +160,30 @@ def test_both_answers_occur_in_every_column(capabilities):
         columns = [answers for _, _, answers in capabilities.rows(which)]
         for name in columns[0]:
             assert len({answers[name] for answers in columns}) == 2 or name == "`time_limit`"
+
+
+# -- docstrings ---------------------------------------------------------------------------------
+
+RECORDS = {"LoadedModel", "Progress", "StreamSettings"}
+"""What functions return or take; their examples are those of the functions."""
+
+
+def public():
+    modules = ("", ".dask", ".river", ".export", ".persistence", ".streams", ".tables")
+    for name in modules:
+        if name in (".dask", ".river"):
+            pytest.importorskip(name[1:])
+        module = importlib.import_module(f"onlinesvm{name}")
+        for public_name in module.__all__:
+            if not public_name.startswith("__") and public_name not in RECORDS:
+                yield f"onlinesvm{name}.{public_name}", getattr(module, public_name)
+
+
+def test_every_public_name_has_an_example_and_says_what_else_there_is():
+    missing = [
+        (name, section)
+        for name, found in public()
+        for section in ("See Also\n", "Examples\n")
+        if section not in (found.__doc__ or "")
+    ]
+    assert not missing

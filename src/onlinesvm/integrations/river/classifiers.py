@@ -216,6 +216,10 @@ class LASVMClassifier(_Adapter):
         Whether to watch the error rate of predictions made before their labels are learned: see
         ``drift_detected_``. Always on with ``window="auto"``.
 
+    See Also
+    --------
+    onlinesvm.LASVMClassifier : The same with scikit-learn's interface.
+
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -311,6 +315,10 @@ class BudgetPerceptronClassifier(_Adapter):
     margin : float, default=0.0
         An example is added when its margin is at most this.
     kernel (River), gamma (River), degree, coef0 : shared
+
+    See Also
+    --------
+    onlinesvm.BudgetPerceptronClassifier : The same with scikit-learn's interface.
 
     Examples
     --------
