@@ -34,6 +34,7 @@ extensions = [
     "mathml",
     "capabilities",
     "inherited",
+    "offline",
 ]
 
 templates_path = ["_templates"]
@@ -67,7 +68,7 @@ if has_gallery:
         "show_memory": False,
         "write_computation_times": False,  # its pages fetch their scripts
         "plot_gallery": "True",
-        "matplotlib_animations": (True, "gif"),  # the player of "jshtml" fetches its icons
+        "matplotlib_animations": True,
         "only_warn_on_example_error": False,
         "abort_on_example_error": False,
         "min_reported_time": 1,
