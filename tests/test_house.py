@@ -533,6 +533,7 @@ def test_an_estimator_has_few_base_classes(name):
 
 # Files of more than 500 lines, looked at twice: what makes each of them one concept.
 LONG = {
+    "active/learner.py": "one class: questions to a pool, and their answers",
     "core/lasvm/learner.py": "one learner: streams of single examples, blocks, limits, a data set",
     "estimators/base.py": "one flow of learning for all estimators, and their fitted attributes",
     "estimators/lasvm.py": "one class, mostly its documentation",
