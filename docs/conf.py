@@ -39,6 +39,7 @@ extensions = [
 
 templates_path = ["_templates"]
 exclude_patterns = ["_ext/**", "how/pictures/**"]
+highlight_language = "text"  # formulas of docstrings; pages name their language
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 
 # -- pages --------------------------------------------------------------------------------
@@ -94,6 +95,7 @@ autosummary_context = {"has_gallery": has_gallery}
 autodoc_default_options = {"exclude-members": "set_fit_request"}
 autodoc_typehints = "none"
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 python_use_unqualified_type_names = True
