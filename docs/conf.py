@@ -35,6 +35,7 @@ extensions = [
     "capabilities",
     "inherited",
     "offline",
+    "autolink",
 ]
 
 templates_path = ["_templates"]
