@@ -1,6 +1,7 @@
 """Fixtures and settings shared by all tests."""
 
 import os
+import random
 from pathlib import Path
 
 # Workers fill the cores already. Threads of BLAS beside them wait by spinning. This must be set
@@ -8,6 +9,7 @@ from pathlib import Path
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import numpy as np
 import pytest
 from compile_once import shared_folder
 from hypothesis import HealthCheck, settings
@@ -43,6 +45,14 @@ def pytest_collection_modifyitems(items) -> None:
 def _compile_once(tmp_path_factory) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         share_compilation(shared_folder(tmp_path_factory) / "compiling")
+
+
+@pytest.fixture(autouse=True)
+def _random_seed() -> None:
+    """What draws from the global generators draws the same in every order of the tests."""
+    seed = int(os.environ.get("ONLINESVM_TEST_SEED", "0"))
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002 - the generator that scikit-learn uses without a seed
 
 
 @pytest.fixture(scope="session")

@@ -88,7 +88,7 @@ _MODULES = {
 _SUBMODULES = ("exceptions", "export", "persistence", "streams", "tables")
 """Public modules that need no other package. River and Dask are imported by those who want them."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ row in a buffer that is used again and again, and goes the quick way of ``learn_
 ``predict_one``. Names of features may appear and disappear: a name that an example does not have is
 zero there, and a name that was never learned is left out of a prediction. A name stays known for
 ever; where there is no end of new names, put ``river.preprocessing.FeatureHasher`` in front. Needs
-River: ``pip install onlinesvm[river]``.
+River, the extra ``river``.
 """
 
 from .integrations.river import (

@@ -62,10 +62,8 @@ def test_demo_ends_well_and_says_where_the_pictures_are(demo):
     done, folder = demo
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    for name in ("learning-curve.png", "boundary.png"):
-        assert re.search(rf"Picture: \S*onlinesvm-demo\S{name}$", done.stdout, re.M)
-        assert (folder / name).is_file()
-    assert len(list(folder.iterdir())) == 2
+    assert re.search(r"Picture: \S*onlinesvm-demo\Stour\.png$", done.stdout, re.M)
+    assert [path.name for path in folder.iterdir()] == ["tour.png"]
 
 
 def test_demo_in_a_pipe_prints_plain_lines(demo):
@@ -99,12 +97,41 @@ def test_demo_shows_what_it_claims(demo, name, points):
     assert ours <= theirs + points
 
 
-@pytest.mark.parametrize("name", ["learning-curve.png", "boundary.png"])
-def test_pictures_are_pictures(demo, name):
+def test_demo_stops_at_drift_explanation_interval_and_labels(demo):
+    text = " ".join(demo[0].stdout.split())
+    assert re.findall(r"^(\d)\. [A-Z]", demo[0].stdout, re.M) == list("12345")
+    drift = re.search(r"found ([\d,]+) rows later.* on: ([\d.]+) %, and ([\d.]+) %", text)
+    assert int(drift[1].replace(",", "")) < 500
+    assert float(drift[2]) < 0.6 * float(drift[3])
+    assert 87 <= float(re.search(r"hold 90 % of the values hold ([\d.]+) %", text)[1]) <= 95
+    asked = re.search(r"160 labels.*test error ([\d.]+) %.*, ([\d.]+) % where chance", text)
+    assert float(asked[1]) < float(asked[2])
+
+
+def test_shares_of_the_explanation_add_up_to_the_score(demo):
+    text = " ".join(demo[0].stdout.split())
+    found = re.search(r"called malignant, score (\S+): (.*?)\. These are", text)
+    shares = re.findall(r"[+-]\d+\.\d\d", found[2])
+    assert len(shares) == 6
+    assert sum(map(float, shares)) == pytest.approx(float(found[1]), abs=0.04)
+
+
+def test_demo_ends_with_three_commands_that_exist(demo):
+    after = demo[0].stdout.split("\nNext\n")[1]
+    commands = [line.split() for line in after.splitlines() if line.startswith("  onlinesvm")]
+    assert len(commands) == 3
+    for _, name, *rest in commands:
+        options = {word for word in rest if word.startswith("--")}
+        done = ask(name, *(["page"] if name == "label" else []), "--help")
+        assert done.exit_code == 0
+        assert all(option in done.output for option in options)
+
+
+def test_the_picture_is_a_picture(demo):
     from PIL import Image
 
-    path = demo[1] / name
-    assert path.stat().st_size < 150_000
+    path = demo[1] / "tour.png"
+    assert path.stat().st_size < 200_000
     with Image.open(path) as picture:
         assert picture.format == "PNG"
         assert min(picture.size) > 400

@@ -151,7 +151,8 @@ class NaiveLASVM:
         K, S, alpha = self.K, self.members(), self.alpha
         flat = NO_CURVATURE * min(1.0, max(K[i, i], K[j, j]))
         curvature = max(K[i, i] + K[j, j] - 2.0 * K[i, j], flat)
-        best = (self.g[i] - self.g[j]) / curvature
+        with np.errstate(divide="ignore"):  # two copies of zero: as far as the bounds allow
+            best = (self.g[i] - self.g[j]) / curvature
         room_i, room_j = self.B[i] - alpha[i], alpha[j] - self.A[j]
         step = min(best, room_i, room_j)
         # A bound that is reached is reached exactly.

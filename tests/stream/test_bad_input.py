@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 from onlinesvm import LASVMClassifier, fit_stream, open_reader
-from onlinesvm.stream.errors import StreamError
+from onlinesvm.exceptions import MissingDependencyError, StreamError
 
 CSV = "a,b,target\n" + "1,2,x\n3,4,y\n" * 5
 
@@ -198,6 +198,7 @@ def test_without_pyarrow_the_sentence_says_how_to_get_it(tmp_path, monkeypatch):
 
     (tmp_path / "t.csv").write_text(CSV)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    refused(
-        tmp_path / "t.csv", "PyArrow is needed: pip install 'onlinesvm\\[files\\]'", label="target"
-    )
+    with pytest.raises(
+        MissingDependencyError, match=r't\.csv.* needs pyarrow.*pip install "pyarrow'
+    ):
+        open_reader(tmp_path / "t.csv", label="target")

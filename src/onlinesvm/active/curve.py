@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import _num_samples
 
+from ..core.runtime.dependencies import require
 from ..estimators.labels import unique_labels
 from .learner import ActiveLearner
 from .strategies import Strategy, is_count
@@ -49,10 +50,10 @@ class LabellingCurves(list[LabellingCurve]):
         figure : matplotlib Figure
             The figure drawn on. Runs are averaged; the band is one standard error wide.
         """
-        from matplotlib.figure import Figure
+        figures = require("matplotlib.figure", "A plot", "plots")
 
         if axes is None:
-            axes = Figure(figsize=(9, 3.6), layout="constrained").subplots(1, 2)
+            axes = figures.Figure(figsize=(9, 3.6), layout="constrained").subplots(1, 2)
         for curve in self:
             for axis, values in zip(axes, (curve.error, curve.n_support), strict=True):
                 _draw(axis, curve.labels, values, curve.selection)

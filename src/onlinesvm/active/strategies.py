@@ -68,7 +68,7 @@ def check_selection(selection: Any, sample_size: Any) -> None:
 
 def is_count(n: Any) -> bool:
     """Whether n is an integer of at least 1."""
-    return isinstance(n, Integral) and n is not True and int(n) >= 1
+    return not isinstance(n, bool) and isinstance(n, Integral) and int(n) >= 1
 
 
 def check_utilities(utilities: Any, n: int) -> np.ndarray:

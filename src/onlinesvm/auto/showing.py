@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.runtime.dependencies import require
 from ..core.runtime.interrupts import clock
 from .race import Candidate, Race
 
@@ -39,10 +40,10 @@ def race_table(race: Race, winner: Candidate) -> dict[str, np.ndarray]:
 
 def plot_race(table: dict[str, np.ndarray], ax: Any) -> Any:
     """Error against rows; one line per candidate, in the colour of its kernel."""
-    from matplotlib.figure import Figure
+    figures = require("matplotlib.figure", "A plot", "plots")
 
     if ax is None:
-        ax = Figure(figsize=(6.4, 4), layout="constrained").subplots()
+        ax = figures.Figure(figsize=(6.4, 4), layout="constrained").subplots()
     named = set()
     for number in np.unique(table["candidate"]):
         own = table["candidate"] == number
@@ -68,10 +69,9 @@ def race_bar(shown: bool, begin: float, limit: float | None) -> Iterator[Callabl
     if not shown:
         yield lambda text: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns) as progress:
+    bars = require("rich.progress", "verbose=True", "cli")
+    columns = (bars.BarColumn(), bars.TimeElapsedColumn(), bars.TextColumn("{task.description}"))
+    with bars.Progress(*columns) as progress:
         task = progress.add_task("encoding", total=limit)
 
         def tell(text: str) -> None:

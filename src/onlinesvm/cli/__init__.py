@@ -128,7 +128,7 @@ def main() -> None:
     default=Path("onlinesvm-demo"),
     show_default=True,
     metavar="DIR",
-    help="Folder for the pictures; made if it does not exist.",
+    help="Folder for the picture; made if it does not exist.",
 )
 @click.option(
     "--seed",
@@ -140,11 +140,12 @@ def main() -> None:
 )
 @click.option("--no-plots", is_flag=True, help="Print the table only, write no file.")
 def demo_command(output: Path, seed: int, no_plots: bool) -> None:
-    """Stream two data sets through LASVM, next to scikit-learn's SVC.
+    """A tour on data it brings along: one pass, drift, why, how sure, which labels.
 
-    Handwritten digits (ten classes) and generated waveforms (noisy, two classes) are learned block
-    by block in one pass. Prints test error, support vectors, kernel evaluations and time, and draws
-    the learning curves and a decision boundary with its support vectors. Takes under half a minute.
+    Learns two data sets in one pass next to scikit-learn's SVC, follows a stream that changes,
+    explains an answer, predicts intervals, and chooses which examples to label. Prints a table and
+    what was found, and draws one picture. Asks nothing; takes under half a minute once the loops
+    are compiled, which the first run does.
     """
     folder = None if no_plots else writable_folder(output)
     from .demo import run

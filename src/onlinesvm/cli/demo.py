@@ -1,56 +1,168 @@
-"""``onlinesvm demo``: what is seen of it on a terminal, or in a pipe."""
+"""``onlinesvm demo``: a tour of five stops, as it is seen on a terminal or in a pipe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from .. import __version__
-from .streams import Learner, Moment, Result, Stream, digits, portraits, reference, waveform
+from . import tour
+from .streams import Learner, Moment, Result, Stream, digits, portrait, reference, waveform
 from .streams import warm_up as warm_up_loops
 
 LINES = 4
 """Lines of progress a stream prints where no bar can be drawn."""
 
 FOOTNOTE = (
-    "LASVM sees each example once, block by block; SVC has all of them at hand. Error so far: each "
+    "LASVM sees each row once, block by block; SVC has all of them at hand. Error so far: each "
     "block is predicted before it is learned. Time is that of learning alone. On the ten digits "
     "LASVM learns one machine per class, SVC one for each pair of classes; a batch of 1,200 rows is "
     "so small that SVC is faster there."
 )
 
+NEXT = (
+    ("learn from a file of your own", "onlinesvm train train.csv --label target -o model.safetensors"),
+    ("kernel, C and gamma found for you", "onlinesvm train train.csv --label target -o model.safetensors --auto"),
+    ("label your own images or texts", "onlinesvm label photos/ -o labels.db"),
+)  # fmt: skip
+"""What to type after the tour."""
+
+
+class Tour(NamedTuple):
+    """What was found at each stop."""
+
+    learners: list[Learner]
+    references: list[Result]
+    drift: tour.Drift
+    why: tour.Why
+    interval: tour.Interval
+    labels: tour.Labels
+
 
 def run(folder: Path | None, seed: int) -> None:
-    """The whole demo; pictures go to ``folder``, if there is one."""
+    """The whole tour; the picture goes to ``folder``, if there is one."""
     console = Console(highlight=False)
     console.print(f"[bold]onlinesvm {__version__}[/bold], demo with seed {seed}")
     warm_up(console)
+    learners, references = one_pass(console, seed)
+    found = Tour(
+        learners,
+        references,
+        stop(console, "2. A stream that changes", lambda: tour.drift(seed), say_drift),
+        stop(console, "3. Why this answer", lambda: tour.explanation(seed), say_why),
+        stop(console, "4. How sure", lambda: tour.interval(seed), say_interval),
+        stop(console, "5. Which labels to ask for", lambda: tour.labels(seed), say_labels),
+    )
+    if folder is not None:
+        with waiting(console, "Drawing"):
+            path = draw(folder, seed, found)
+        console.print(f"\nPicture: {path}", soft_wrap=True)
+    console.print("\n[bold]Next[/bold]")
+    for what, command in NEXT:
+        console.print(f"  {command}\n    [dim]{what}[/dim]", soft_wrap=True)
+
+
+def warm_up(console: Console) -> None:
+    """Have the loops ready before any clock runs, and say how long that took."""
+    steps: dict[str, Callable[[], Any]] = {
+        "one pass": lambda: None,
+        "streams": lambda: tour.drift(0, 300),
+        "explanations": lambda: tour.explanation(0, 60),
+        "intervals": lambda: tour.interval(0, 80),
+        "labelling": lambda: tour.labels(0, 60, 12, 2),
+    }
+    begin, compiled = time.perf_counter(), False
+    for number, (name, learn_a_little) in enumerate(steps.items(), 1):
+        of = f"{number} of {len(steps)}"
+        with waiting(console, f"Compiling the loops, or reading them from disk: {name} ({of})"):
+            seconds, new = warm_up_loops(learn_a_little)
+        if new and not console.is_terminal:
+            console.print(f"Loops of {name} ({of}) compiled in {seconds:.1f} s")
+        compiled = compiled or new
+    how = "Loops compiled in" if compiled else "Compiled loops read from disk in"
+    later = " (in a later run: read from disk)" if compiled else ""
+    seconds = time.perf_counter() - begin
+    console.print(f"{how} {seconds:.1f} s{later}; no time below includes it.")
+
+
+def heading(console: Console, text: str) -> None:
+    """The name of a stop."""
+    console.print(f"\n[bold]{text}[/bold]")
+
+
+def one_pass(console: Console, seed: int) -> tuple[list[Learner], list[Result]]:
+    """The first stop: two sets as streams, next to SVC."""
+    heading(console, "1. One pass is enough")
     learners, references = [], []
     for stream in (digits(seed), waveform(seed)):
         learners.append(learn(stream, console))
         with waiting(console, f"{stream.name}: SVC learns the same rows"):
             references.append(reference(stream))
-    console.print()
     console.print(table(learners, references))
     console.print(FOOTNOTE, style="dim")
-    if folder is not None:
-        for path in draw(folder, seed, learners, references):
-            console.print(f"Picture: {path}", soft_wrap=True)
+    return learners, references
 
 
-def warm_up(console: Console) -> None:
-    """Have the loops ready before any clock runs, and say how long that took."""
-    with waiting(console, "Compiling the loops, or reading them from disk"):
-        seconds, compiled = warm_up_loops()
-    how = "Loops compiled in" if compiled else "Compiled loops read from disk in"
-    later = " (in a later run: read from disk)" if compiled else ""
-    console.print(f"{how} {seconds:.1f} s{later}; no time below includes it.\n")
+def stop(console: Console, name: str, find: Callable[[], Any], say: Callable[[Any], str]) -> Any:
+    """One of the other stops: compute, then say what was found."""
+    heading(console, name)
+    with waiting(console, "Learning"):
+        found = find()
+    console.print(say(found))
+    return found
+
+
+def say_drift(found: tour.Drift) -> str:
+    """What a change of the world does to two memories."""
+    follows, keeps = (100 * found.after(name) for name in (tour.FOLLOWS, tour.KEEPS))
+    seen = (
+        "was not found"
+        if found.found_after is None
+        else f"was found {found.found_after:,} rows later"
+    )
+    return (
+        f"All labels are swapped after {found.n // 2:,} of {found.n:,} rows; with {tour.FOLLOWS} the "
+        f"change {seen}.\nError from {tour.RECENT} rows after the change on: {follows:.1f} %, and "
+        f"{keeps:.1f} % where nothing is forgotten."
+    )
+
+
+def say_why(found: tour.Why) -> str:
+    """The features that made an answer."""
+    parts = ", ".join(
+        f"{name} {share:+.2f}" for name, share in zip(found.names, found.shares, strict=True)
+    )
+    return (
+        f"A tumour is called {found.answer}, score {found.score:+.2f}: {parts}, "
+        f"all else {found.rest:+.2f}.\nThese are exact Shapley values of the kernel machine, which errs "
+        f"on {100 * found.error:.1f} % of other tumours."
+    )
+
+
+def say_interval(found: tour.Interval) -> str:
+    """What the intervals hold, and how wide they are."""
+    width = found.high - found.low
+    return (
+        f"Intervals that should hold {100 * tour.COVERAGE:.0f} % of the values hold "
+        f"{100 * found.coverage:.1f} % of new ones.\nThey are {width[0]:.2f} wide where values are "
+        f"certain and {width[-1]:.2f} where they are not."
+    )
+
+
+def say_labels(found: tour.Labels) -> str:
+    """What chosen questions are worth."""
+    chosen, drawn = (100 * found.errors[name][-1] for name in ("active", "random"))
+    return (
+        f"{found.labels[-1]} labels of {found.n_pool:,} digits: test error {chosen:.1f} % where the model "
+        f"chose the questions, {drawn:.1f} % where chance did."
+    )
 
 
 def waiting(console: Console, what: str) -> Any:
@@ -135,13 +247,10 @@ def _cells(result: Result) -> tuple[str, ...]:
     )
 
 
-def draw(
-    folder: Path, seed: int, learners: list[Learner], references: list[Result]
-) -> tuple[Path, Path]:
-    """Draw both pictures."""
-    from ..cli import plots
+def draw(folder: Path, seed: int, found: Tour) -> Path:
+    """Draw the picture."""
+    from . import plots
 
-    curve, boundary = folder / "learning-curve.png", folder / "boundary.png"
-    plots.learning_curves(learners, references, curve)
-    plots.boundary(portraits(seed), boundary)
-    return curve, boundary
+    path = folder / "tour.png"
+    plots.draw_tour(found, portrait(seed), path)
+    return path

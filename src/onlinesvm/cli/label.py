@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ..core.runtime.dependencies import check_installed
 from .mistakes import Mistake, check_writable
 
 EPILOG = """\b
@@ -35,13 +36,8 @@ class Labelling(click.Group):
 @click.group("label", cls=Labelling, context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
     """Label items on a page that learns from every answer."""
-    for module in ("pyarrow", "starlette", "uvicorn", "jinja2", "PIL", "skimage"):
-        try:
-            __import__(module)
-        except ImportError as error:
-            raise Mistake(
-                f"Labelling needs {module}, which is missing: pip install 'onlinesvm[label]'."
-            ) from error
+    needed = ("pyarrow", "starlette", "uvicorn", "jinja2", "PIL", "skimage")
+    check_installed(needed, "Labelling", "label")
 
 
 @command.command("page", epilog=EPILOG, short_help="Label on a page.")

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..core.runtime.dependencies import require
+
 MOST_BARS = 12
 """Features that a plot shows; the others are one bar."""
 
@@ -106,10 +108,7 @@ class Explanation:
         explanation : shap.Explanation
             Values, base values, data and names.
         """
-        try:
-            import shap
-        except ImportError as error:
-            raise ImportError("to_shap needs the library shap: pip install shap.") from error
+        shap = require("shap", "to_shap")
         return shap.Explanation(
             self.values, self.base_values, self.data,
             feature_names=self.feature_names, output_names=self.output_names,

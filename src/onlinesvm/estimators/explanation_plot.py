@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.runtime.dependencies import require
 from .explanation import MOST_BARS, Explanation
 
 UP, DOWN, NEUTRAL = "#d1803b", "#2f6690", "#5c6570"
@@ -14,8 +15,7 @@ UP, DOWN, NEUTRAL = "#d1803b", "#2f6690", "#5c6570"
 def plot(explanation: Explanation, output: int | str | None, ax: Any) -> Any:
     """Bars of one example's shares, or of the importance over several."""
     if ax is None:
-        import matplotlib.pyplot as plt
-
+        plt = require("matplotlib.pyplot", "A plot", "plots")
         _, ax = plt.subplots(figsize=(7.0, 4.0), layout="constrained")
     several = explanation.output_names is not None
     if explanation.base_values.ndim == int(several):

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ..core.runtime.dependencies import require
+
 SAMPLE = 3000
 """Number of examples that the weights are learned from."""
 
@@ -235,11 +237,11 @@ def _folds(sample: Sample, rng: np.random.RandomState) -> np.ndarray | None:
 
 def plot_weights(weights: np.ndarray, names: Any, ax: Any, most: int) -> Any:
     """Bars, the largest weights on top; returns the figure."""
-    from matplotlib.figure import Figure
+    figures = require("matplotlib.figure", "A plot", "plots")
 
     order = np.argsort(-weights, kind="stable")[:most]
     if ax is None:
-        ax = Figure(figsize=(6, 1 + 0.25 * len(order)), layout="constrained").subplots()
+        ax = figures.Figure(figsize=(6, 1 + 0.25 * len(order)), layout="constrained").subplots()
     words = [str(j) if names is None else str(names[j]) for j in order]
     ax.barh(range(len(order)), weights[order])
     ax.set_yticks(range(len(order)), words)

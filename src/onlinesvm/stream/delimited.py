@@ -48,7 +48,7 @@ class DelimitedReader(TableReader):
         schema: dict[str, Any] | None = None,
         needs_label: bool = True,
     ):
-        import_arrow(f"To read {name_of(source)}, a table in text")
+        import_arrow(f"Reading {name_of(source)}, a table in text,")
         self._source, self.name, self.kind = source, name_of(source), kind
         self.can_repeat = can_repeat(source)
         self.options = options or TableOptions()

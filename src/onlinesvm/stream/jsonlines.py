@@ -33,7 +33,7 @@ class JsonLinesReader(TableReader):
         schema: dict[str, Any] | None = None,
         needs_label: bool = True,
     ):
-        import_arrow(f"To read {name_of(source)}, a table of JSON lines")
+        import_arrow(f"Reading {name_of(source)}, a table of JSON lines,")
         self._source, self.name = source, name_of(source)
         self.can_repeat = can_repeat(source)
         self.options = options or TableOptions()

@@ -17,6 +17,7 @@ import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from ..core.runtime.dependencies import require
 from .errors import StreamError
 
 STANDARD_INPUT = "-"
@@ -110,7 +111,7 @@ class Source(io.RawIOBase):
             return cast(bytes, self._read(size))
         except _BROKEN as error:
             raise StreamError(
-                f"{self.source} is damaged or cut short ({error or type(error).__name__}); "
+                f"{self.source} is damaged or cut short ({str(error) or type(error).__name__}); "
                 "write or fetch it again."
             ) from error
 
@@ -182,16 +183,10 @@ def _zstd(file: Any, name: str) -> Any:
         from compression import zstd
 
         return zstd.ZstdFile(file)
-    arrow = import_arrow(f"{name} is compressed with Zstandard; to read it")
+    arrow = import_arrow(f"Reading {name}, which is compressed with Zstandard,")
     return arrow.CompressedInputStream(arrow.PythonFile(file, mode="r"), "zstd")
 
 
 def import_arrow(purpose: str) -> Any:
     """PyArrow, or one sentence that says how to get it."""
-    try:
-        import pyarrow
-    except ImportError:
-        raise StreamError(
-            f"{purpose}, PyArrow is needed: pip install 'onlinesvm[files]'."
-        ) from None
-    return pyarrow
+    return require("pyarrow", purpose, "files")

@@ -29,7 +29,7 @@ class ParquetReader(TableReader):
         schema: dict[str, Any] | None = None,
         needs_label: bool = True,
     ):
-        import_arrow(f"To read {name_of(source)}, a Parquet file")
+        import_arrow(f"Reading {name_of(source)}, a Parquet file,")
         if is_standard_input(source):
             raise StreamError("Parquet cannot be read from standard input; name a file or folder.")
         self._path, self.name = Path(source), name_of(source)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-try:
-    import dask as _dask
-except ImportError:  # pragma: no cover - tests have it
-    raise ImportError(
-        "onlinesvm.dask needs Dask, which is not installed: pip install 'onlinesvm[dask]'."
-    ) from None
+from ...core.runtime.dependencies import check_installed
 
-from .cells import CellLASVMClassifier
-from .tree import TreeLASVMClassifier
+check_installed(("dask", "distributed"), "onlinesvm.dask", "dask")
+
+from .cells import CellLASVMClassifier  # noqa: E402
+from .tree import TreeLASVMClassifier  # noqa: E402
 
 __all__ = ["CellLASVMClassifier", "TreeLASVMClassifier"]
-
-del _dask

@@ -83,7 +83,7 @@ def folder_partitions(
     run: Run, folder: Any, label: Any, size: int, schema: dict[str, Any] | None = None
 ) -> tuple[list[Delayed], dict[str, Any]]:
     """Delayed pairs (X, y), and what becomes of each column: ``schema``, or decided here."""
-    import_arrow(f"To read the Parquet files of '{folder}'")
+    import_arrow(f"Reading the Parquet files of '{folder}'")
     if label is not None and not isinstance(label, str):
         raise ValueError(
             "With a folder of Parquet y is the name of the column that holds the labels; got "

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.runtime.dependencies import require
 from ..atomic import atomic_write
 from ..errors import ModelFileError, not_written
 from .graph import Graph, graph_of
@@ -73,12 +74,7 @@ def onnx_model(
     estimator: Any, preprocessing: dict[str, Any] | None = None, *, dtype: Any = np.float32
 ) -> Any:
     """The ``onnx.ModelProto`` that ``export_onnx`` writes."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise ModelFileError(
-            "Exporting to ONNX needs the package onnx: pip install 'onlinesvm[onnx]'."
-        ) from error
+    onnx = require("onnx", "Exporting to ONNX", "onnx")
     dtype = np.dtype(dtype)
     if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ModelFileError(f"An ONNX model takes float32 or float64, not {dtype}.")

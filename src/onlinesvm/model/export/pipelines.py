@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ModelFileError
+from ...core.runtime.dependencies import require
 from ..state import ALGORITHMS, estimator_class
 from .graph import Graph, both_columns, graph_of, label_type
 from .onnx import attributes_of, tensor_type
@@ -47,14 +47,9 @@ def register_onnx() -> None:
     >>> [output.name for output in graph.graph.output]
     ['label', 'scores']
     """
-    try:
-        from skl2onnx import update_registered_converter
-    except ImportError as error:
-        raise ModelFileError(
-            "Converting pipelines needs the package skl2onnx: pip install skl2onnx."
-        ) from error
+    skl2onnx = require("skl2onnx", "Converting pipelines", "onnx")
     for name in ALGORITHMS:
-        update_registered_converter(
+        skl2onnx.update_registered_converter(
             estimator_class(name), _alias(name), _shapes, _convert, parser=_parse,
             options={"raw_scores": [True, False], "zipmap": [True, False, "columns"]},
         )  # fmt: skip
