@@ -35,7 +35,8 @@ SAID = {"guide/deploying.md": "damaged.safetensors is not a valid model file: it
 """What a page prints, where that is the point of it."""
 
 
-@pytest.mark.parametrize("page", pages("python"))
+@pytest.mark.filterwarnings("default")  # a page may show one; a busy machine reaches time limits
+@pytest.mark.parametrize("page", ["../README.md", *pages("python")])
 def test_python_snippets_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     found = snippets(page, "python")
     imported = re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(found), re.M)
@@ -114,6 +115,7 @@ def commands(page):
     return [line for block in blocks for line in block.splitlines()]
 
 
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("page", [p for p in pages("bash") if p != "guide/labelling.md"])
 def test_commands_run_one_after_the_other(page, folder):
     lines = [line for line in commands(page) if "export" not in line or exports_are_there(line)]
