@@ -132,7 +132,9 @@ ALLOWED_IN_CORE = {
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = Path(onlinesvm.__file__).resolve().parent
-GENERATED = re.compile(r"^(\..*|__pycache__|.*\.egg-info|build|dist|gallery|results|onlinesvm-demo|venv)$")
+GENERATED = re.compile(
+    r"^(\..*|__pycache__|.*\.egg-info|build|dist|gallery|results|onlinesvm-demo|venv)$"
+)
 
 public_names = pytest.mark.parametrize("name", PUBLIC)
 
