@@ -1,7 +1,7 @@
 """All tables and figures of the papers: ``python -m benchmarks.papers [--only NAME] [--quick]``.
 
 What a part measured is kept in ``benchmarks/results/papers.json`` and not measured again, so that a
-run that was stopped goes on where it was; ``--again`` forgets it. At the end ``docs/papers.md`` and
+run that was stopped goes on where it was; ``--again`` forgets it. At the end ``docs/evidence/papers.md`` and
 the numbers it is made of are written anew. ``--quick`` runs everything on little generated data:
 it needs no data folder and leaves the page as it is.
 """

@@ -1,4 +1,4 @@
-"""``docs/papers.md`` from the numbers of the papers' benchmarks.
+"""``docs/evidence/papers.md`` from the numbers of the papers' benchmarks.
 
 ``page.md`` holds the prose, with places ``{{part.name}}`` for numbers and ``{{part.rows}}`` for the
 rows of a table. ``published.json`` holds the numbers of the committed page, written as they stand
@@ -16,8 +16,8 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 TEMPLATE, PUBLISHED = HERE / "page.md", HERE / "published.json"
-PAGE = HERE.parent.parent / "docs" / "papers.md"
-IMAGES = PAGE.parent / "images"
+PAGE = HERE.parent.parent / "docs" / "evidence" / "papers.md"
+IMAGES = PAGE.parent.parent / "images"
 
 FIGURES = {
     "active.adult": ("active-adult-support.png", "active-adult.png"),
@@ -29,7 +29,7 @@ FIGURES = {
 Section = Mapping[str, Any]
 """The numbers of one part as text, by name; ``rows`` is a list of the rows of its table."""
 
-PLACE = re.compile(r"\{\{([\w.]+)\.(\w+)\}\}")
+PLACE = re.compile(r"\{\{([\w.-]+)\.(\w+)\}\}")
 ROW = re.compile(r"\[\n\s+(\"[^\[\]]*?\")\n\s+\]")
 
 

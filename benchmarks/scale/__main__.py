@@ -8,7 +8,7 @@ parquet   10 million generated rows from Parquet, 3 GB of memory
 peers     a user's alternatives on the same rows: error against time
 
 What a part measured is kept in ``benchmarks/results/scale.json`` until ``--again``. The numbers are
-in ``docs/scale.md``.
+in ``docs/evidence/scale.md``.
 """
 
 from __future__ import annotations

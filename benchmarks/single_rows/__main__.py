@@ -5,7 +5,7 @@ throughput  examples a second in blocks of 1,000, and the share of the kernel
 peers       each example predicted, then learned, next to River's models (the suite ``stream``)
 
 What a part measured is kept in ``benchmarks/results/stream.json`` until ``--again``; ``python -m
-benchmarks.papers`` puts the table of ``throughput`` into ``docs/papers.md``.
+benchmarks.papers`` puts the table of ``throughput`` into ``docs/evidence/papers.md``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The picture of ``docs/streams.md``: ``python -m benchmarks.streams.picture [FILE]``.
+"""The picture of ``docs/evidence/streams.md``: ``python -m benchmarks.streams.picture [FILE]``.
 
 The labels of a generated stream are swapped in its middle. Every form of memory that LASVM offers
 learns it one example at a time; the picture shows the accuracy of the last 250 predictions, each

@@ -1,4 +1,4 @@
-"""``docs/papers.md`` is what its template and the published numbers make of it."""
+"""``docs/evidence/papers.md`` is what its template and the published numbers make of it."""
 
 import json
 
@@ -23,7 +23,7 @@ def test_a_measured_part_replaces_its_numbers_and_no_others(tmp_path):
     measured = {"huller.mnist": {"exact_error": "9.876", "rows": [["1", "2"]], "report": "long"}}
     page.write(measured, tmp_path / "papers.md", tmp_path / "published.json")
     text = (tmp_path / "papers.md").read_text(encoding="utf-8")
-    assert "solution errs on 9.876 %" in text
+    assert "over the digits is 9.876 %" in text
     assert "| 1 | 2 |\n\n## StreamSVM" in text
     kept = json.loads((tmp_path / "published.json").read_text(encoding="utf-8"))
     old = page.published()

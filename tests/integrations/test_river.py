@@ -527,7 +527,7 @@ def test_defaults_that_differ_are_in_the_table_of_the_docs():
     import inspect
     from pathlib import Path
 
-    text = (Path(__file__).parents[2] / "docs" / "streams.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "docs" / "guide" / "streams.md").read_text(encoding="utf-8")
     table = text.split("| class | parameter | here |")[1].split("\n\n")[0]
     for kind in (LASVMClassifier, LASVMRegressor, LASVMOneClass, BudgetPerceptronClassifier):
         own = inspect.signature(kind).parameters

@@ -117,6 +117,10 @@ def labelling_curve(
     curves : LabellingCurves
         A list with one ``LabellingCurve`` per way of selection, and a method ``plot``.
 
+    See Also
+    --------
+    onlinesvm.ActiveLearner : Asks and teaches, one label at a time.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

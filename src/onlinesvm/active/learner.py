@@ -78,6 +78,11 @@ class ActiveLearner:
     set_aside : ndarray
         Pool indices of the examples whose label is unknown to the labeller.
 
+    See Also
+    --------
+    onlinesvm.LASVMClassifier : The classifier that is taught.
+    onlinesvm.labelling_curve : What labels are worth, by strategy.
+
     Notes
     -----
     Until two classes are known, each question is the candidate that is farthest from all examples

@@ -232,6 +232,11 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
     feature_names_in_ : ndarray
         Names of the columns; only if X has some.
 
+    See Also
+    --------
+    onlinesvm.LASVMClassifier : If the settings are known.
+    onlinesvm.tables.TableEncoder : The first step of the pipeline.
+
     Examples
     --------
     >>> from sklearn.datasets import load_wine
@@ -346,6 +351,11 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
         Number of columns.
     feature_names_in_ : ndarray
         Names of the columns; only if X has some.
+
+    See Also
+    --------
+    onlinesvm.LASVMRegressor : If the settings are known; quantiles, intervals.
+    onlinesvm.tables.TableEncoder : The first step of the pipeline.
 
     Examples
     --------

@@ -75,6 +75,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds_ : list of str
         What each column is: number, moment, category, or empty (left out).
 
+    See Also
+    --------
+    onlinesvm.AutoSVMClassifier : Uses it as the first step.
+    onlinesvm.AutoSVMRegressor : Uses it as the first step.
+
     Examples
     --------
     >>> import numpy as np

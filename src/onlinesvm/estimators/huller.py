@@ -37,10 +37,10 @@ class HullerClassifier(KernelClassifier):
 
     whose median hyperplane is the hard-margin SVM's. UPDATE (figure 3) moves one of the two
     points along the line to an example, by eqs. (4) to (6); the scalars that it needs follow by
-    eqs. (7) and (8). It is applied in turn to the next fresh example, which it may insert, and
+    eqs. (7) and (8). It is applied alternately to the next new example, which it may insert, and
     to a random support vector, which it may remove (figure 4). X_P and X_N start as averages of
     the first five examples of their classes. Several classes are learned one-vs-rest
-    (``SVC`` is one-vs-one): one machine per class, all on the same kernel values.
+    (``SVC`` is one-vs-one): one binary problem per class, all on the same kernel values.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class HullerClassifier(KernelClassifier):
         ``1/2 |w|^2 + C/2 sum_i slack_i^2``, the hard margin under the kernel k + I/C (section 6).
     kernel, gamma, degree, coef0 : shared
     tol : float, default=1e-3
-        Examples that miss their margin by no more than this are not inserted; the margin is 1.
+        Examples that miss their margin by no more than this are not inserted; the margin has width 1.
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example misses its
         margin by more than ``tol``.
@@ -70,10 +70,15 @@ class HullerClassifier(KernelClassifier):
     gamma_, coef_, intercept_, n_support_, n_kernel_evaluations_, n_features_in_ : shared
     feature_names_in_ : shared
 
+    See Also
+    --------
+    onlinesvm.LASVMClassifier : Linear slack; first choice for noisy data.
+    onlinesvm.SimpleSVMClassifier : The same problems, exact at every step.
+
     Notes
     -----
     The decision function is eq. (3) times ``2 / |X_P - X_N|^2``, which makes the margins +1 and
-    -1. With ``C``, training points meet their own coefficient through k + 1/C while learning;
+    -1. With ``C``, k(x, x) + 1/C replaces k(x, x) of training examples while learning;
     ``decision_function`` never adds the 1/C. Without ``C``, data that cannot be separated has
     no solution: the two points meet, learning stops with a ``ConvergenceWarning``, and the
     model stays as it was before they met. Weights scale C, so without it they are refused.

@@ -62,20 +62,20 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         max_a  sum_i a_i y_i - 1/2 sum_ij a_i a_j k(x_i, x_j)
         with   sum_i a_i = 0,   0 <= y_i a_i <= C
 
-    by online iterations: PROCESS brings a fresh example in, REPROCESS improves the support set
-    and drops what it no longer needs (Bordes, Ertekin, Weston, Bottou 2005, section 3.2). One
+    by online iterations: PROCESS inserts a new example, REPROCESS improves the support set
+    and removes what it no longer needs (Bordes, Ertekin, Weston, Bottou 2005, section 3.2). One
     pass over the data gives about the accuracy of the exact SVM; ``epochs="converge"`` gives the
     exact SVM.
 
-    Several classes are learned one-vs-rest: one machine per class, all on the same kernel values.
+    Several classes are learned one-vs-rest: one binary problem per class, all on the same kernel values.
     ``SVC`` is one-vs-one, so with three classes or more its decision values, coefficients and some
-    predictions differ; those of two classes agree. ``decision="ovo"`` has one machine for each pair
+    predictions differ; those of two classes agree. ``decision="ovo"`` has one problem for each pair
     of classes instead, also on the same kernel values: with ``epochs="converge"`` it is ``SVC``'s
     model.
 
     Examples may have several labels: y is then a matrix of 0 and 1, dense or sparse, with one column
-    for each label, and so are predictions (dense). There is one machine per label, all on the same
-    kernel values. ``classes_`` are the numbers of the columns. Probabilities, drift detection,
+    for each label, and so are predictions (dense). There is one binary problem per label, all on
+    the same kernel values. ``classes_`` are the numbers of the columns. Probabilities, drift detection,
     selection, early stopping and class weights are for one label per example.
 
     Parameters
@@ -85,65 +85,65 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         can be separated.
     kernel (LASVM), gamma, degree, coef0, feature_weights : shared
     tol : float, default=1e-3
-        The paper's tau: violations up to it are left alone.
+        Tolerance, the paper's tau: violations up to it are accepted.
     epochs : int or "converge", default=1
         Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
         optimality conditions by more than ``tol``, as fits of up to 1000 examples do in any case.
     block_size : int, default=2048
-        Examples learned at once. 1 follows the paper's listing to the letter. Streams that
-        bring only a few examples at a time are learned one by one in any case. With 64 classes
-        or more ``fit`` learns all at once where the kernel values of all pairs fit in memory.
+        Number of examples learned at a time. 1 is the algorithm as printed in the paper. Streams
+        that deliver only a few examples per call are learned one by one in any case. With 64
+        classes or more, ``fit`` learns all at once if the kernel values of all pairs fit in memory.
     window : int, "auto" or None, default=None
-        Number of most recent examples that count. What leaves the window leaves the model, exactly:
-        after ``finish`` it is the SVM of the last ``window`` examples. A class that does not
-        occur in the window is not predicted until it comes back. ``"auto"``: those since the
-        last drift that was noticed, at least 100 and at most 10,000.
+        Number of most recent examples that count. Examples that leave the window are removed
+        exactly: after ``finish`` the model is the SVM of the last ``window`` examples. A class
+        that does not occur in the window is not predicted until it returns. ``"auto"``: the
+        examples since the last detected drift, at least 100 and at most 10,000.
     budget : shared
     policy : {"outlier", "oldest", "join"}, default="outlier"
-        Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
-        ``"outlier"`` is best where nothing changes: three times of four the one that is farthest
-        on the wrong side, else the oldest; ``"join"`` moves a coefficient to the nearest neighbour.
-        With ``"outlier"``, costs above 3 / k(x, x) count as that once support vectors have to make
-        way: with few support vectors a large C overfits.
+        Which support vector is removed when the budget is full. ``"oldest"`` forgets fastest.
+        ``"outlier"`` is best if nothing changes: three times out of four the one farthest on the
+        wrong side of the boundary, otherwise the oldest. ``"join"`` moves a coefficient to the
+        nearest neighbour. With ``"outlier"``, costs above 3 / k(x, x) are reduced to that value
+        once the budget is full: with few support vectors a large C overfits.
     half_life : shared
     detect_drift : bool, default=False
-        Whether to watch the error rate of predictions made before their labels are learned, and to
-        show in ``drift_detected_`` and ``n_drifts_`` when it rises. Where it does not, about one
-        false alarm comes in ten million examples. Always on with ``window="auto"``.
+        Whether to monitor the error rate of predictions made before their labels are learned, and
+        to report a rise in ``drift_detected_`` and ``n_drifts_``. If it does not rise, about one
+        false alarm occurs in ten million examples. Always on with ``window="auto"``.
     probability : bool, default=False
         Whether ``predict_proba``, ``predict_log_proba`` and ``predict_set`` are prepared while
-        learning. Without it they are made when they are first asked for: after ``fit`` from rows of
-        the model, scored by models without them, and from scores that ``fit`` has kept of the
-        others; on a stream from scores of up to 2,048 recent examples, each noted before it was
-        learned. With it, they are made of the scores of up to 8,192 examples, ``fit`` cross-fits all
-        of its examples, which takes about as long again, and does not merge copies, and the sets of
-        a stream follow a drift.
+        learning. If False, they are calibrated when they are first called: after ``fit`` on
+        support vectors, scored by models without them, and on scores that ``fit`` has kept of the
+        other examples; on a stream on the scores of up to 2,048 recent examples, each from before
+        it was learned. If True, they are calibrated on up to 8,192 scores: ``fit`` cross-fits all
+        of its examples, which takes about as long again, and does not merge duplicates; the sets
+        of a stream follow a drift.
     selection : {"random", "gradient", "active", "autoactive"}, default="random"
-        Which example next. ``"random"`` takes them as they come; ``"gradient"`` the most
-        misclassified of ``sample_size`` random ones; ``"active"`` the one closest to the
-        boundary, without a look at its label; ``"autoactive"`` the same, of a sample that ends
-        with its fifth example within 1 + delta / 2 of the boundary, or its hundredth. In
-        ``partial_fit``, examples farther from the boundary than that are skipped.
+        Which example is learned next. ``"random"``: in the order in which they come;
+        ``"gradient"``: the most misclassified of ``sample_size`` random ones; ``"active"``: the
+        one closest to the boundary, without using its label; ``"autoactive"``: the same, of a
+        sample that ends with its fifth example within 1 + delta / 2 of the boundary, or its
+        hundredth. In ``partial_fit``, examples farther from the boundary than that are skipped.
     sample_size : int, default=50
-        Random examples among which ``"gradient"`` and ``"active"`` choose.
+        Number of random examples among which ``"gradient"`` and ``"active"`` choose.
     max_examples : int or None, default=None
-        Maximum number of examples learned in ``fit``, copies counting as one; None: all.
+        Maximum number of examples learned in ``fit``; duplicates count as one. None: all.
     early_stopping : {"margin", "support", "score"} or None, default=None
-        When ``fit`` stops before: when no unseen example lies inside the margin, when the number
-        of support vectors stalls, or when the accuracy on held-out examples does.
+        When ``fit`` stops early: when no unseen example lies inside the margin, when the number of
+        support vectors stops growing, or when the accuracy on held-out examples stops improving.
     validation_fraction : float, default=0.1
         Share of the examples held out for ``early_stopping="score"``.
     n_iter_no_change : int, default=5
-        Checks in a row without improvement before ``fit`` stops. Each comes after a tenth more
-        iterations.
+        Number of successive checks without improvement before ``fit`` stops. Each check follows
+        after a tenth more iterations.
     delta_max : float or None, default=None
-        REPROCESS is repeated until delta, the uncertainty of the threshold, is below (section
-        3.5). None: REPROCESS is run once, as listed.
+        REPROCESS is repeated until delta, the uncertainty of the threshold, is below this value
+        (section 3.5). None: REPROCESS is run once, as printed in the paper.
     class_weight (cost), cache_size : shared
     shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order. Rows that are sorted are no harm
-        without it, except with ``block_size=1`` or ``budget``, which look at each example once.
-        With ``window`` or ``half_life`` the order is always the order given.
+        Whether ``fit`` visits the examples in random order. Without it, sorted rows do harm only
+        with ``block_size=1`` or ``budget``, which score each example once. With ``window`` or
+        ``half_life`` the order is always the order given.
     time_limit (finishing), n_jobs, random_state (LASVM) : shared
     decision : {"ovr", "ovo"}, default="ovr"
         How three classes or more are told apart: ``"ovr"``, one machine per class against all others;
@@ -171,23 +171,30 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         Weights that multiply ``C`` for each class.
     fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_ : shared
     n_looked_at_, n_learned_ : int
-        With a ``selection`` other than ``"random"``: examples judged, and examples learned.
+        With a ``selection`` other than ``"random"``: number of examples scored and learned.
     drift_detected_ : bool
-        Whether the last call that learned has noticed a drift. This and the next two need
+        Whether a drift was detected in the last call that learned. This and the next two need
         ``detect_drift=True`` or ``window="auto"``.
     n_drifts_ : int
-        Number of drifts noticed.
+        Number of drifts detected.
     prequential_error_ : float
         Share of wrong predictions, each made before its label was learned, among up to 10,240
         recent examples.
     window_, n_features_in_, feature_names_in_ : shared
 
+    See Also
+    --------
+    onlinesvm.AutoSVMClassifier : Chooses kernel, C and gamma by itself.
+    onlinesvm.SimpleSVMClassifier : Exact at every step; leave-one-out.
+    onlinesvm.ActiveLearner : Chooses which examples to label.
+    onlinesvm.dask.TreeLASVMClassifier : For data larger than memory.
+
     Notes
     -----
-    Rows are kept in single precision, shifted by the first block's median for the RBF kernel,
-    which does not notice; dense rows of mostly zeros are kept sparse. ``fit`` counts copies of
-    an example as one whose cost is the sum of theirs, which is the same problem; its coefficient
-    may then exceed ``C``.
+    Rows are stored in single precision. For the RBF kernel, which does not depend on the origin,
+    they are centred by the median of the first block. Dense rows of mostly zeros are stored
+    sparse. ``fit`` merges duplicates of an example into one whose cost is the sum of theirs, which
+    is the same problem; its coefficient may then exceed ``C``.
 
     References
     ----------
@@ -209,7 +216,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     >>> bool(stream.finish().score(X[1500:], y[1500:]) > 0.9)
     True
 
-    Probabilities, and sets of digits that hold the right one in nine of ten cases:
+    Probabilities, and sets of digits that contain the right one in nine of ten cases:
 
     >>> from sklearn.model_selection import train_test_split
     >>> A, B, a, b = train_test_split(X, y, test_size=297, random_state=0)

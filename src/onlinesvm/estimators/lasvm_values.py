@@ -24,24 +24,24 @@ from .trained import Trained
 class LASVMRegressor(RegressorMixin, LASVMEstimator):
     """Support vector regression that learns in blocks, or one example at a time (LASVM).
 
-    Solves the problem of ``SVR``: errors up to ``epsilon`` cost nothing, larger ones C times what
-    exceeds it. Its dual is ::
+    Solves the problem of ``SVR``: errors up to ``epsilon`` cost nothing, larger ones C times
+    the excess. Its dual is ::
 
         max_a  sum_i a_i y_i - 1/2 sum_ij a_i a_j k(x_i, x_j) - epsilon sum_i |a_i|
         with   sum_i a_i = 0,   -C <= a_i <= C
 
     and is optimised by the online iterations of ``LASVMClassifier``: examples outside the tube
-    join the support set, which is improved block by block, and those that came to lie inside
+    join the support set, which is improved block by block, and those that end up inside it
     leave. One pass over the data predicts about as well as the exact ``SVR``;
     ``epochs="converge"`` gives the exact one.
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of an error beyond ``epsilon``, as in ``SVR``. ``inf`` allows no such error, where
+        Cost of an error beyond ``epsilon``, as in ``SVR``. ``inf`` allows no such error, if
         the kernel can avoid them.
     epsilon : float, default=0.1
-        Errors up to this cost nothing, as in ``SVR``. It has no meaning with ``quantile``.
+        Errors up to this size cost nothing, as in ``SVR``. It has no effect with ``quantile``.
     quantile : float, array-like of float or None, default=None
         Predict this quantile of the target, between 0 and 1, instead of its middle: errors above
         it cost ``quantile * C``, errors below ``(1 - quantile) * C`` (the pinball loss). Several, in
@@ -49,19 +49,19 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         column for each.
     kernel (LASVM), gamma, degree, coef0, feature_weights : shared
     tol : float, default=1e-3
-        Violations up to it are left alone, in units of about the standard deviation of y (the
-        power of two nearest to it), or of most of its values where outliers make that large. With
-        a number of ``epochs``, ``fit`` leaves violations of up to a tenth of ``epsilon`` alone, if
-        that is more.
+        Tolerance: violations up to it are accepted, in units of about the standard deviation of y
+        (the power of two nearest to it), or of most of its values if outliers make that large.
+        With a number of ``epochs``, ``fit`` accepts violations of up to a tenth of ``epsilon``, if
+        that is larger.
     epochs (LASVM), block_size (LASVM) : shared
     window : int or None, default=None
-        Number of most recent examples that count. What leaves the window leaves the model, exactly:
-        after ``finish`` it is the ``SVR`` of the last ``window`` examples.
+        Number of most recent examples that count. Examples that leave the window are removed
+        exactly: after ``finish`` the model is the ``SVR`` of the last ``window`` examples.
     budget : shared
     policy : {"outlier", "oldest", "join"}, default="oldest"
-        Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
-        ``"outlier"``: three times of four the one that is farthest from the tube, else the oldest; ``"join"``
-        moves a coefficient to the nearest neighbour.
+        Which support vector is removed when the budget is full. ``"oldest"`` forgets fastest;
+        ``"outlier"``: three times out of four the one farthest from the tube, otherwise the
+        oldest; ``"join"`` moves a coefficient to the nearest neighbour.
     half_life, cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
     random_state (LASVM), shrinking, verbose (SVC), max_iter : shared
 
@@ -79,6 +79,11 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
     n_support_ (number), fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_, window_ : shared
     n_features_in_, feature_names_in_ : shared
 
+    See Also
+    --------
+    onlinesvm.AutoSVMRegressor : Chooses kernel, C, gamma and epsilon by itself.
+    onlinesvm.SimpleSVMRegressor : Exact at every step; leave-one-out.
+
     Notes
     -----
     *Targets of any size.* ``C`` and ``epsilon`` mean what they mean in ``SVR``: ``epsilon`` is in
@@ -87,13 +92,13 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
     example with ``TransformedTargetRegressor(LASVMRegressor(), transformer=StandardScaler())``.
     Nothing else depends on the size of y: targets of 1e6 or 1e-6 lose no digits.
 
-    *Several targets.* With a y of two dimensions each column has a machine of its own; all share
-    rows and, while the examples are learned, kernel values.
+    *Several targets.* With a two-dimensional y each column is a problem of its own; all share rows
+    and, while the examples are learned, kernel values.
 
-    Rows are kept in single precision, shifted by the first block's median for the RBF kernel,
-    which does not notice; dense rows of mostly zeros are kept sparse. ``fit`` counts copies of
-    an example as one whose cost is the sum of theirs, which is the same problem; its coefficient
-    may then exceed ``C``.
+    Rows are stored in single precision. For the RBF kernel, which does not depend on the origin,
+    they are centred by the median of the first block. Dense rows of mostly zeros are stored
+    sparse. ``fit`` merges duplicates of an example into one whose cost is the sum of theirs, which
+    is the same problem; its coefficient may then exceed ``C``.
 
     References
     ----------
@@ -117,7 +122,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
     >>> bool(stream.finish().score(X[1000:], y[1000:]) > 0.95)
     True
 
-    The last 500 examples alone count:
+    Only the last 500 examples count:
 
     >>> recent = LASVMRegressor(C=100, gamma=0.5, window=500).partial_fit(X[:100], y[:100])
     >>> for x, target in zip(X[100:1000], y[100:1000]):
@@ -430,25 +435,25 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         min_a  1/2 sum_ij a_i a_j k(x_i, x_j)    with   0 <= a_i <= 1,   sum_i a_i = nu n
 
     for n examples. It is optimised by the online iterations of ``LASVMClassifier``: examples
-    outside join the support set, which is improved block by block, and those that came to lie
-    well inside leave. One pass over the data gives about the ranking of the exact
+    outside join the support set, which is improved block by block, and those that end up well
+    inside leave. One pass over the data gives about the ranking of the exact
     ``OneClassSVM``; ``epochs="converge"`` gives the exact one.
 
     Parameters
     ----------
     kernel (LASVM), gamma, degree, coef0, nu : shared
     tol : float, default=1e-3
-        Violations up to it are left alone, in units of about ``offset_``, or of the spread of
-        most decision values where that is much smaller.
+        Tolerance: violations up to it are accepted, in units of about ``offset_``, or of the spread
+        of most decision values if that is much smaller.
     epochs (LASVM), block_size (LASVM) : shared
     window : int or None, default=None
-        Number of most recent examples that count. What leaves the window leaves the model, exactly:
-        after ``finish`` it is the ``OneClassSVM`` of the last ``window`` examples.
+        Number of most recent examples that count. Examples that leave the window are removed
+        exactly: after ``finish`` the model is the ``OneClassSVM`` of the last ``window`` examples.
     budget : shared
     policy : {"outlier", "oldest", "join"}, default="oldest"
-        Which support vector makes way when the budget is full. ``"oldest"`` forgets fastest;
-        ``"outlier"``: three times of four the one that is farthest outside, else the oldest; ``"join"``
-        moves a coefficient to the nearest neighbour.
+        Which support vector is removed when the budget is full. ``"oldest"`` forgets fastest;
+        ``"outlier"``: three times out of four the one farthest outside, otherwise the oldest;
+        ``"join"`` moves a coefficient to the nearest neighbour.
     half_life (novelty), cache_size, shuffle (LASVM), time_limit (finishing), n_jobs : shared
     random_state (LASVM), shrinking, verbose (SVC), max_iter : shared
 
@@ -462,18 +467,22 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
     offset_, n_support_ (number), fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_ : shared
     window_, n_features_in_, feature_names_in_ : shared
 
+    See Also
+    --------
+    onlinesvm.SimpleSVMOneClass : Exact at every step; leave-one-out.
+    onlinesvm.LASVMClassifier : If there are labels.
+
     Notes
     -----
     On a stream the sum of the coefficients grows with every example, so that ``nu`` keeps its
     meaning for all examples seen. With weights, ``a_i`` is at most the weight, and the sum is
-    ``nu`` times the sum of the weights, as in ``OneClassSVM``. ``fit`` counts copies of an example
-    as one whose weight is the sum of theirs, which is the same problem.
+    ``nu`` times the sum of the weights, as in ``OneClassSVM``. ``fit`` merges duplicates of an
+    example into one whose weight is the sum of theirs, which is the same problem.
 
     With ``window`` the sum is ``nu`` times the weights of the examples in the window, whether they
-    are support vectors or not; with ``half_life`` weights fade. With ``budget`` a support vector
-    that makes way takes its coefficient along: the coefficients then stand for fewer examples, and
-    more of them lie outside than ``nu`` says if ``budget`` is small; where ``nu`` counts, use
-    ``window``.
+    are support vectors or not; with ``half_life`` the weights of old examples decrease. With
+    ``budget``, a removed support vector takes its coefficient with it, so that a small ``budget``
+    leaves more examples outside than ``nu`` says; use ``window`` if ``nu`` matters.
 
     References
     ----------
@@ -489,7 +498,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
     >>> model.predict([[0.0, 0.0], [5.0, 5.0]])
     array([ 1, -1])
 
-    What is usual moves; the last 100 examples count:
+    What is normal changes; only the last 100 examples count:
 
     >>> stream = LASVMOneClass(nu=0.1, gamma=0.5, window=100)
     >>> for x in X + np.linspace(0, 9, 500)[:, None]:

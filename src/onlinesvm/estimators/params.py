@@ -78,12 +78,12 @@ ENTRIES = """
 averaging : {"last", "average"}
     Final coefficients: those after the last step, or the average over all steps.
 block_size : int
-    Violators at a time.
+    Number of violators that are added at a time.
 block_size (LASVM) : int
-    Examples learned at once.
+    Number of examples learned at a time.
 budget : int or None
     Maximum number of support vectors. With a window or a budget, examples are learned one by
-    one, in the order given, at a constant cost; ``block_size`` has no meaning then.
+    one, in the order given, at a constant cost; ``block_size`` has no effect then.
 budget (River) : int or None
     Maximum number of support vectors; None: no limit. Without window, budget and half-life the
     memory is not bounded.
@@ -106,7 +106,7 @@ classes_ : ndarray
 classes_ (Dask) : ndarray
     Labels of all partitions, sorted.
 classes : array-like of shape (n_classes,)
-    Labels to expect; accepted for scikit-learn's sake, never required.
+    Labels to expect; accepted for compatibility with scikit-learn, never required.
 coef0 : float
     Constant of ``poly`` and ``sigmoid``.
 coef0 (Dask) : float
@@ -131,50 +131,50 @@ epochs (LASVM) : int or "converge"
     Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
     optimality conditions by more than ``tol``.
 epsilon : float
-    Errors up to this cost nothing.
+    Errors up to this size cost nothing.
 feature_names_in_ : ndarray
     Names of the features; only if X has feature names.
 feature_names_in_ (Dask) : ndarray
     Names of the features; only if X is a data frame or a folder of Parquet.
 feature_names_in_ (SimpleSVM) : ndarray
-    Names of the features, where X had some.
+    Names of the features; only if X has feature names.
 feature_weights : "learn", array-like of shape (n_features,) or None
-    What each feature is multiplied by before the kernel is computed; None: nothing.
-    ``"learn"``: learned from up to 3,000 examples, by the root mean squared gradient of the
-    decision function along each feature, in up to three rounds. Scores of examples that were not
-    learned choose the round; all weights are one where no round is clearly better than that.
+    Factors by which the features are multiplied before the kernel is computed; None: no weights.
+    ``"learn"`` learns them from up to 3,000 examples: the root mean squared gradient of the
+    decision function along each feature, in up to three rounds. The round is selected by scores
+    of examples that were not learned; all weights are one if no round is clearly better.
     ``partial_fit`` learns them once, from the first 1,000 rows. With weights,
     ``support_vectors_`` are multiplied by them, and ``gamma="scale"`` is that of weighted rows.
 feature_weights_ : ndarray of shape (n_features,)
-    What each feature is multiplied by: the larger, the more the model depends on it, for
-    features of the same scale. All one without ``feature_weights``.
+    Factor of each feature; for features of the same scale, a larger one means that the model
+    depends more on the feature. All one without ``feature_weights``.
 fit_status_ : int
     0 if the last ``fit`` or ``finish`` reached ``tol``, else 1.
 fit_status_ (SimpleSVM) : int
-    0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before.
+    0 if the solution is optimal, 1 if ``max_sweeps`` was reached first.
 gamma : {"scale", "auto"} or float
-    Coefficient of all kernels but ``linear``. ``"scale"`` is 1 / (n_features * X.var());
+    Coefficient of all kernels except ``linear``. ``"scale"`` is 1 / (n_features * X.var());
     for ``laplacian`` 1 / X.std(axis=0).sum(), for ``matern12`` 1 / sqrt(X.var(axis=0).sum()).
-    On a stream, X stands for the first 100 rows.
+    On a stream, X means the first 100 rows.
 gamma (River) : {"scale", "auto"} or float
-    Coefficient of all kernels but ``linear``. ``"scale"`` is
+    Coefficient of all kernels except ``linear``. ``"scale"`` is
     1 / (features * variance of their values), estimated from the first 100 examples; for
     ``laplacian`` 1 / (sum of the features' standard deviations), for ``matern12``
     1 / sqrt(sum of their variances). ``"auto"`` is 1 / features of the first example.
 gamma (SimpleSVM) : {"scale", "auto"} or float
-    Coefficient of all kernels but ``linear``, as in ``LASVMClassifier``.
+    Coefficient of all kernels except ``linear``, as in ``LASVMClassifier``.
 gamma_ : float
     Value of gamma in use; only for kernels that have one.
 gamma_ (SimpleSVM) : float
-    The gamma in use; kernels that have one.
+    Value of gamma in use; only for kernels that have one.
 half_life : float or None
-    Number of examples after which the cost of an old one has shrunk to one half.
+    Number of examples after which the cost of an old one has halved.
 half_life (novelty) : float or None
-    Number of examples after which the weight of an old one has shrunk to one half.
+    Number of examples after which the weight of an old one has halved.
 intercept_ : ndarray of shape (n_machines,)
     Biases.
 intercept_ (gradient) : ndarray of shape (n_machines,)
-    Zeros: the lists have no bias.
+    Zeros: the algorithm has no bias.
 intercept_ (perceptron) : ndarray of shape (n_machines,)
     Zeros: the bias remains zero.
 intercept_ (SimpleSVM) : ndarray of shape (1,)
@@ -191,7 +191,7 @@ kernel (LASVM) : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "
 kernel (River) : {"rbf", "laplacian", "matern12", "linear", "poly", "sigmoid"}
     Kernel; ``laplacian`` is exp(-gamma sum_j abs(x_j - z_j)), ``matern12`` exp(-gamma norm(x - z)).
 kkt_violation_ : float
-    Largest part of the KKT gap of any example.
+    Largest contribution of an example to the KKT gap.
 low_rank : int, float, "linear", callable or None
     Replace the kernel matrix by one of low rank, as in ``SimpleSVMClassifier``.
 max_iter : int
@@ -203,49 +203,50 @@ max_sweeps : int or None
 n_features_in_ : int
     Number of features.
 n_iter_ : int
-    Examples learned by ``fit``, copies counting as one.
+    Number of examples learned by ``fit``; duplicates count as one.
 n_jobs : int or None
-    Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
+    Number of threads. -1 means all cores; None means 1, unless in a ``joblib.parallel_config``.
 n_kernel_evaluations_ : int
-    Kernel values computed while learning.
+    Number of kernel values computed while learning.
 n_partitions_ : int
     Number of partitions.
 n_support_ : ndarray of shape (n_classes,)
-    Support vectors of each class.
+    Number of support vectors of each class.
 n_support_ (number) : ndarray of shape (1,)
     Number of support vectors.
 n_sweeps_ : int
-    Sweeps made.
+    Number of sweeps.
 nu : float
-    At most this share of the examples lies outside, at least this share supports the edge.
+    Upper bound on the share of examples outside, lower bound on the share of support vectors.
 offset_ : float
     ``score_samples(X) - offset_`` is the decision function.
 outputs : {"cached", "expansion"}
-    Where ``fit`` takes the outputs of the examples from. ``"cached"`` keeps them for the
-    whole data set and adds the kernel columns of each block: time then depends on the number
-    of examples and epochs, not on ``C`` and ``gamma``. ``"expansion"`` computes them from the
-    support vectors, as ``partial_fit`` always does: time follows the number of support
-    vectors. The steps are the same.
+    How ``fit`` computes the outputs of the examples. ``"cached"`` stores them for the whole data
+    set and adds the kernel columns of each block: time then depends on the number of examples
+    and epochs, not on ``C`` and ``gamma``. ``"expansion"`` computes them from the support
+    vectors, as ``partial_fit`` always does: time depends on the number of support vectors. The
+    steps are the same.
 partition_bytes_ : int
     Size of the largest partition in memory.
 partition_size : int or None
-    Rows of a partition where X is cut here (NumPy, CSR, large Parquet files); None: 50,000.
+    Number of rows per partition if X has no partitions (NumPy, CSR, large Parquet files); None: 50,000.
 policy : {"outlier", "oldest", "join"}
-    Which support vector makes way when the budget is full; ``"oldest"`` forgets fastest.
+    Which support vector is removed when the budget is full; ``"oldest"`` forgets fastest.
 random_state : int, RandomState instance or None
-    Seed of the order.
+    Seed for the order of the examples.
 random_state (LASVM) : int, RandomState instance or None
-    Seed of the order; None: another order, and a slightly different model, at each ``fit``.
+    Seed for the order of the examples; None: a different order, and a slightly different model,
+    at each ``fit``.
 selection : {"block", "sweep", "random"}
-    Violators to work on next, as in ``SimpleSVMClassifier``.
+    Which violators are added next, as in ``SimpleSVMClassifier``.
 sample_weight : array-like of shape (n_samples,)
-    Weights that multiply each example's cost.
+    Weights that multiply the cost of each example.
 sample_weight (bound) : array-like of shape (n_samples,)
-    Weights that multiply each example's bound.
+    Weights that multiply the bound of each example.
 shape_fit_ : tuple of int
     Shape of the X given to ``fit``.
 shape_fit_ (SimpleSVM) : tuple of int
-    Number of examples kept, and of their features.
+    Number of stored examples and number of features.
 shrinking : bool
     No effect: accepted because ``SVC`` has it. The finishing step always shrinks.
 shuffle : bool
@@ -256,20 +257,20 @@ shuffle (LASVM) : bool
     Whether ``fit`` visits the examples in random order. With ``window`` or ``half_life`` the
     order is always the order given.
 support_ : ndarray of shape (n_SV,)
-    Their row indices in the X given to ``fit``, in ascending order; -1 for support vectors
-    learned from a stream.
+    Row indices of the support vectors in the X given to ``fit``, in ascending order; -1 for
+    support vectors learned from a stream.
 support_ (SimpleSVM) : ndarray of shape (n_SV,)
-    Their numbers among the examples given, ascending.
+    Indices of the support vectors among the examples learned, in ascending order.
 support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
     Support vectors.
 time_limit : float or None
-    Seconds after which ``fit`` ends with what was learned so far, and a warning;
-    ``partial_fit`` goes on from there.
+    Seconds after which ``fit`` stops with a warning and keeps what it has learned;
+    ``partial_fit`` continues from there.
 time_limit (finishing) : float or None
-    Seconds after which ``fit`` ends, with a warning: it stops learning early enough for the
-    finishing step. ``partial_fit`` goes on from there.
+    Seconds after which ``fit`` ends with a warning. It stops learning early enough for the
+    finishing step; ``partial_fit`` continues from there.
 tol : float
-    Learning stops when no example's part of the KKT gap exceeds it.
+    Learning stops when no example contributes more than this to the KKT gap.
 verbose : bool
     Whether to show a progress bar.
 verbose (SVC) : bool
@@ -277,7 +278,7 @@ verbose (SVC) : bool
 window : int or None
     Number of most recent examples that count; None: no limit.
 window_ : int
-    Examples that count, with ``window`` or ``half_life``.
+    Number of examples that count, with ``window`` or ``half_life``.
 x : array-like of shape (n_features,)
     Features.
 X : {array-like, CSR matrix} of shape (n_samples, n_features)

@@ -32,9 +32,9 @@ class KernelPerceptronClassifier(UnweightedClassifier):
     the listing in section 2.2 of Bordes et al. 2005). It stops changing if a solution exists; on
     noisy data the number of support vectors keeps growing.
 
-    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one machine per class, all on
-    the same kernel values. A label that first appears in mid-stream gets a new machine, which
-    starts by learning the current support vectors as counter-examples.
+    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one binary problem per class,
+    all on the same kernel values. For a label that first appears during a stream, a new binary
+    problem is created, which starts by learning the current support vectors as negative examples.
 
     Parameters
     ----------
@@ -46,10 +46,16 @@ class KernelPerceptronClassifier(UnweightedClassifier):
     intercept_ (perceptron), n_support_, n_kernel_evaluations_, n_features_in_ : shared
     feature_names_in_ : shared
 
+    See Also
+    --------
+    onlinesvm.AveragedPerceptronClassifier : Generalises better.
+    onlinesvm.BudgetPerceptronClassifier : Bounded number of support vectors.
+    onlinesvm.LASVMClassifier : Maximises the margin.
+
     Notes
     -----
-    t counts the iterations: an example that is visited again and misclassified again is added once
-    more, so its coefficients add up. ``sample_weight`` and ``class_weight`` are not supported: the
+    t counts iterations: an example that is misclassified again in a later epoch is added again, so
+    its coefficients add up. ``sample_weight`` and ``class_weight`` are not supported: the
     algorithm has no cost that they could scale.
 
     References
@@ -115,9 +121,9 @@ class AveragedPerceptronClassifier(UnweightedClassifier):
     so each state is weighted by the number of examples that it survived. The average is kept as
     one running sum per coefficient, not as copies of the states.
 
-    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one machine per class, all on
-    the same kernel values. A label that first appears in mid-stream gets a new machine, which
-    starts by learning the current support vectors as counter-examples.
+    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one binary problem per class,
+    all on the same kernel values. For a label that first appears during a stream, a new binary
+    problem is created, which starts by learning the current support vectors as negative examples.
 
     Parameters
     ----------
@@ -129,10 +135,15 @@ class AveragedPerceptronClassifier(UnweightedClassifier):
     intercept_ (perceptron), n_support_, n_kernel_evaluations_, n_features_in_ : shared
     feature_names_in_ : shared
 
+    See Also
+    --------
+    onlinesvm.KernelPerceptronClassifier : Predicts with the last coefficients.
+    onlinesvm.LASVMClassifier : Maximises the margin.
+
     Notes
     -----
     The voted perceptron of the same paper takes the majority of signs instead, which needs all
-    states; its authors find the average about as good. The machine of a label is averaged over
+    states; its authors find the average about as good. The problem of a label is averaged over
     all examples since its start, including the support vectors it started with. ``sample_weight``
     and ``class_weight`` are not supported: the algorithm has no cost that they could scale.
 
@@ -170,17 +181,17 @@ class BudgetPerceptronClassifier(UnweightedClassifier):
 
         argmax_i  y_i (o(x_i) - a_i k(x_i, x_i))
 
-    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one machine per class, on
-    shared support vectors. The budget counts rows; the value of 4b of a row is the smallest one of
-    the machines that hold it. A label that first appears in mid-stream gets a new machine, which
-    starts by learning the current support vectors as counter-examples.
+    Several classes are learned one-vs-rest (``SVC`` is one-vs-one): one binary problem per class,
+    on shared support vectors. The budget counts rows; the value of 4b of a row is the smallest one
+    of the problems that use it. For a label that first appears during a stream, a new binary problem
+    is created, which starts by learning the current support vectors as negative examples.
 
     Parameters
     ----------
     budget : int, default=500
-        Maximum number of support vectors, the listing's N.
+        Maximum number of support vectors, the paper's N.
     margin : float, default=0.0
-        Examples below it join, the listing's beta. The scale is that of the kernel.
+        Examples with a smaller margin join; the paper's beta. The scale is that of the kernel.
     kernel, gamma, degree, coef0, epochs : shared
     shuffle : bool, default=True
         Whether ``fit`` visits the examples in random order, another in every epoch.
@@ -195,14 +206,19 @@ class BudgetPerceptronClassifier(UnweightedClassifier):
     intercept_ (perceptron), n_support_, n_kernel_evaluations_, n_features_in_ : shared
     feature_names_in_ : shared
 
+    See Also
+    --------
+    onlinesvm.LASVMClassifier : Has a ``budget``, too, and maximises the margin.
+    onlinesvm.StreamSVMClassifier : Constant memory with the linear kernel.
+
     Notes
     -----
-    t numbers the iterations: an example that is picked again in a later epoch may join once more
-    as a support vector of its own. On noisy labels the rule keeps the wrong ones, which are never
-    safe: unless the budget leaves room for many more than those, the model fails, where the
-    averaged perceptron does not. Of several that are equally
-    safe the oldest leaves. ``sample_weight`` and ``class_weight`` are refused: there is no cost
-    they could scale.
+    t counts iterations: an example that is visited again in a later epoch may join again as another
+    support vector. With noisy labels the rule keeps examples with wrong labels, because the others
+    never classify them well: unless the budget is much larger than their number, the model fails,
+    while the averaged perceptron does not. Of several examples that are classified equally well
+    the oldest is removed. ``sample_weight`` and ``class_weight`` are refused: the algorithm has no
+    cost that they could scale.
 
     References
     ----------

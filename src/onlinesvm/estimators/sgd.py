@@ -98,11 +98,11 @@ class NORMAClassifier(StochasticGradientClassifier):
 
     by List 1 of Kecman and Melki (2016). Step t, with eta = C sqrt(2 / t), shrinks every
     coefficient but the example's own, a_j <- (1 - eta / C) a_j, and sets a_i <- eta y_i if
-    y_i o(x_i) <= 1. The oldest examples fade away, so NORMA follows a stream that changes.
+    y_i o(x_i) <= 1. The influence of old examples decreases, so NORMA follows a stream that changes.
 
-    Several classes: one machine a class against the rest, all on the same kernel values. A label
-    that appears in mid-stream gets a machine that first learns the present support vectors as
-    counter-examples, with steps of its own.
+    Several classes are learned one-vs-rest: one binary problem per class, all on the same kernel
+    values. For a label that first appears during a stream, a new binary problem is created, which
+    starts by learning the current support vectors as negative examples, with its own steps.
 
     Parameters
     ----------
@@ -114,14 +114,20 @@ class NORMAClassifier(StochasticGradientClassifier):
     classes_, support_vectors_, support_, dual_coef_, gamma_, coef_, intercept_ (gradient) : shared
     n_support_, n_kernel_evaluations_, n_features_in_, feature_names_in_ : shared
 
+    See Also
+    --------
+    onlinesvm.OLSVMClassifier : Does not shrink old coefficients.
+    onlinesvm.PegazClassifier : Shrinks all coefficients alike.
+    onlinesvm.LASVMClassifier : Converges to the SVM.
+
     Notes
     -----
-    With this step 1 - eta / C is negative at t = 1, when there is nothing to shrink, and zero at
-    t = 2, which forgets the first example; the list is followed. It resets i to 0 after an epoch,
-    where 1 is meant. An example that is visited again and violates no more keeps its coefficient
-    unshrunk, as listed. Shrinking costs one multiplication a step (a common scale). Rows whose
-    coefficient has fallen below 2**-60 of the largest are dropped: no output can show them. So
-    about 30 sqrt(t) support vectors are kept after t examples.
+    With this step, 1 - eta / C is negative at t = 1, when there is nothing to shrink, and zero at
+    t = 2, which forgets the first example, as in the paper. The list resets i to 0 after an epoch,
+    where 1 is meant. An example that is visited again and no longer violates its margin keeps its
+    coefficient without shrinking, as in the paper. Shrinking costs one multiplication per step (a
+    common scale). Rows whose coefficient has fallen below 2**-60 of the largest are removed: they
+    change no output. So about 30 sqrt(t) support vectors are kept after t examples.
     Weights multiply the step eta y_i, not the shrinking.
 
     References
@@ -156,9 +162,9 @@ class PegazClassifier(StochasticGradientClassifier):
     projection.
 
 
-    Several classes: one machine a class against the rest, all on the same kernel values. A label
-    that appears in mid-stream gets a machine that first learns the present support vectors as
-    counter-examples, with steps of its own.
+    Several classes are learned one-vs-rest: one binary problem per class, all on the same kernel
+    values. For a label that first appears during a stream, a new binary problem is created, which
+    starts by learning the current support vectors as negative examples, with its own steps.
 
     Parameters
     ----------
@@ -172,6 +178,12 @@ class PegazClassifier(StochasticGradientClassifier):
     ----------
     classes_, support_vectors_, support_, dual_coef_, gamma_, coef_, intercept_ (gradient) : shared
     n_support_, n_kernel_evaluations_, n_features_in_, feature_names_in_ : shared
+
+    See Also
+    --------
+    onlinesvm.NORMAClassifier : Forgets the oldest examples.
+    onlinesvm.OLSVMClassifier : Does not shrink old coefficients.
+    onlinesvm.LASVMClassifier : Converges to the SVM.
 
     Notes
     -----
@@ -212,9 +224,9 @@ class OLSVMClassifier(StochasticGradientClassifier):
     move by the kernel column, o <- o + eta y_i k(:, x_i). The regularised loss shrinks the
     example's own coefficient besides, a_i <- (1 - eta / C) a_i, unless y_i o_i = 1.
 
-    Several classes: one machine a class against the rest, all on the same kernel values. A label
-    that appears in mid-stream gets a machine that first learns the present support vectors as
-    counter-examples, with steps of its own.
+    Several classes are learned one-vs-rest: one binary problem per class, all on the same kernel
+    values. For a label that first appears during a stream, a new binary problem is created, which
+    starts by learning the current support vectors as negative examples, with its own steps.
 
     Parameters
     ----------
@@ -235,6 +247,12 @@ class OLSVMClassifier(StochasticGradientClassifier):
     intercept_ : ndarray of shape (n_machines,)
         Bias of each machine; zeros without ``fit_intercept``.
     n_support_, n_kernel_evaluations_, n_features_in_, feature_names_in_ : shared
+
+    See Also
+    --------
+    onlinesvm.NORMAClassifier : Forgets the oldest examples.
+    onlinesvm.PegazClassifier : Shrinks all coefficients alike.
+    onlinesvm.LASVMClassifier : Converges to the SVM.
 
     Notes
     -----

@@ -27,8 +27,8 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
 
     by an active-set method: violators of the optimality conditions join a working set one at a
     time, whose linear system is solved exactly from a factor that is updated (Vishwanathan, Smola,
-    Murty 2003). ``margin`` and ``nu`` choose among four problems. Several classes: one machine a
-    class against the rest, which share their kernel values.
+    Murty 2003). ``margin`` and ``nu`` choose among four problems. Several classes
+    are learned one-vs-rest: one binary problem per class, all on the same kernel values.
 
     Parameters
     ----------
@@ -68,6 +68,12 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
     dual_objective_ : ndarray of shape (n_machines,)
         The minimised objective.
     n_features_in_, feature_names_in_ (SimpleSVM) : shared
+
+    See Also
+    --------
+    onlinesvm.LASVMClassifier : For more rows, streams and noise.
+    onlinesvm.SimpleSVMRegressor : The same for values.
+    onlinesvm.SimpleSVMOneClass : The same for novelty.
 
     Notes
     -----

@@ -43,6 +43,11 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
     shape_fit_ (SimpleSVM), fit_status_ (SimpleSVM), n_kernel_evaluations_, n_sweeps_ : shared
     kkt_violation_, dual_objective_, n_features_in_, feature_names_in_ (SimpleSVM) : shared
 
+    See Also
+    --------
+    onlinesvm.LASVMRegressor : For more rows and streams.
+    onlinesvm.SimpleSVMClassifier : The same for classes.
+
     References
     ----------
     S.V.N. Vishwanathan, A.J. Smola, M.N. Murty. SimpleSVM. ICML 2003.
@@ -238,6 +243,11 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
     coef_ (SimpleSVM), intercept_ (SimpleSVM), offset_, n_support_ (number) : shared
     shape_fit_ (SimpleSVM), fit_status_ (SimpleSVM), n_kernel_evaluations_, n_sweeps_ : shared
     kkt_violation_, dual_objective_, n_features_in_, feature_names_in_ (SimpleSVM) : shared
+
+    See Also
+    --------
+    onlinesvm.LASVMOneClass : For more rows and streams.
+    onlinesvm.SimpleSVMClassifier : The same for classes.
 
     References
     ----------

@@ -32,20 +32,21 @@ class StreamSVMClassifier(UnweightedClassifier):
     one outside becomes a ball of radius zero, and when there are more than ``n_balls`` balls,
     some merge (section "A Streaming Algorithm"). With ``n_balls=1`` that is the paper's update
     w + (1 - R/d)/2 (y x - w). Several classes are learned one-vs-rest
-    (``SVC`` is one-vs-one): one machine per class.
+    (``SVC`` is one-vs-one): one binary problem per class.
 
     Parameters
     ----------
     C : float, default=1.0
         Cost of the squared slacks.
     n_balls : int, default=32
-        Balls kept, K. The more, the closer to the exact ball. The paper used 6 to 8.
+        Number of balls K. With more balls the result is closer to the exact ball. The paper used 6
+        to 8.
     kernel, gamma, degree, coef0 : shared
     merge : {"all", "pair"}, default="all"
-        Which balls merge when there are more than ``n_balls``. ``"all"``: look-ahead. All but
-        one ball are examples that wait outside it; when there are ``n_balls`` of them, they and
-        the ball become one, the smallest that encloses them. ``"pair"``: balls of any radius; those
-        two merge whose common ball is smallest.
+        Which balls are merged when there are more than ``n_balls``. ``"all"`` (look-ahead): all but
+        one are single examples outside of it; when there are ``n_balls`` of them, they are merged
+        with the ball into the smallest one that encloses them. ``"pair"``: balls of any radius; the
+        two whose common ball is smallest are merged.
     normalize : bool, default=True
         Whether phi(x) is divided by its length sqrt(k(x, x)), as the algorithm assumes. With
         the linear kernel: rows of unit norm. Where the length is zero, phi(x) stays zero, as
@@ -58,9 +59,9 @@ class StreamSVMClassifier(UnweightedClassifier):
     coef_ : ndarray of shape (n_machines, n_features)
         Weight vectors, scaled so that the margins are at +1 and -1; linear kernel only.
     radius_ : ndarray of shape (n_machines,)
-        Radius of each machine's ball.
+        Radius of the ball of each binary problem.
     support_vectors_ : {ndarray, CSR matrix} of shape (n_SV, n_features)
-        Rows of the expansion. With the linear kernel examples are forgotten, and these are the
+        Rows of the expansion. With the linear kernel examples are not kept, and these are the
         weight vectors.
     support_ : shared
     dual_coef_ : ndarray of shape (n_machines, n_SV)
@@ -72,17 +73,21 @@ class StreamSVMClassifier(UnweightedClassifier):
         Examples of each class that entered a ball.
     n_kernel_evaluations_, n_features_in_, feature_names_in_ : shared
 
+    See Also
+    --------
+    onlinesvm.LASVMClassifier : More accurate; ``budget`` bounds its memory.
+    onlinesvm.BudgetPerceptronClassifier : Bounded memory with any kernel.
+
     Notes
     -----
-    Linear kernel: a machine keeps ``n_balls`` * (n_features + 1) numbers, the slacks and the
-    inner products of its centres, and nothing that grows with the stream. Other kernels: the
+    Linear kernel: a binary problem keeps ``n_balls`` * (n_features + 1) numbers, the slacks and
+    the inner products of its centres, and nothing that grows with the stream. Other kernels: the
     expansion over the examples that entered a ball.
 
     The text starts its slack at 1 and adds 1 in each update; the axes of length 1/sqrt(C) that
-    it defines give 1/C and 1/C, which is what is done here. A hyperplane through the origin
-    wants features for which this makes sense: add a constant one where a bias is needed. A label
-    that comes late is learned against the examples that follow it. Weights have no place in the
-    geometry and are refused.
+    it defines give 1/C and 1/C, which is what is done here. The hyperplane passes through the
+    origin: add a constant feature if a bias is needed. A label that appears late is learned against
+    the examples that follow it. Weights have no meaning in this geometry and are refused.
 
     References
     ----------

@@ -97,6 +97,11 @@ def write_model(
     ModelFileError
         If the estimator holds what model files do not, or the file cannot be written.
 
+    See Also
+    --------
+    onlinesvm.persistence.read_model : Reads all of it.
+    onlinesvm.save_model : Writes the estimator or pipeline alone.
+
     Examples
     --------
     >>> import os, tempfile
@@ -143,6 +148,11 @@ def save_model(
     ------
     ModelFileError
         If a step is of a class that model files do not hold, or the file cannot be written.
+
+    See Also
+    --------
+    onlinesvm.load_model : Reads the file.
+    onlinesvm.export.export_onnx : For programs without this library.
 
     Examples
     --------
@@ -238,6 +248,11 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     ModelFileError
         If the file is missing, damaged, or of a newer format.
 
+    See Also
+    --------
+    onlinesvm.save_model : Writes the file.
+    onlinesvm.persistence.read_header : Reads the header, and no arrays.
+
     Examples
     --------
     >>> import os, tempfile
@@ -280,6 +295,11 @@ def read_model(path: str | os.PathLike[str]) -> LoadedModel:
     ------
     ModelFileError
         If the file is missing, damaged, or of a newer format.
+
+    See Also
+    --------
+    onlinesvm.persistence.write_model : Writes the file.
+    onlinesvm.load_model : Reads the estimator or pipeline alone.
 
     Examples
     --------
@@ -330,6 +350,10 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
     ------
     ModelFileError
         If the file is missing, damaged, or of a newer format.
+
+    See Also
+    --------
+    onlinesvm.persistence.read_model : Reads the arrays, too.
 
     Examples
     --------

@@ -28,6 +28,10 @@ class Block:
     first : int, default=0
         Number of the first row in its source, counted from 0.
 
+    See Also
+    --------
+    onlinesvm.streams.Reader : Delivers blocks.
+
     Examples
     --------
     >>> import numpy as np

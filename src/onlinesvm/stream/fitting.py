@@ -57,6 +57,11 @@ def fit_stream(
     training : Training
         The run: ``training.estimator``, ``training.progress()``, ``training.finished``.
 
+    See Also
+    --------
+    onlinesvm.open_reader : Opens a file or standard input.
+    onlinesvm.streams.MemoryReader : Reads arrays.
+
     Examples
     --------
     >>> import io

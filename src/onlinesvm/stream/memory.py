@@ -22,6 +22,11 @@ class MemoryReader(Reader):
     y : array-like of shape (n_samples,), default=None
         Labels or targets.
 
+    See Also
+    --------
+    onlinesvm.streams.open_reader : Reads files.
+    onlinesvm.streams.fit_stream : Learns from a reader.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -21,6 +21,11 @@ class Reader(ABC):
 
     To read from a source of your own, write a subclass with a method ``pieces``.
 
+    See Also
+    --------
+    onlinesvm.streams.open_reader : Readers for files.
+    onlinesvm.streams.MemoryReader : A reader for arrays.
+
     Examples
     --------
     >>> import numpy as np

@@ -94,6 +94,11 @@ def open_reader(
     reader : Reader
         ``reader.blocks(size, skip)`` is one pass.
 
+    See Also
+    --------
+    onlinesvm.fit_stream : Learns from a reader.
+    onlinesvm.streams.MemoryReader : Reads arrays.
+
     Examples
     --------
     >>> import io

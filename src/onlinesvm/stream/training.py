@@ -112,6 +112,10 @@ class Training:
     settings : StreamSettings or None, default=None
         How the stream is cut, mixed and scaled; None: ``StreamSettings()``.
 
+    See Also
+    --------
+    onlinesvm.streams.fit_stream : Makes one and runs it to its end.
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits

@@ -52,9 +52,9 @@ class CellLASVMClassifier(DaskClassifier):
     classes_ (Dask) : shared
     n_cells_ : int
         Number of cells.
-    cell_sizes_ : ndarray of shape (n_cells_,)
+    cell_sizes_ : ndarray of shape (n_cells,)
         Rows that each cell has learned.
-    cell_support_ : ndarray of shape (n_cells_,)
+    cell_support_ : ndarray of shape (n_cells,)
         Support vectors of each cell.
     n_partitions_, partition_bytes_, n_kernel_evaluations_, n_features_in_ : shared
     feature_names_in_ (Dask) : shared

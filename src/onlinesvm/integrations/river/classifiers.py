@@ -198,7 +198,7 @@ class LASVMClassifier(_Adapter):
 
     Features should be of about the same scale: put ``river.preprocessing.StandardScaler`` in front.
     The defaults are those that did best over seven streams so scaled, most of which change.
-    See ``onlinesvm.LASVMClassifier`` for the algorithm, and ``docs/streams.md`` for what to choose.
+    See ``onlinesvm.LASVMClassifier`` for the algorithm, and ``docs/guide/streams.md`` for what to choose.
 
     Parameters
     ----------
@@ -215,6 +215,10 @@ class LASVMClassifier(_Adapter):
     detect_drift : bool, default=False
         Whether to watch the error rate of predictions made before their labels are learned: see
         ``drift_detected_``. Always on with ``window="auto"``.
+
+    See Also
+    --------
+    onlinesvm.LASVMClassifier : The same with scikit-learn's interface.
 
     Examples
     --------
@@ -311,6 +315,10 @@ class BudgetPerceptronClassifier(_Adapter):
     margin : float, default=0.0
         An example is added when its margin is at most this.
     kernel (River), gamma (River), degree, coef0 : shared
+
+    See Also
+    --------
+    onlinesvm.BudgetPerceptronClassifier : The same with scikit-learn's interface.
 
     Examples
     --------

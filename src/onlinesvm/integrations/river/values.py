@@ -34,6 +34,10 @@ class LASVMRegressor(NamedModel, base.Regressor):
         Predict this quantile of the target in place of its middle. Several, in ascending order, are
         those of ``predict_quantiles_one``; ``predict_one`` is then the one nearest to 0.5.
 
+    See Also
+    --------
+    onlinesvm.LASVMRegressor : The same with scikit-learn's interface.
+
     Examples
     --------
     >>> from river import datasets, evaluate, metrics, preprocessing
@@ -159,6 +163,10 @@ class LASVMOneClass(NamedModel, base.AnomalyDetector):
     budget : int or None, default=None
         Maximum number of support vectors; None: no limit.
     half_life (novelty) : shared
+
+    See Also
+    --------
+    onlinesvm.LASVMOneClass : The same with scikit-learn's interface.
 
     Examples
     --------

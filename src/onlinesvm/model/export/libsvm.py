@@ -52,6 +52,11 @@ def export_libsvm(
     paths : list of Path
         The files written.
 
+    See Also
+    --------
+    onlinesvm.export.export_onnx : For any ONNX runtime.
+    onlinesvm.export.export_python : For Python with NumPy.
+
     Notes
     -----
     Labels of LIBSVM are whole numbers of 32 bits. Where those of the model are not, two classes, or all with

@@ -37,6 +37,12 @@ def export_onnx(
     dtype : {numpy.float32, numpy.float64}, default=numpy.float32
         Type of the input ``X`` and of the scores.
 
+    See Also
+    --------
+    onlinesvm.register_onnx : For pipelines.
+    onlinesvm.export.export_libsvm : For programs built on LIBSVM.
+    onlinesvm.export.export_python : For Python with NumPy.
+
     Notes
     -----
     Classifiers have the outputs ``label`` and ``scores``, which are those of ``predict`` and

@@ -28,6 +28,10 @@ def register_onnx() -> None:
     ``scores`` (those of ``predict`` and ``decision_function``), with ``probability=True`` also
     ``probabilities``; or ``value`` for a regressor. To call it twice does no harm.
 
+    See Also
+    --------
+    onlinesvm.export.export_onnx : Exports one estimator.
+
     Examples
     --------
     >>> import numpy as np

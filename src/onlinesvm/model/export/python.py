@@ -126,6 +126,11 @@ def export_python(
     preprocessing : dict or None, default=None
         ``mean`` and ``scale`` of a standardisation; it becomes part of the functions.
 
+    See Also
+    --------
+    onlinesvm.export.export_onnx : For any ONNX runtime.
+    onlinesvm.export.export_libsvm : For programs built on LIBSVM.
+
     Examples
     --------
     >>> import os, runpy, tempfile

@@ -17,7 +17,7 @@ the end, by the machines to which they were near.
 Notes
 -----
 The listing's one REPROCESS for each PROCESS becomes a bounded optimisation of W; leaving with
-slack keeps what section 3.5 calls potential support vectors. See ``docs/architecture.md``.
+slack keeps what section 3.5 calls potential support vectors. See ``docs/develop/architecture.md``.
 
 The coefficients of a one-class machine sum to nu times the weights seen: a block brings its share
 (``mass``), which goes to its examples that violate most before W is optimised.
