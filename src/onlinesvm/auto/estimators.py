@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -16,6 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted
 
 from ..core.runtime.interrupts import clock
+from ..estimators.cells import CellEstimator
+from ..estimators.explanation import Explanation
 from ..estimators.lasvm import LASVMClassifier
 from ..estimators.lasvm_values import LASVMRegressor
 from ..estimators.metric import plot_weights
@@ -134,6 +137,34 @@ class AutoSVM(BaseEstimator):
             Labels or values.
         """
         return np.asarray(self._fitted().predict(X))
+
+    def explain(self, X: Any, *, n_examples: int = 3) -> Explanation:
+        """Why the model answers as it does: exact shares of the encoded features in each answer.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            A table with the columns that were learned.
+        n_examples : int, default=3
+            Number of support vectors with the largest shares that are named for each row.
+
+        Returns
+        -------
+        explanation : Explanation
+            As that of ``LASVMClassifier.explain``, with the names in ``feature_names_out_``.
+        """
+        found: Explanation = self._asked("explain", X, n_examples=n_examples)
+        return replace(found, feature_names=[str(name) for name in self.feature_names_out_])
+
+    def _asked(self, name: str, X: Any, **rest: Any) -> Any:
+        """The answer of the last step's method to rows of a table; one clear error for cells."""
+        pipeline = self._fitted()
+        if isinstance(pipeline[-1], CellEstimator):
+            raise ValueError(
+                f"{name} needs one machine of all rows, and this model has cells ({self.learned_from_}). "
+                "Fit with a larger time_limit, or a part of the rows."
+            )
+        return getattr(pipeline[-1], name)(pipeline[:-1].transform(X), **rest)
 
     @property
     def feature_weights_(self) -> np.ndarray:
@@ -305,6 +336,23 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
         """
         return np.asarray(self._fitted().predict_proba(X))
 
+    def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
+        """Classes that are not excluded at level ``alpha``: see ``LASVMClassifier.predict_set``.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            A table with the columns that were learned.
+        alpha : float, default=0.1
+            Share of labels that may be outside, between 0 and 1.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class is in the set, in the order of ``classes_``.
+        """
+        return np.asarray(self._asked("predict_set", X, alpha=alpha))
+
     @property
     def classes_(self) -> np.ndarray:
         """Labels, sorted."""
@@ -394,3 +442,20 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
             ) from None
         assert_all_finite(numbers, input_name="y")
         return numbers
+
+    def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """An interval for each row that holds its target in a share ``coverage`` of cases.
+
+        Parameters
+        ----------
+        X : data frame or array-like of shape (n_samples, n_features)
+            A table with the columns that were learned.
+        coverage : float, default=0.9
+            Share of the targets that should lie inside, between 0 and 1.
+
+        Returns
+        -------
+        interval : ndarray of shape (n_samples, 2)
+            Lower and upper ends: see ``LASVMRegressor.predict_interval``.
+        """
+        return np.asarray(self._asked("predict_interval", X, coverage=coverage))
