@@ -26,7 +26,9 @@ def svc_of(model: Any, X: Any, y: np.ndarray) -> Any:
     """An ``SVC`` with the support vectors, coefficients and intercept of a binary model."""
     from sklearn.svm import SVC
 
-    coef, vectors = np.asarray(model.dual_coef_, float).ravel(), model.support_vectors_
+    coef = model.dual_coef_
+    coef = np.ravel(coef.toarray() if sparse.issparse(coef) else coef).astype(float)
+    vectors = model.support_vectors_
     # LIBSVM has the vectors of the first class first; a positive coefficient is the second class.
     order = np.concatenate([np.flatnonzero(coef < 0), np.flatnonzero(coef > 0)])
     svc = SVC(C=model.C, gamma=float(model.gamma_)).fit(X[:200], y[:200])

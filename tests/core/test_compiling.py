@@ -52,6 +52,7 @@ def terminal(monkeypatch):
     screen = SimpleNamespace(isatty=lambda: True, write=lines.append, flush=lambda: None)
     monkeypatch.setattr(announcing, "sys", SimpleNamespace(stderr=screen))
     monkeypatch.setattr(announcing.logger, "propagate", False)  # pytest's own handler
+    monkeypatch.setattr(announcing.logger, "hasHandlers", lambda: False)
     return lines
 
 

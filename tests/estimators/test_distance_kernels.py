@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from awkward_values import as_dense
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.svm import SVC, SVR, OneClassSVM
@@ -148,7 +149,7 @@ def test_a_pool_knows_its_decision_values(kernel, form):
         vectors = own.support_vectors_
         vectors = vectors.toarray() if sparse.issparse(vectors) else vectors
         K = values(kernel, X, vectors, 0.3)
-        doubt = np.abs(K @ own.dual_coef_[0] + own.intercept_)
+        doubt = np.abs(K @ as_dense(own.dual_coef_)[0] + own.intercept_)
         doubt[taught] = np.inf
         assert doubt[asked] <= doubt.min() + 1e-4
         learner.teach([asked], y[[asked]])

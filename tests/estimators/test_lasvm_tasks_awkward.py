@@ -165,7 +165,7 @@ def value(model, X):
 
 @both
 def test_the_compiled_steps_are_those_of_the_naive_twin(make, monkeypatch):
-    monkeypatch.setattr(LASVM, "_deepen", lambda self, count: None)
+    monkeypatch.setattr(LASVM, "_optimise_if_due", lambda self, count: None)
     X, y = sine(100)
     kernel, rows, n = Kernel("rbf", gamma=0.3), Rows.of(X), len(y)
     diagonal = kernel.diagonal(rows)

@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+from awkward_values import as_dense
 from classifiers import every_own, make, one_by_one
 from scipy import sparse
 from sklearn.datasets import make_blobs
@@ -30,7 +31,7 @@ def seen(model, X):
         "decision": model.decision_function(X).tobytes(),
         "labels": model.predict(X).tobytes(),
         "classes": model.classes_.tobytes(),
-        "dual": model.dual_coef_.tobytes(),
+        "dual": as_dense(model.dual_coef_).tobytes(),
         "intercept": model.intercept_.tobytes(),
         "support": model.support_vectors_.sum(),
         "counts": model.n_support_.tobytes(),
