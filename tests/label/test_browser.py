@@ -191,6 +191,25 @@ def test_grid_find_all_review_and_export(tmp_path):
         assert "7" not in {row["label"] for row in rows}
 
 
+def test_a_tab_opened_while_the_last_one_loads_is_not_lost(tmp_path):
+    with serving(tmp_path, "--classes", ",".join(NAMES)) as server, browser() as page:
+        start(page, server)
+        label_digits(page, 12)
+        page.evaluate(
+            """() => {
+                const real = window.fetch;
+                window.fetch = async (address, options) => {
+                    if (String(address).endsWith("review")) await new Promise((wake) => setTimeout(wake, 1500));
+                    return real(address, options);
+                };
+            }"""
+        )
+        page.click("#tab-review")
+        page.click("#tab-explore")
+        page.wait_for_selector("#legend li", timeout=120_000)  # first use compiles
+        assert page.is_visible("#view-explore")
+
+
 def test_texts_with_markup_and_the_keyboard_alone(tmp_path):
     labels = write_texts(tmp_path / "t.csv", 200)
     with open(tmp_path / "t.csv", "a") as file:

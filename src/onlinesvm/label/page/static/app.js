@@ -218,9 +218,14 @@ function done() {
   done.timer = setTimeout(() => saved(""), 2500);
 }
 
-async function step(kind) {
-  while (state.busy) await new Promise((wake) => setTimeout(wake, 10)); // undo is never lost
-  return once(async () => {
+// What must not be lost because something else is under way: undo, and opening a tab.
+async function whenFree(work) {
+  while (state.busy) await new Promise((wake) => setTimeout(wake, 10));
+  return once(work);
+}
+
+function step(kind) {
+  return whenFree(async () => {
     show(await change(kind, asking()));
     if (state.grid) await showGrid();
     done();
@@ -246,10 +251,12 @@ async function lookAhead() {
   } catch { /* only a matter of speed */ }
 }
 
-async function load() {
-  await once(async () => show(await send("question", asking())));
+async function showNext() {
+  show(await send("question", asking()));
   lookAhead();
 }
+
+const load = () => once(showNext);
 
 // -- grid -----------------------------------------------------------------------------------
 
@@ -290,8 +297,7 @@ async function switchGrid(on) {
   $("grid").hidden = !on;
   $("as-grid").setAttribute("aria-pressed", String(on));
   $("one-at-a-time").setAttribute("aria-pressed", String(!on));
-  if (on) await once(showGrid);
-  else await load();
+  await whenFree(on ? showGrid : showNext);
 }
 
 // -- the panel ------------------------------------------------------------------------------
@@ -523,12 +529,13 @@ function selectTab(name) {
 async function openTab(name) {
   problem("");
   selectTab(name);
-  if (name === "review") await once(showReview);
-  else if (name === "explore") await once(showMap);
+  const showTab = (show) => whenFree(async () => state.tab === name && show());
+  if (name === "review") await showTab(showReview);
+  else if (name === "explore") await showTab(showMap);
   else if (name === "find" && !names().length) {
     selectTab("label");
     problem("There is no class to search for yet; add one first.");
-  } else if (name !== "export") await (state.grid ? once(showGrid) : load());
+  } else if (name !== "export") await showTab(state.grid ? showGrid : showNext);
 }
 
 function typing(event) {
