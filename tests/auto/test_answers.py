@@ -16,7 +16,7 @@ def table(n, seed=0):
         {
             "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
             "price": np.exp(3 * rng.normal(size=n)),
-            "town": rng.choice(["Aachen", "Bonn", "Celle"], n),
+            "town": rng.choice(["Aachen", "Bonn", "Dresden"], n),
         }
     )
     value = np.sin(2 * frame["size"].fillna(0.0)) + (frame["town"] == "Bonn")
