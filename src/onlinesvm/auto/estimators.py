@@ -390,7 +390,7 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
     race_ : dict of ndarray
         One row for each candidate in each round; ``pandas.DataFrame(model.race_)`` shows it.
     learned_from_ : str
-        The rows that the model has learned: all, or a sample.
+        The rows that the model has learned: all, cells, or a sample.
     feature_weights_ : ndarray
         Weights of the encoded features.
     feature_names_out_ : ndarray

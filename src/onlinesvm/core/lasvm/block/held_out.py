@@ -12,7 +12,7 @@ those of new examples. Scores noted before an example was learned are those of m
 little. The models here have seen all but a fold of the examples.
 
 Given: a learner, the examples it has learned and what is known of their slacks. Returned: decision
-values (n, machines) of some of them, or scores of labels,, and how many examples each stands for.
+values (n, machines) of some of them, or scores of labels, and how many examples each stands for.
 
 ``held_rows`` does the same with nothing but the learner: the rows that it holds are scored by models
 without them. Examples that it does not hold have no part in it, so that their scores are as they are.
