@@ -1,7 +1,9 @@
 """The tree on a cluster of processes: the same bits, also when workers are killed half-way."""
 
+import asyncio
 import os
 import signal
+import threading
 import time
 
 import dask
@@ -33,7 +35,13 @@ def tree():
 @pytest.fixture(scope="module")
 def client():
     with (
-        dask.config.set({"distributed.comm.timeouts.connect": "60s"}),
+        dask.config.set(
+            {
+                "distributed.comm.timeouts.connect": "60s",
+                # A killed worker that is not back by then is closed for good.
+                "distributed.deploy.lost-worker-timeout": "200s",
+            }
+        ),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
@@ -85,6 +93,27 @@ def test_a_killed_worker_changes_no_bit(client, local, phase, tmp_path):
     finally:
         client.unregister_worker_plugin("killer")
     assert (tmp_path / phase).exists()
+
+
+def test_a_worker_joins_before_its_code_is_compiled(monkeypatch):
+    """A cluster gives up a worker that takes long to come back."""
+    from onlinesvm.integrations.dask import warming
+
+    begun, finish = threading.Event(), threading.Event()
+    monkeypatch.setattr(warming, "warm_up", lambda: (begun.set(), finish.wait(60)))
+
+    async def join():
+        plugin = warming.WarmUp()
+        await asyncio.wait_for(plugin.setup(None), timeout=20)
+        assert not plugin.warming.done()
+        finish.set()
+        await plugin.warming
+
+    try:
+        asyncio.run(join())
+    finally:
+        finish.set()
+    assert begun.is_set()
 
 
 def test_one_worker_or_two_give_the_same_bits_and_warm_ones(client, local):

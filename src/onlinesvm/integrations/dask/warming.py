@@ -1,4 +1,4 @@
-"""Compiled code on every worker before work arrives, also on workers that come later."""
+"""Compiled code on every worker early, also on workers that come later."""
 
 from __future__ import annotations
 
@@ -29,5 +29,10 @@ class WarmUp(WorkerPlugin):  # type: ignore[misc,unused-ignore]
     idempotent = True
 
     async def setup(self, worker: Any) -> None:
-        """In a thread, so that the worker goes on to answer its scheduler."""
-        await asyncio.get_running_loop().run_in_executor(None, warm_up)
+        """Begin in a thread, and do not wait for it.
+
+        A worker joins its cluster when this returns. Compiling takes longer than a cluster waits for
+        a worker that died and is started again (``lost-worker-timeout``, 15 s): it would be closed for
+        good. A task that comes meanwhile waits for Numba's lock, and compiles nothing twice.
+        """
+        self.warming = asyncio.get_running_loop().run_in_executor(None, warm_up)
