@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from .examples import Examples
-from .kernel.kernel import Kernel
+from .kernel.kernel import Kernel, Summands
 from .kernel.rows import Rows, RowStore, pack
 from .kernel.tiles.dense import SparseRows
 from .runtime.interrupts import checkpoint
@@ -37,11 +37,12 @@ class Model(NamedTuple):
     key: np.ndarray  # numbers of the rows in the data given to ``fit``, or -1
     label: np.ndarray
     unit_length: bool  # f is divided by the length of phi(x)
+    summands: Summands  # rows and coefficients, in the order in which the kernel adds them
 
     def decide(self, kernel: Kernel, rows: Rows) -> np.ndarray:
         """Decision values, (n, machines). Does not count as training."""
         kernel = replace(kernel)
-        values = product(kernel, rows, self.rows, self.coef) + self.bias
+        values = weighted_sums(kernel, rows, self.summands) + self.bias
         if self.unit_length and not (kernel.name == "precomputed" and rows.key is None):
             length = np.sqrt(np.maximum(kernel.diagonal(rows), 0.0))
             values /= np.where(length > 0, length, 1.0)[:, None]
@@ -167,7 +168,9 @@ def model_of(learner: Learner) -> Model:
     rows, coef, bias, slots = learner.expansion()
     key, label = learner.keys(slots), learner.labels(slots)
     rows, unit_length = owned_rows(rows), bool(learner.unit_length)
-    return Model(rows, coef.copy(), bias.copy(), key.copy(), label.copy(), unit_length)
+    coef = coef.copy()
+    summands = learner.kernel.summands(rows, coef)
+    return Model(rows, coef, bias.copy(), key.copy(), label.copy(), unit_length, summands)
 
 
 def owned_rows(rows: Rows) -> Rows:
@@ -183,13 +186,19 @@ def owned_rows(rows: Rows) -> Rows:
 
 def product(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
     """``kernel.product`` in parts, between which Ctrl-C is heard. Nothing is changed by it."""
+    return weighted_sums(kernel, X, kernel.summands(Z, coef))
+
+
+def weighted_sums(kernel: Kernel, X: Rows, summands: Summands) -> np.ndarray:
+    """``kernel.weighted_sums`` in parts, as ``product``."""
+    Z, coef = summands
     work = max(1, len(Z)) * (_FUNCTION_WORK + min(X.width(), Z.width()) + len(coef))
     size = max(1, int(_PART_WORK / work)) if kernel.is_compiled else _SLOW_PART
     if size >= len(X):
-        return kernel.product(X, Z, coef)
+        return kernel.weighted_sums(X, summands)
     out = np.empty((len(X), len(coef)))
     for first in range(0, len(X), size):
         part = slice(first, first + size)
-        out[part] = kernel.product(X.take(part), Z, coef)
+        out[part] = kernel.weighted_sums(X.take(part), summands)
         checkpoint()
     return out

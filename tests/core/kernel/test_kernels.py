@@ -346,3 +346,32 @@ def test_the_product_of_one_row_is_that_of_many(machines):
         np.testing.assert_array_equal(kernel.product(X, Z, coef), alone)
         wanted = pairwise.rbf_kernel(X.to_array(), Z.to_array(), gamma=kernel.gamma) @ coef.T
         np.testing.assert_allclose(alone, wanted, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_a_machine_has_the_same_sums_alone_and_among_many(kind):
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((210, 7)).astype(np.float32)
+    rows = Rows.of(values if kind == "dense" else sparse.csr_matrix(values))
+    coef = rng.standard_normal((23, 150))
+    kernel, vectors = Kernel("rbf", gamma=0.2), rows.take(slice(150))
+    together = kernel.product(rows, vectors, coef)
+    for machine in range(23):
+        alone = kernel.product(rows, vectors, coef[machine : machine + 1])
+        np.testing.assert_array_equal(together[:, machine], alone[:, 0])
+
+
+def test_a_model_puts_its_rows_in_order_once(monkeypatch):
+    """Rows of very different size are added by their size: sorting them for each row asked is dear."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 5)) * 40
+    y = rng.integers(0, 3, 600)
+    model = LASVMClassifier(gamma=1.0, random_state=0).fit(X, y)
+    whole = model.decision_function(X[:40])
+    sorted_, argsort = [], np.argsort
+    monkeypatch.setattr(
+        np, "argsort", lambda *a, **k: sorted_.append(len(a[0])) or argsort(*a, **k)
+    )
+    alone = np.vstack([model.decision_function(X[i : i + 1]) for i in range(40)])
+    assert_same(alone, whole)
+    assert not [size for size in sorted_ if size > 100]

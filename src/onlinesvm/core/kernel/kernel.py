@@ -19,7 +19,7 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -54,6 +54,13 @@ _SORTED, _MANY_LARGE = 512, 64
 
 _CHUNK_ROWS = 1024
 """Rows at a time where a block must be stored to make a product."""
+
+
+class Summands(NamedTuple):
+    """Rows z_j and coefficients c[:, j] of sum_j k(x, z_j) c[:, j]."""
+
+    rows: Rows
+    coef: np.ndarray
 
 
 @dataclass
@@ -179,7 +186,22 @@ class Kernel:
 
     def product(self, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
         """sum_j k(x_i, z_j) coef[c, j] for every machine c: float64 of shape (n, machines)."""
-        X, Z = self._sized(X, Z)
+        return self.weighted_sums(X, self.summands(Z, coef))
+
+    def summands(self, Z: Rows, coef: np.ndarray) -> Summands:
+        """Rows and their coefficients, in the order in which ``weighted_sums`` adds them."""
+        if not self.is_compiled:
+            return Summands(Z, coef)
+        if Z.absolute != self.absolute:
+            Z = Z.sized(self.absolute)
+        if self._spans_sizes(Z):
+            order = np.argsort(Z.squares, kind="stable")
+            Z, coef = Z.take(order), coef.take(order, axis=1)
+        return Summands(Z, np.ascontiguousarray(coef, np.float64))
+
+    def weighted_sums(self, X: Rows, summands: Summands) -> np.ndarray:
+        """The sums of ``product``, for summands that are used many times."""
+        Z, coef = summands
         out = np.zeros((len(X), len(coef)))
         if not len(X) or not len(Z):
             return out
@@ -190,11 +212,8 @@ class Kernel:
             return out
         from .tiles.jobs import TileJob, one_row_product
 
+        X, Z = self._sized(X, Z)
         self.n_evaluations += len(X) * len(Z)
-        if self._spans_sizes(Z):
-            order = np.argsort(Z.squares, kind="stable")
-            Z, coef = Z.take(order), coef[:, order]
-        coef = np.ascontiguousarray(coef, np.float64)
         if len(X) == 1 and self._is_plain(X, Z):
             return one_row_product(self, X, Z, coef)
         job = TileJob(self, X, Z, coef=coef, sums=out)

@@ -58,6 +58,9 @@ from .rbf import FIRST_LANE, MANY, NO_LANE, exp2, in_use, panel_square, rbf, rbf
 TILE_ROWS = 96
 """Rows of X in a tile; the tile and a panel of a hundred features fit the first cache."""
 
+WIDE_ROWS = 8
+"""Rows of a tile that are multiplied by the coefficients of all machines at a time."""
+
 PANEL, ROW, MENDED = range(3)
 """Places in ``place``: first row of Z in the panel at hand, first row of X in the tile at hand, and
 whether that tile has become kernel values already."""
@@ -190,6 +193,34 @@ def store_tile(tile, n, lanes, out, i0, j0, column, mirrored):
                 out[j0 + lane, column + i0 + r] = tile[r, lane]
 
 
+@inlined
+def panel_weights(coef, j0, lanes, weights):
+    """The coefficients of a panel's rows, and zeros behind them: a row for every machine."""
+    for m in range(coef.shape[0]):
+        for lane in range(LANES):
+            weights[m, lane] = coef[m, j0 + lane] if lane < lanes else 0.0
+
+
+@inlined
+def add_products(tile, n, weights, machines, sums, i0):
+    """sums[i0 + r, m] += the values in row r of a tile times the weights of machine m.
+
+    With many machines their weights are more than a near cache holds: each is read once for
+    ``WIDE_ROWS`` rows, which stand in float64 behind the weights. The order within a sum stays.
+    """
+    if machines == 1:
+        for r in range(n):
+            sums[i0 + r, 0] += lanes_dot(tile, r, weights, 0)
+    else:
+        for first in range(0, n, WIDE_ROWS):
+            rows = min(WIDE_ROWS, n - first)
+            for r in range(rows):
+                lanes_wide(tile, first + r, weights, machines + r)
+            for m in range(machines):
+                for r in range(rows):
+                    sums[i0 + first + r, m] += lanes_dot(weights, machines + r, weights, m)
+
+
 @jit
 def dense_tiles(
     X, x_sq, Z, z_sq, scale, error, limit, second_parts, other, absolute, roots, coef, mirrored, column,
@@ -200,8 +231,8 @@ def dense_tiles(
     ``mirrored``: Z is X; values on and above the diagonal are computed, and copied below it.
     ``panel``, and ``tile`` with the squared norms of the panel's rows behind it and a spare row, are memory
     to work in: apart, for a tile behind its panel is up to a seventh slower (the processor takes a load for
-    one of what was just stored). ``weights``: the coefficients of the panel's rows, and a row for
-    values in float64. ``limit``: |x|^2 + |z|^2 above which pairs are looked at (``rbf``); ``error``:
+    one of what was just stored). ``weights``: the coefficients of the panel's rows, and ``WIDE_ROWS``
+    rows for values in float64. ``limit``: |x|^2 + |z|^2 above which pairs are looked at (``rbf``); ``error``:
     the error of an exponent is that times it. ``second_parts``: whether some rows have them. For the
     Laplacian kernel |x|_1 stands in the place of |x|^2, and the panel is split (``vector.panel_least``).
     """
@@ -210,11 +241,10 @@ def dense_tiles(
     for j0 in range(place[PANEL], Z.shape[0], LANES):
         lanes = min(LANES, Z.shape[0] - j0)
         if not place[MENDED]:
+            panel_weights(coef, j0, lanes, weights)
             for lane in range(LANES):
                 used = lane < lanes
                 tile[squares, lane] = z_sq[j0 + lane] if used else _ZERO
-                for m in range(machines):
-                    weights[m, lane] = coef[m, j0 + lane] if used else 0.0
                 for f in range(width):
                     z = Z[j0 + lane, f] if used else _ZERO
                     if absolute is None:
@@ -310,13 +340,7 @@ def dense_tiles(
                             bits &= bits - FIRST_LANE
             if machines == 0:
                 store_tile(tile, n, lanes, out, i0, j0, column, mirrored)
-            elif machines == 1:
-                for r in range(n):
-                    sums[i0 + r, 0] += lanes_dot(tile, r, weights, 0)
             else:
-                for r in range(n):
-                    lanes_wide(tile, r, weights, machines)
-                    for m in range(machines):
-                        sums[i0 + r, m] += lanes_dot(weights, machines, weights, m)
+                add_products(tile, n, weights, machines, sums, i0)
         place[ROW] = first
     return True

@@ -71,7 +71,7 @@ class TileJob:
     def __call__(self, first: int, last: int) -> None:
         """Do it for some rows of X."""
         place = np.array([first // LANES * LANES if self.mirrored else 0, first, 0])
-        weights = np.empty((len(self.coef) + 1, LANES))
+        weights = np.empty((len(self.coef) + tiles.WIDE_ROWS, LANES))
         run = self._sparse if self.is_sparse else self._dense
         run(first, last, place, weights)
 

@@ -26,12 +26,14 @@ def row_product(X, x_square, Z, z_sq, scale, absolute, coef, panel, tile, weight
     """sums[m] += sum_j k(X[0], Z[j]) coef[m, j]; the other arguments are those of ``dense_tiles``."""
     width, machines = X.shape[1], coef.shape[0]
     for j0 in range(0, Z.shape[0], LANES):
+        lanes = min(LANES, Z.shape[0] - j0)
+        for m in range(machines):
+            for lane in range(LANES):
+                weights[m, lane] = coef[m, j0 + lane] if lane < lanes else 0.0
         for lane in range(LANES):
             j = min(j0 + lane, Z.shape[0] - 1)
             used = j == j0 + lane
             tile[SQUARES, lane] = z_sq[j] if used else _ZERO
-            for m in range(machines):
-                weights[m, lane] = coef[m, j] if used else 0.0
             for f in range(width):
                 z = Z[j, f] if used else _ZERO
                 if absolute is None:

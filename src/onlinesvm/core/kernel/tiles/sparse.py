@@ -13,15 +13,22 @@ from ...runtime.numerics import jit
 from ..emit.lanes import (
     count_bits,
     lanes_close,
-    lanes_dot,
     lanes_needed,
     lanes_rbf,
     lanes_root,
-    lanes_wide,
     lowest_bit,
 )
 from ..emit.vector import LANES, gather_dot, gather_least
-from .dense import MENDED, PANEL, ROW, SparseRows, other_kernel, store_tile
+from .dense import (
+    MENDED,
+    PANEL,
+    ROW,
+    SparseRows,
+    add_products,
+    other_kernel,
+    panel_weights,
+    store_tile,
+)
 from .laplacian import sparse_absolute
 from .matern import close, root_value
 from .rbf import FIRST_LANE, MANY, NO_LANE, exp2, in_use, sparse_square
@@ -99,11 +106,10 @@ def sparse_tiles(
                         panel[height + column_of[used[u]], lane] = _ZERO
                 column_of[used[u]] = 0
             used[0] = 0
+            panel_weights(coef, j0, lanes, weights)
             for lane in range(LANES):
                 live = lane < lanes
                 tile[squares, lane] = z_sq[j0 + lane] if live else _ZERO
-                for m in range(machines):
-                    weights[m, lane] = coef[m, j0 + lane] if live else 0.0
                 if not live:
                     continue
                 for p in range(z_begin[j0 + lane], z_end[j0 + lane]):
@@ -210,13 +216,7 @@ def sparse_tiles(
                             bits &= bits - FIRST_LANE
             if machines == 0:
                 store_tile(tile, n, lanes, out, i0, j0, column, mirrored)
-            elif machines == 1:
-                for r in range(n):
-                    sums[i0 + r, 0] += lanes_dot(tile, r, weights, 0)
             else:
-                for r in range(n):
-                    lanes_wide(tile, r, weights, machines)
-                    for m in range(machines):
-                        sums[i0 + r, m] += lanes_dot(weights, machines, weights, m)
+                add_products(tile, n, weights, machines, sums, i0)
         place[ROW] = first
     return True
