@@ -18,10 +18,11 @@ from typing import Any, Self
 import numpy as np
 
 from ..examples import Examples
+from ..kernel.cache import AllPairs, HeldValues, Pages
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..kernel.tiles.one_row import EIGHT, decide_one, second_part
-from ..model import Learner, row_diagonal
+from ..model import Learner
 from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK
 from ..runtime.compact import Compact
 from ..runtime.interrupts import checkpoint
@@ -32,7 +33,6 @@ from .online.call import NO_SLOTS, Call
 from .online.limits import SEEDS
 from .online.memory import Memory, next_look
 from .online.process import INSERT, Rules
-from .online.values import AllPairs, HeldValues, Pages
 from .state import CLOCK, EVALUATIONS, MACHINE, NEED, PHASE, POSITION, STORED, Support
 from .tasks import FINISHING_PASSES, Classification, Regression, Task, Tolerances
 
@@ -602,7 +602,7 @@ class LASVM(Compact, Learner):
 
     def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
         """One dense row, float32 and shifted; false: it has to be given to ``learn``."""
-        diagonal = row_diagonal(self.kernel, x)
+        diagonal = self.kernel.row_diagonal(x)
         if diagonal is None:
             return False
         if self.learn_one(x, label, bound, diagonal):

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...examples import Examples
+from ...kernel.buffers import padded
+from ...kernel.cache import AllPairs
 from ...runtime.interrupts import checkpoint
 from ..block import block, working_set
 from ..block.smo import PROGRESS, solve
-from ..state import CLOCK, NEED, STORED, Support, padded
+from ..state import CLOCK, NEED, STORED, Support
 from ..tasks import OneClass
-from .values import AllPairs
 
 if TYPE_CHECKING:
     from ..learner import LASVM
