@@ -414,7 +414,7 @@ OFFERED = {
 # Modules that ask others for private names: how often, and why.
 FOREIGN = {
     "estimators/pool_access.py": (8, "a pool learns as partial_fit does, without a second check"),
-    "model/records/lasvm.py": (9, "the learner's state, written and read"),
+    "model/records/lasvm.py": (6, "the learner's state, written and read"),
     "core/runtime/compiling/caching.py": (1, "Numba takes another cache in no other way"),
     "active/curve.py": (1, "support vectors of the model, whatever stands in front of it"),
 }

@@ -247,7 +247,7 @@ def test_every_attribute_of_an_estimator_is_in_the_file(tmp_path):
         assert vars(through_a_file(model, tmp_path)).keys() == known, name
         here, there = model._trained.learner, through_a_file(model, tmp_path)._trained.learner
         assert type(here) is type(there)
-        later = {"_kept", "slots", "_vectors"}  # set when they are needed
+        later = {"slots", "_vectors"}  # set when they are needed
         assert vars(there).keys() - later == vars(here).keys() - later, name
 
 

@@ -99,7 +99,7 @@ class Lockstep:
 
     def check_cache(self):
         """Every kept row holds its example's kernel values; all pages are accounted for."""
-        c, n = self.learner.cache, self.support.n
+        c, n = self.learner.values.cache, self.support.n
         keys, kept = self.a.key[:n], np.flatnonzero(c.pages[:n])
         width = -(-n // c.pool.shape[1])
         assert (c.pages[kept] == width).all()

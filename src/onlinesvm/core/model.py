@@ -77,7 +77,7 @@ class Learner(Protocol):
         ``wide`` is the row before it became float32. False: it has to be given to ``learn``, after
         all checks; nothing was done.
         """
-        diagonal = row_diagonal(self.kernel, x)
+        diagonal = self.kernel.row_diagonal(x)
         if diagonal is None:
             return False
         about = (np.array([value]) for value in (label, bound, diagonal, -1))
@@ -153,14 +153,6 @@ class EpochLearner(Learner, Protocol):
     @abstractmethod
     def epoch(self, data: Examples, order: np.ndarray) -> Iterator[int]:
         """One pass over the data set; yields how many examples are done."""
-
-
-def row_diagonal(kernel: Kernel, x: np.ndarray) -> float | None:
-    """k(x, x) of one dense row; None where it is no number to compute with."""
-    if kernel.is_distance:
-        return 1.0
-    diagonal = float(kernel.diagonal(Rows.of(x[None, :]))[0])
-    return diagonal if np.isfinite(diagonal) else None
 
 
 def model_of(learner: Learner) -> Model:

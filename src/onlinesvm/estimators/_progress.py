@@ -1,4 +1,5 @@
-"""A fit under way: what it tells to scikit-learn's callbacks, and when enough has been learned.
+"""A fit under way: its steps within a time limit, what it tells to scikit-learn's callbacks, and when
+enough has been learned.
 
 A fit is a tree of tasks: the fit itself, its epochs, their blocks. ``ProgressBar`` and other
 callbacks are attached with ``estimator.set_callbacks(...)``. A callback may ask to stop.
@@ -16,7 +17,8 @@ stop when ``patience`` answers in a row brought nothing better.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -24,6 +26,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..core.lasvm.choose.criteria import distance
+from ..core.runtime.interrupts import Deadline, TimeUp, checkpoint, listen_again
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -42,6 +45,7 @@ __all__ = [
     "CallbackSupportMixin",
     "EarlyStopping",
     "FitProgress",
+    "finish_briefly",
     "hold_out",
     "warn_of_time_limit",
     "with_callbacks",
@@ -82,6 +86,37 @@ class FitProgress:
             self.stopped |= self._end(part)
         self.stopped |= self._end(task)
 
+    def take(
+        self, steps: Iterator[Any], learner: Any, wind_up: Callable[..., None], deadline: Deadline
+    ) -> bool:
+        """The steps of a fit within the time limit; what was learned is finished in any case.
+
+        The limit holds from the first step on, so that there is a model, and learning ends so early
+        that there is time for the finishing step (``wind_up``). Returns whether there was.
+        """
+        start = last = deadline.elapsed
+        try:
+            for _ in steps:
+                deadline.arm()
+                if deadline.is_set:
+                    now = deadline.elapsed
+                    rate = (now - start) / max(1, learner.kernel.n_evaluations)
+                    deadline.keep(rate * learner.finishing_work() + now - last)  # and one more step
+                    last = now
+                checkpoint()
+                if self.stopped:
+                    break
+            if not self.stopped:
+                return True
+        except TimeUp:
+            pass
+        deadline.keep(0.0)
+        try:
+            wind_up(learner, briefly=False)
+        except TimeUp:
+            return False
+        return True
+
     def close(self) -> None:
         """The fit is done."""
         if self.root is not None:
@@ -104,6 +139,19 @@ def _listens(estimator: Any) -> bool:
     return bool(getattr(estimator, "_skl_callbacks", None)) or hasattr(
         estimator, "_parent_callback_ctx"
     )
+
+
+BRIEFLY = 2.0
+"""Seconds of the finishing step, at most, after Ctrl-C has ended a fit."""
+
+
+def finish_briefly(learner: Any, wind_up: Callable[..., None]) -> None:
+    """After Ctrl-C: the cheap part of the finishing step, which another Ctrl-C ends at once."""
+    listen_again()
+    with Deadline(BRIEFLY) as deadline:
+        deadline.arm()
+        with suppress(TimeUp):
+            wind_up(learner, briefly=True)
 
 
 # -- when enough has been learned ---------------------------------------------------------

@@ -10,32 +10,24 @@ from __future__ import annotations
 import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
-from numbers import Integral
 from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, OutlierMixin, _fit_context
+from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.kernel.kernel import GAMMA_NAMES, make_kernel
-from ..core.runtime.interrupts import (
-    Deadline,
-    Interruptible,
-    TimeUp,
-    checkpoint,
-    interrupted,
-    listen_again,
-)
+from ..core.runtime.interrupts import Deadline, Interruptible, checkpoint, interrupted
 from ..core.runtime.published import published
-from ._progress import CallbackSupportMixin, FitProgress, warn_of_time_limit
+from ._progress import CallbackSupportMixin, FitProgress, finish_briefly, warn_of_time_limit
 from .checks import (
     DTYPES,
     UNCHECKED,
@@ -43,21 +35,18 @@ from .checks import (
     Features,
     as_objects,
     check_examples,
+    check_number,
     check_objects,
     check_square,
 )
-from .labels import NoTargets, check_sample_weight, finite_cost
-from .metric import weighted
-from .params import name_nearest_kernel
-from .rows import ENOUGH, ENOUGH_FOR_WEIGHTS, is_estimated, joined
-from .trained import Trained
+from .params import with_nearest_kernel
+from .rows import ENOUGH, ENOUGH_FOR_WEIGHTS, is_estimated, joined, weighted
+from .trained import Trained, finite_cost
 from .views import FittedView
+from .weights import check_sample_weight
 
 if TYPE_CHECKING:
     from .explanation import Explanation
-
-BRIEFLY = 2.0
-"""Seconds of the finishing step, at most, after Ctrl-C has ended a fit."""
 
 
 class Absent:
@@ -122,7 +111,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
 
     def _examples(self, trained: Trained, X: Any, y: Any, weight: np.ndarray) -> Any:
         """Checked examples as the learner takes them; those of weight zero are as if absent."""
-        return with_cost(trained.examples(X, y, weight * finite_cost(getattr(self, "C", None))))
+        return trained.examples(X, y, weight * finite_cost(getattr(self, "C", None)))
 
     def _prepare(self, data: Any) -> Any:
         """What ``fit`` makes of the examples before they are learned: by default, nothing."""
@@ -196,55 +185,16 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         rng = check_random_state(getattr(self, "random_state", None))
         try:
             steps = self._run(trained, data, rng, progress)
-            finished = self._take_steps(steps, trained.learner, progress, deadline)
+            finished = progress.take(steps, trained.learner, self._wind_up, deadline)
         except KeyboardInterrupt:
             if interrupted() and progress.learning:
-                self._finish_briefly(trained.learner)
+                finish_briefly(trained.learner, self._wind_up)
             raise
         except BaseException:
             self._trained = before
             raise
         progress.close()
         return finished
-
-    def _take_steps(
-        self, steps: Iterator[Any], learner: Any, progress: FitProgress, deadline: Deadline
-    ) -> bool:
-        """The steps of a fit within the time limit; what was learned is finished in any case.
-
-        The limit holds from the first step on, so that there is a model, and learning ends so early
-        that there is time for the finishing step. Returns whether there was.
-        """
-        start = last = deadline.elapsed
-        try:
-            for _ in steps:
-                deadline.arm()
-                if self.time_limit is not None:
-                    now = deadline.elapsed
-                    rate = (now - start) / max(1, learner.kernel.n_evaluations)
-                    deadline.keep(rate * learner.finishing_work() + now - last)  # and one more step
-                    last = now
-                checkpoint()
-                if progress.stopped:
-                    break
-            if not progress.stopped:
-                return True
-        except TimeUp:
-            pass
-        deadline.keep(0.0)
-        try:
-            self._wind_up(learner, briefly=False)
-        except TimeUp:
-            return False
-        return True
-
-    def _finish_briefly(self, learner: Any) -> None:
-        """After Ctrl-C: the cheap part of the finishing step, which another Ctrl-C ends at once."""
-        listen_again()
-        with Deadline(BRIEFLY) as deadline:
-            deadline.arm()
-            with suppress(TimeUp):
-                self._wind_up(learner, briefly=True)
 
     def _wind_up(self, learner: Any, briefly: bool) -> None:
         """The finishing step of a fit that is cut short; ``briefly``: the cheap part, if it has one."""
@@ -319,7 +269,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
             learner = deepcopy(learner)
         trained = replace(trained, learner=learner, kernel=learner.kernel)
         try:
-            _learn_pieces(learner, data, due)
+            trained.learn(data, due)
         except KeyboardInterrupt:  # at a checkpoint, what was learned before it stays
             if trained.kernel.is_compiled or interrupted():
                 known = trained.encoder.first(learner.n_labels)
@@ -448,9 +398,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
     ) -> Trained:
         """A model of these examples that has learned nothing, with the kernel that is asked for."""
         factors = self._factors(given, weight)
+        if factors is not None:
+            given = given._replace(X=weighted(given.X, factors))
         kernel = make_kernel(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
-            n_jobs=self.n_jobs, X=weighted(given.X, factors),
+            n_jobs=self.n_jobs, X=given.X,
         )  # fmt: skip
         return self._kind_of_model.begin(kernel, given, encoder, class_weights, factors)
 
@@ -674,8 +626,10 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         return np.array([len(self._seen("n_support_").support)])
 
     def _validate_params(self) -> None:
-        with name_nearest_kernel(self.kernel):
+        try:
             super()._validate_params()
+        except ValueError as error:  # scikit-learn has a class of its own for it, which stays
+            raise with_nearest_kernel(error, self.kernel) from None
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._trained is not None and self._trained.learner is not None
@@ -685,71 +639,6 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
         return tags
-
-
-class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unused-ignore]
-    """Base of the one-class estimators: no y, and values positive inside."""
-
-    _y_checks = None
-
-    def _encoder(self, y: Any) -> NoTargets:
-        return NoTargets()
-
-    def _stream_encoder(self, y: Any, known: Any, classes: Any) -> NoTargets:
-        return NoTargets()
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Signed distance from the edge, positive inside.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` their kernel values with the examples given.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-            Distances.
-        """
-        check_is_fitted(self)
-        return self._view().decide(X)
-
-    def score_samples(self, X: Any) -> np.ndarray:
-        """The decision function without its offset.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        values : ndarray of shape (n_samples,)
-            Larger for examples that are more like those learned.
-        """
-        check_is_fitted(self)
-        view = self._view()
-        return view.decide(X) - view.biases()[0]
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Whether each example is like those learned.
-
-        Parameters
-        ----------
-        X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            1 inside, -1 outside.
-        """
-        return np.where(self.decision_function(X) >= 0, 1, -1)
-
-    @property
-    def offset_(self) -> float:
-        """``score_samples(X) - offset_`` is the decision function."""
-        return float(-self._seen("offset_").biases()[0])
 
 
 # -- for other rooms ----------------------------------------------------------------------
@@ -787,22 +676,6 @@ def widen(estimator: Any, n_features: int, dense: bool = False) -> bool:
 # -- parts --------------------------------------------------------------------------------
 
 
-def _learn_pieces(learner: Any, data: Any, due: np.ndarray) -> None:
-    """One call of a stream; ``due`` says before which example each new label is added."""
-    n, watch = len(data.rows), learner.watch
-    begun = 0 if watch is None else watch.n
-    edges = np.unique(np.append(due, 0)).tolist()
-    try:
-        for begin, end in zip(edges, [*edges[1:], n], strict=True):
-            for _ in range(np.count_nonzero(due == begin)):
-                learner.add_label()
-            if begin < n or not n:
-                learner.learn(data.take(slice(begin, end)) if len(edges) > 1 else data)
-    finally:
-        if watch is not None:
-            watch.begin(begun)
-
-
 @contextmanager
 def _changing(estimator: KernelEstimator) -> Iterator[None]:
     with Interruptible(), published(estimator).change(estimator._make_view):
@@ -817,19 +690,6 @@ def _reader(kind: Any) -> itemgetter[Any]:
 
 def _plain_weight(weight: float) -> list[float] | None:
     return None if weight == 1.0 else [weight]
-
-
-def with_cost(data: Any) -> Any:
-    """The examples that have a cost; those of weight zero are as if absent."""
-    if (data.bound > 0).all():
-        return data
-    return data.take(np.flatnonzero(data.bound > 0))
-
-
-def check_number(value: Any, meaning: str, least: int, other: str = "") -> None:
-    """A whole number that is large enough, or one clear error that says what it means."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{meaning}, {least} or more{other}; got {value!r}.")
 
 
 def one_row(x: Any, name: str, instead: str) -> np.ndarray:

@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from ..core.runtime.interrupts import clock
 from ..core.runtime.threads import thread_count
-from .metric import weighted
+from .rows import weighted
 
 ROWS_PER_CELL = 256
 """Rows of the sample in which clusters are sought, per cell."""

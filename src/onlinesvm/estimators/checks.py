@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from numbers import Number
+from numbers import Integral, Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,6 +105,12 @@ def check_square(kernel: Any, X: Any) -> None:
             "Precomputed matrix must be a square matrix: the kernel value of every pair of "
             f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
         )
+
+
+def check_number(value: Any, meaning: str, least: int, other: str = "") -> None:
+    """A whole number that is large enough, or one clear error that says what it means."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{meaning}, {least} or more{other}; got {value!r}.")
 
 
 # -- objects ------------------------------------------------------------------------------

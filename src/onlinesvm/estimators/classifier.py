@@ -10,14 +10,13 @@ from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
 from ._progress import FitProgress, with_callbacks
-from .base import Absent, KernelEstimator, check_number, one_row, trained_of, view_of
-from .checks import Checked
-from .indicators import Indicators, check_both_signs
+from .base import Absent, KernelEstimator, one_row, trained_of, view_of
+from .checks import Checked, check_number
 from .labels import (
+    Indicators,
     LabelBook,
+    check_both_signs,
     check_several,
-    check_two_classes,
-    example_weights,
     first_examples,
     stream_labels,
     unique_labels,
@@ -25,6 +24,7 @@ from .labels import (
 )
 from .params import shared_docs
 from .trained import Trained
+from .weights import check_two_classes, example_weights
 
 if TYPE_CHECKING:
     from .suspects import Suspects

@@ -1,8 +1,9 @@
-"""What y means to a learner: labels, values or nothing, and how much each example weighs.
+"""What y means to a learner: labels, values or nothing.
 
 Labels of a stream are numbered in the order they appear, and shown to users in sorted order. An
 *encoder* is what a model knows of y: ``LabelBook`` for classes, ``Targets`` for values,
-``NoTargets`` for novelty; ``Indicators`` for several labels per example is in ``indicators``.
+``NoTargets`` for novelty, ``Indicators`` for several labels per example, where y is a matrix that says,
+1 or 0, which labels each of them has.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils import compute_class_weight
+from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
 
 EXACT = 2**53
 """Whole numbers beyond this are not all told apart by float64."""
@@ -414,103 +414,75 @@ def _shape(targets: Targets) -> str:
     return f"two dimensions with {targets.columns} column(s)"
 
 
-# -- weights ------------------------------------------------------------------------------
-
-HARD_MARGIN_COST = 1e15
-"""Cost that stands for an infinite one: coefficients of classes that can be separated stay below
-it, and those of classes that cannot do not grow without end."""
+# -- several labels per example ------------------------------------------------------------
 
 
-def finite_cost(C: float | None) -> float:
-    """The cost of a margin violation as a number to compute with; 1 where there is none."""
-    if C is None:
-        return 1.0
-    return HARD_MARGIN_COST if np.isinf(C) else float(C)
+class Indicators(Targets):
+    """One machine per column of y, which says, 1 or 0, whether each example has that label."""
+
+    def __init__(self, columns: int):
+        super().__init__(columns, True)
+        self.classes = np.arange(columns)
+
+    def number(self, labels: Any) -> Any:
+        """The labels of one example as the learner takes them; None: use ``encode``, after all checks."""
+        row = np.asarray(labels)
+        if row.shape != (self.columns,) or row.dtype.kind not in "biuf":
+            return None
+        return tuple(row.astype(int).tolist()) if _are_indicators(row) else None
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Labels as the learner takes them, (n, machines)."""
+        return np.asarray(y, np.int8)
+
+    def decode(self, values: np.ndarray) -> np.ndarray:
+        """Whether each example has each label, from decision values (n, machines)."""
+        return (values > 0).astype(np.int64)
 
 
-def check_sample_weight(sample_weight: Any, X: Any, y: np.ndarray | None = None) -> np.ndarray:
-    """Finite weights, none negative and not all zero; ones if ``sample_weight`` is None.
+def is_indicator_matrix(y: Any) -> bool:
+    """Whether y has a column for each of several labels, dense or sparse."""
+    return sparse.issparse(y) or (getattr(y, "ndim", 1) == 2 and y.shape[1] > 1)
 
-    Of a classifier's labels ``y``, more than one must be left with a positive weight.
+
+def check_indicators(y: Any, known: Any) -> np.ndarray:
+    """A matrix that says of each label, 1 or 0, whether an example has it; or one clear error.
+
+    ``known`` is what the model knows of y, None before the first examples.
     """
-    given = np.asarray(sample_weight)
-    if given.dtype.kind in "biuf" and given.size:
-        if (given <= 0).all():
+    y = y.toarray() if sparse.issparse(y) else np.asarray(y)
+    if y.dtype == object and all(isinstance(value, Real) for value in y.ravel().tolist()):
+        y = y.astype(np.float64)
+    if y.dtype.kind not in "biuf" or not _are_indicators(y):
+        wrong = y[~np.isin(y, (0, 1))].tolist() if y.dtype.kind in "iuf" else y.ravel().tolist()
+        raise ValueError(
+            "y has a column for each label, and must say with 1 or 0 whether each example has it; got "
+            f"the value {wrong[0]!r}."
+        )
+    if known is not None and not isinstance(known, Indicators):
+        raise ValueError(
+            f"y has {y.shape[1]} columns, but the examples learned so far had one label each."
+        )
+    if y.shape[1] < 2:
+        raise ValueError("y has one column: give the labels as an array of one dimension.")
+    if known is not None and len(known) != y.shape[1]:
+        raise ValueError(
+            f"y has {y.shape[1]} columns, but the examples learned so far had {len(known)} labels."
+        )
+    return y.astype(np.int8)
+
+
+def _are_indicators(y: np.ndarray) -> bool:
+    return y.dtype.kind == "b" or bool(((y == 0) | (y == 1)).all())
+
+
+def check_both_signs(indicators: np.ndarray) -> None:
+    """Refuse a data set in which all examples have a label, or none has it."""
+    counts = np.count_nonzero(indicators, axis=0)
+    for name, wrong in (("no example", counts == 0), ("every example", counts == len(indicators))):
+        if wrong.any():
             raise ValueError(
-                "Invalid input - all samples have zero or negative weights: there is nothing to "
-                "learn."
-            )
-        if y is not None and given.shape == y.shape and (given > 0).any():
-            check_two_classes(y, given)
-    return _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
-    )
-
-
-def class_table(class_weight: Any, y: np.ndarray, labels: np.ndarray | None) -> dict[Any, float]:
-    """Weights of the classes; a class that is not in the table has weight one.
-
-    ``labels`` are the unique labels of ``y``, or None on a stream, where "balanced" is unknown.
-    """
-    if class_weight is None:
-        return {}
-    if isinstance(class_weight, dict):
-        _check_table(class_weight)
-    elif labels is None:
-        raise ValueError(
-            f"class_weight={class_weight!r} needs all labels at once: use fit, or pass the weights "
-            "as a dictionary."
-        )
-    if labels is None:
-        return dict(class_weight)
-    weights = compute_class_weight(class_weight, classes=labels, y=y)
-    return dict(zip(labels.tolist(), weights.tolist()))
-
-
-def example_weights(
-    sample_weight: Any, class_weight: Any, y: np.ndarray, labels: np.ndarray | None
-) -> tuple[np.ndarray, dict[Any, float]]:
-    """Weight of each example, class_weight times sample_weight, and the weights of the classes.
-
-    ``labels`` are the unique labels of ``y``, or None on a stream, which may begin with one class.
-    """
-    weight = check_sample_weight(sample_weight, y, None if labels is None else y)
-    table = class_table(class_weight, y, labels)
-    return scaled_by_class(weight, table, y), table
-
-
-def scaled_by_class(weight: np.ndarray, table: dict[Any, float], y: np.ndarray) -> np.ndarray:
-    """``weight`` times the weight of each example's class in the table."""
-    if not table:
-        return weight
-    labels, which = np.unique(y, return_inverse=True)
-    scale = np.array([table.get(label, 1.0) for label in labels.tolist()], np.float64)[which]
-    with np.errstate(over="ignore"):
-        weight = weight * scale
-    if not np.isfinite(weight).all():
-        raise ValueError("class_weight times sample_weight is too large for double precision.")
-    if not weight.any():
-        raise ValueError(
-            "Invalid input - all samples have zero or negative weights (class_weight times "
-            "sample_weight): there is nothing to learn."
-        )
-    return weight
-
-
-def check_two_classes(label: np.ndarray, weight: np.ndarray) -> None:
-    """Refuse weights that leave the examples of one class only."""
-    label = label[weight > 0]
-    if (label == label[0]).all():
-        raise ValueError(
-            "Invalid input - all samples with positive weights belong to the same class; the "
-            "number of classes has to be greater than one."
-        )
-
-
-def _check_table(class_weight: dict[Any, Any]) -> None:
-    for label, value in class_weight.items():
-        if not isinstance(value, Real) or not np.isfinite(float(value)) or value < 0:
-            raise ValueError(
-                f"class_weight of class {label!r} must be a finite number that is not negative; "
-                f"got {value!r}."
+                f"Label {np.flatnonzero(wrong)[0]} (a column of y) is had by {name} of positive weight: "
+                "there is nothing to learn about it. Leave the column out, or use partial_fit for a "
+                "stream in which examples are still to come."
             )

@@ -18,12 +18,11 @@ from ._lasvm import LASVMEstimator
 from ._progress import RULES, EarlyStopping, hold_out
 from .base import one_row, trained_of
 from .classifier import KernelClassifier
-from .indicators import Indicators, check_indicators, is_indicator_matrix
-from .labels import LabelBook, finite_cost
-from .pair_labels import PairBook, book_for
+from .labels import Indicators, LabelBook, check_indicators, is_indicator_matrix
+from .pair_labels import PairBook
 from .params import AT_LEAST_ONE, FEATURE_WEIGHTS, LASVM_CONSTRAINTS, POSITIVE, shared_docs
 from .probabilities import chances, check_alpha, sets_of
-from .trained import Trained
+from .trained import Trained, finite_cost
 
 _WITHOUT = (
     "{} needs scores of examples that the model had not learned, and this one has kept none (it was "
@@ -407,7 +406,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         return Pairs() if isinstance(trained.encoder, PairBook) else Classification()
 
     def _book(self, labels: Any = ()) -> LabelBook:
-        return book_for(self.decision, labels)
+        return PairBook(labels) if self.decision == "ovo" else LabelBook(labels)
 
     def _decided(self, values: np.ndarray, encoder: Any) -> np.ndarray:
         if isinstance(encoder, PairBook):

@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.runtime.interrupts import Interruptible
 from ._lasvm import LASVMEstimator
 from ._progress import with_callbacks
-from .base import Absent, NoveltyDetector, one_row
+from .base import Absent, one_row
 from .labels import Targets, check_quantiles, check_share, check_targets
+from .novelty import NoveltyDetector
 from .params import FEATURE_WEIGHTS, LASVM_CONSTRAINTS, shared_docs
 from .trained import Trained
 

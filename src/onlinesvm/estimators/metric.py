@@ -79,27 +79,6 @@ def check_weights(given: Any, n_features: int) -> np.ndarray:
     return weights.copy()
 
 
-def unweighted(X: Any, factors: np.ndarray | None) -> Any:
-    """Rows as they were before they were weighted; what a weight of zero has taken away is zero."""
-    if factors is None:
-        return X
-    return weighted(X, np.divide(1.0, factors, out=np.zeros_like(factors), where=factors != 0.0))
-
-
-def weighted(X: Any, weights: np.ndarray | None) -> Any:
-    """Rows, dense or CSR, with each feature multiplied by its weight."""
-    if weights is None:
-        return X
-    if not sparse.issparse(X):
-        return X * weights
-    X = sparse.csr_matrix(X)
-    made = sparse.csr_matrix((X.data * weights[X.indices], X.indices, X.indptr), X.shape)
-    if not weights.all():
-        made = made.copy()
-        made.eliminate_zeros()
-    return made
-
-
 # -- learning -----------------------------------------------------------------------------
 
 

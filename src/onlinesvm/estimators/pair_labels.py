@@ -6,8 +6,6 @@ each, and two classes positive for the second: all as in ``SVC``.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..core.lasvm.pairs import count_votes, least_margins, mean_margins
@@ -81,8 +79,3 @@ class PairBook(LabelBook):
             of_i, of_j = rows[place == i], rows[place == j]
             made[j - 1, of_i], made[i, of_j] = coef[m, of_i], coef[m, of_j]
         return made
-
-
-def book_for(decision: Any, labels: Any = ()) -> LabelBook:
-    """What labels mean to machines that are pairs of them ("ovo"), or one for each ("ovr")."""
-    return PairBook(labels) if decision == "ovo" else LabelBook(labels)

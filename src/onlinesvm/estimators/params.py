@@ -7,8 +7,7 @@ the text of ``ENTRIES`` in its place, with the default value of the signature.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cache, partial
 from inspect import Parameter, signature
 from numbers import Integral, Real
@@ -296,18 +295,12 @@ y (labels) : array-like of shape (n_samples,)
 """Entries of docstrings. A word in brackets tells those of the same name apart."""
 
 
-@contextmanager
-def name_nearest_kernel(kernel: Any) -> Iterator[None]:
-    """Add the nearest name to scikit-learn's message about a kernel that does not exist."""
-    try:
-        yield
-    except ValueError as error:  # scikit-learn has a class of its own for it, which stays
-        hint = (
-            "" if not isinstance(kernel, str) or kernel in KERNEL_NAMES else nearest_kernel(kernel)
-        )
-        if not hint:
-            raise
-        raise type(error)(f"{error}{hint}") from None
+def with_nearest_kernel(error: ValueError, kernel: Any) -> ValueError:
+    """scikit-learn's error about a parameter; of a kernel that does not exist, with the nearest name."""
+    if not isinstance(kernel, str) or kernel in KERNEL_NAMES:
+        return error
+    hint = nearest_kernel(kernel)
+    return type(error)(f"{error}{hint}") if hint else error
 
 
 _SHARED_LINE = re.compile(r"^( *)(\S.*?) : shared$", re.M)

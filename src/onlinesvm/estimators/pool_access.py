@@ -18,9 +18,9 @@ from ._simplesvm import SimpleSVMEstimator
 from .base import install, trained_of
 from .checks import Checked, Features, check_examples, check_rows
 from .classifier import KernelClassifier, check_new_labels
-from .labels import LabelBook, finite_cost
+from .labels import LabelBook
 from .pair_labels import PairBook
-from .trained import Trained
+from .trained import Trained, finite_cost
 from .views import View
 
 

@@ -1,4 +1,4 @@
-"""Rows on their way into a model: the first ones of a stream, and rows in double precision.
+"""Rows on their way into a model: the first ones of a stream, rows times weights, double precision.
 
 ``gamma="scale"`` is 1 / (features * variance), and the variance of one row, or of five, says little
 about the stream. Until ``ENOUGH`` rows have come, each call estimates gamma (and the centre of the
@@ -69,6 +69,30 @@ def stack(first: Any, second: Any) -> Any:
 def is_estimated(kernel: Any, gamma: Any) -> bool:
     """Whether gamma is estimated from the rows."""
     return isinstance(gamma, str) and gamma == "scale" and kernel in GAMMA_NAMES
+
+
+# -- features times their weights, and back -----------------------------------------------
+
+
+def weighted(X: Any, weights: np.ndarray | None) -> Any:
+    """Rows, dense or CSR, with each feature multiplied by its weight."""
+    if weights is None:
+        return X
+    if not sparse.issparse(X):
+        return X * weights
+    X = sparse.csr_matrix(X)
+    made = sparse.csr_matrix((X.data * weights[X.indices], X.indices, X.indptr), X.shape)
+    if not weights.all():
+        made = made.copy()
+        made.eliminate_zeros()
+    return made
+
+
+def unweighted(X: Any, factors: np.ndarray | None) -> Any:
+    """Rows as they were before they were weighted; what a weight of zero has taken away is zero."""
+    if factors is None:
+        return X
+    return weighted(X, np.divide(1.0, factors, out=np.zeros_like(factors), where=factors != 0.0))
 
 
 # -- double precision, moved to the centre, and back --------------------------------------

@@ -12,8 +12,8 @@ from sklearn.utils._param_validation import Interval
 
 from ._progress import with_callbacks
 from ._simplesvm import SimpleSVMEstimator
-from .base import NoveltyDetector
 from .labels import Targets, check_share
+from .novelty import NoveltyDetector
 from .params import SIMPLESVM_CONSTRAINTS, shared_docs
 
 

@@ -2,7 +2,7 @@
 
 An estimator has its parameters and one ``Trained``, which it replaces in one assignment. Others ask
 the model by its verbs: ``rows`` and ``examples`` turn checked input into what the learner takes,
-``learn_row`` and ``decide_row`` are for single rows, ``widen`` adds features, ``view`` is the model
+``learn`` hands it over, ``learn_row`` and ``decide_row`` are for single rows, ``widen`` adds features, ``view`` is the model
 of one moment for those who predict.
 """
 
@@ -19,8 +19,7 @@ from ..core.kernel.kernel import Kernel, check_size
 from ..core.runtime.compact import Compact
 from .checks import Checked, Features, ObjectKernel
 from .labels import LabelBook
-from .metric import weighted
-from .rows import FirstRows, exact_rows
+from .rows import FirstRows, exact_rows, weighted
 from .views import ExactView, FittedView, View
 
 if TYPE_CHECKING:
@@ -38,6 +37,20 @@ that brings one row at a time, may begin with a row of zeros, and is faster dens
 
 LONGEST = 1e19
 """Rows of less length have a square within single precision."""
+
+HARD_MARGIN_COST = 1e15
+"""Cost that stands for an infinite one: coefficients of classes that can be separated stay below
+it, and those of classes that cannot do not grow without end."""
+
+
+def finite_cost(C: float | None) -> float:
+    """The cost of a margin violation as a number to compute with; 1 where there is none.
+
+    The bound of an example is its weight times this.
+    """
+    if C is None:
+        return 1.0
+    return HARD_MARGIN_COST if np.isinf(C) else float(C)
 
 
 @dataclass(eq=False)
@@ -74,8 +87,11 @@ class Trained(Compact):
         cls, kernel: Kernel, given: Checked, encoder: Any, class_weights: Any,
         feature_weights: np.ndarray | None = None,
     ) -> Trained:  # fmt: skip
-        """Fix on the first examples what stays: the shift, dense or sparse. Nothing is learned."""
-        X, objects = weighted(given.X, feature_weights), given.objects
+        """Fix on the first examples what stays: the shift, dense or sparse. Nothing is learned.
+
+        Their features have been multiplied by ``feature_weights``.
+        """
+        X, objects = given.X, given.objects
         if objects is not None:
             kernel.function = ObjectKernel(kernel.function, objects)  # type: ignore[arg-type]
         packs, kept_sparse = cls._forms(kernel, X)
@@ -114,7 +130,8 @@ class Trained(Compact):
         from ..core.kernel.rows import Rows
 
         far, absolute = self.kernel.far, self.kernel.absolute
-        X = weighted(X, self.feature_weights)
+        if self.feature_weights is not None:
+            X = weighted(X, self.feature_weights)
         if self.kernel.name == "precomputed" and sparse.issparse(X):
             X = X.toarray()
         if self.packs and not sparse.issparse(X):
@@ -127,7 +144,10 @@ class Trained(Compact):
         return rows
 
     def examples(self, X: Any, y: np.ndarray | None, bound: np.ndarray) -> Examples:
-        """Checked examples as the learner takes them; keys are their numbers. y None: no labels."""
+        """Checked examples as the learner takes them; keys are their numbers. y None: no labels.
+
+        Those whose bound is zero are as if absent.
+        """
         from ..core.examples import Examples
 
         n = X.shape[0]
@@ -138,7 +158,8 @@ class Trained(Compact):
         if self.kernel.is_compiled:
             check_size(self.kernel.bound(rows))
         label = np.zeros(n, np.int64) if y is None else self.encoder.encode(y)
-        return Examples(rows, label, bound, diagonal, number)
+        data, counts = Examples(rows, label, bound, diagonal, number), bound > 0
+        return data if counts.all() else data.take(np.flatnonzero(counts))
 
     def numbered(self, data: Examples) -> Examples:
         """The examples of ``fit``, some of them merged, numbered anew; the model knows their rows."""
@@ -148,6 +169,21 @@ class Trained(Compact):
     def unnumbered(self, data: Examples) -> Examples:
         """Examples of a stream, which nobody finds again by number."""
         return data._replace(key=np.full(len(data.key), -1))
+
+    def learn(self, data: Examples, due: np.ndarray) -> None:
+        """One call of a stream; ``due`` says before which example each new label is added."""
+        n, learner, watch = len(data.rows), self.learner, self.learner.watch
+        begun = 0 if watch is None else watch.n
+        edges = np.unique(np.append(due, 0)).tolist()
+        try:
+            for begin, end in zip(edges, [*edges[1:], n], strict=True):
+                for _ in range(np.count_nonzero(due == begin)):
+                    learner.add_label()
+                if begin < n or not n:
+                    learner.learn(data.take(slice(begin, end)) if len(edges) > 1 else data)
+        finally:
+            if watch is not None:
+                watch.begin(begun)
 
     # -- single rows ----------------------------------------------------------------------
 

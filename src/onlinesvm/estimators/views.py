@@ -14,8 +14,7 @@ from scipy import sparse
 from ..core.runtime.interrupts import Interruptible
 from .checks import asked_rows, check_asked, check_rows
 from .explaining import Expansion, alike
-from .metric import unweighted
-from .rows import as_array, exact_rows, moved_back
+from .rows import as_array, exact_rows, moved_back, unweighted
 
 if TYPE_CHECKING:
     from .trained import Trained

@@ -15,8 +15,7 @@ import numpy as np
 
 from ..estimators.base import install, trained_of
 from ..estimators.checks import Features
-from ..estimators.indicators import Indicators
-from ..estimators.labels import LabelBook, Targets
+from ..estimators.labels import Indicators, LabelBook, Targets
 from ..estimators.pair_labels import PairBook
 from ..estimators.trained import Trained
 from .errors import InvalidState, ModelFileError

@@ -11,7 +11,6 @@ from sklearn.svm import SVC
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.core.examples import Examples
-from onlinesvm.core.kernel.cache import square
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm.learner import LASVM
@@ -53,7 +52,7 @@ def check_gradients(learner, within=1e-10):
     n = learner.n
     a = learner.support.a
     alpha, grad, linear = a.alpha[:, :n], a.grad[:, :n], a.p[:, :n]
-    K = square(learner.cache, n).astype(np.float64)
+    K = learner.values.square().astype(np.float64)
     limit = within * (1.0 + abs(alpha) @ abs(K))
     assert (abs(grad - (linear - alpha @ K)) <= limit).all()
 
@@ -66,7 +65,7 @@ def check(learner):
     rows = learner.store.rows()
     K = learner.kernel.block(rows, rows)
     np.fill_diagonal(K, learner.kernel.diagonal(rows))
-    np.testing.assert_array_equal(square(learner.cache, n), K)
+    np.testing.assert_array_equal(learner.values.square(), K)
     assert (alpha >= lo).all()
     assert (alpha <= hi).all()
     np.testing.assert_allclose(alpha.sum(axis=1), 0.0, atol=1e-10)

@@ -11,7 +11,6 @@ from sklearn.svm import SVR, OneClassSVM
 
 from onlinesvm import LASVMOneClass, LASVMRegressor
 from onlinesvm.core.examples import Examples
-from onlinesvm.core.kernel.cache import square
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm.learner import LASVM
@@ -67,7 +66,7 @@ def check(learner):
     rows = learner.store.rows()
     K = learner.kernel.block(rows, rows)
     np.fill_diagonal(K, learner.kernel.diagonal(rows))
-    np.testing.assert_array_equal(square(learner.cache, n), K)
+    np.testing.assert_array_equal(learner.values.square(), K)
     assert (alpha >= lo).all()
     assert (alpha <= hi).all()
     assert (hi <= bound).all()

@@ -6,16 +6,27 @@ the pool runs out, the row not used for longest gives up its pages; it can be co
 
 Where the number of rows is bounded, all pairs are kept (``all_pairs``): each row is one page, as wide
 as there are slots, and none ever makes way.
+
+Compiled loops change the arrays of a cache together with the slots, and say which row they lack. A
+learner has an object that keeps one: ``Pages`` or ``AllPairs``, with the same verbs. Whoever changes slots
+in another way calls ``drop`` first.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..runtime.compact import Compact
 from ..runtime.numerics import inlined, jit, keep_small, linked
+from .buffers import padded
 from .emit.records import Layout, Numbers, Places, Places2, Values, Values2
+from .kernel import Kernel
+from .rows import Rows
+from .tiles.one_row import EIGHT
 
 PAGE = 512
 _FEWEST_ROWS = 8
@@ -69,11 +80,6 @@ def all_pairs(K: np.ndarray, n: int) -> KernelCache:
         blank=np.zeros(capacity, np.float32),
         count=np.array([capacity - n, 0]),
     )
-
-
-def square(cache: KernelCache, n: int) -> np.ndarray:
-    """The kernel values among the n slots in use of a cache that keeps all pairs; a copy."""
-    return cache.pool[cache.table[:n, 0], :n]
 
 
 class KeptRows(NamedTuple):
@@ -215,3 +221,166 @@ def trim_rows(c, n):
             pages[r] -= 1
             free[count[FREE]] = table[r, pages[r]]
             count[FREE] += 1
+
+
+@jit
+def _add_slot(cache, values, n):
+    add_slot(cache_of(cache), values, n)
+
+
+# -- who keeps them -----------------------------------------------------------------------
+
+
+class Held(Protocol):
+    """Rows that have a slot each: a support set."""
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+
+    @property
+    def capacity(self) -> int:
+        """Number of slots there is space for."""
+
+    def rows(self) -> Rows:
+        """The rows."""
+
+    def diagonal(self) -> np.ndarray:
+        """k(x, x) of each."""
+
+    def reserve(self, needed: int) -> None:
+        """Space for this number of rows, and, where there is not enough, for many more."""
+
+    def grow_to(self, capacity: int) -> None:
+        """Space for this number of rows."""
+
+
+class HeldValues(Compact, ABC):
+    """The verbs of both stores."""
+
+    cache: KernelCache | None = None
+    """None before the first rows come, and after ``drop``."""
+    kept: KeptRows | None = None
+    """Rows of a cache that a copy or a file has left out; computed again when values are needed."""
+
+    def __init__(self, held: Held, kernel: Kernel):
+        self.held, self.kernel = held, kernel
+        self.cache = self.kept = None
+
+    @abstractmethod
+    def reserve(self, needed: int) -> None:
+        """Space for ``needed`` rows, in what holds them and in the cache."""
+
+    def kept_rows(self) -> KeptRows | None:
+        """Which rows of values must last: each that is missing costs evaluations."""
+        return None
+
+    def restore(self) -> None:
+        """Compute what a file has left out and no loop asks for."""
+        return
+
+    def fetch(self, s: int) -> None:
+        """Compute and keep the kernel row of slot s."""
+        rows = self.held.rows()
+        row = self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
+        row[s] = self.held.diagonal()[s]
+        assert self.cache is not None
+        keep_row(self.cache, s, row, self.held.n, -1)
+
+    def drop(self) -> None:
+        """Forget values whose slots are about to change."""
+        self.cache = self.kept = None
+
+
+class Pages(HeldValues):
+    """Rows of values that were used last."""
+
+    def __init__(self, held: Held, kernel: Kernel, megabytes: float):
+        super().__init__(held, kernel)
+        self.megabytes = megabytes
+
+    def _lasting(self) -> dict[str, Any]:
+        """Values are computed again; which rows are kept must last."""
+        return self.__dict__ | {"cache": None, "kept": self.kept_rows()}
+
+    def kept_rows(self) -> KeptRows | None:
+        """Which rows are kept.
+
+        None for a kernel in Python, which is not asked for values on the chance of their use.
+        """
+        if self.cache is None or not self.kernel.is_compiled:
+            return self.kept
+        return kept_rows(self.cache, self.held.n)
+
+    def reserve(self, needed: int) -> None:
+        if self.cache is None and self.kept is not None:
+            self._restore(self.kept)
+        self.held.reserve(needed)
+        capacity = self.held.capacity
+        if self.cache is None:
+            self.cache = make_cache(self.megabytes, capacity)
+        elif len(self.cache.pages) < capacity:
+            self.cache = widen(self.cache, self.megabytes, capacity)
+
+    def _restore(self, kept: KeptRows) -> None:
+        """The cache that a copy or a file has left out. Does not count as training."""
+        self.kept, count = None, self.kernel.n_evaluations
+        if kept.capacity > self.held.capacity:
+            self.held.grow_to(kept.capacity)
+        self.cache = make_cache(self.megabytes, self.held.capacity)
+        for s in kept.slots.tolist():
+            self.fetch(s)
+        self.kernel.n_evaluations = count
+
+
+class AllPairs(HeldValues):
+    """The values of all pairs of rows held, of which there are no more than the budget, if any."""
+
+    def __init__(self, held: Held, kernel: Kernel, budget: int | None):
+        super().__init__(held, kernel)
+        self.budget = budget
+
+    def _in_use(self) -> dict[str, Any]:
+        """The values of a Python kernel last: it is not asked again, they might differ."""
+        asked = self.cache is not None and not self.kernel.is_compiled
+        return self._lasting() | {"cache": self.square() if asked else None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.restore(self.cache)  # type: ignore[arg-type]
+
+    def restore(self, K: np.ndarray | None = None) -> None:
+        """The values among all rows held, which are the same however computed."""
+        rows, n, capacity = self.held.rows(), self.held.n, self.held.capacity
+        whole = np.zeros((capacity, capacity), np.float32)
+        if n:
+            whole[:n, :n] = replace(self.kernel).block(rows, rows) if K is None else K
+            whole[np.arange(n), np.arange(n)] = self.held.diagonal()
+        self.cache = all_pairs(whole, n)
+        self.reserve(n + 1)
+
+    def reserve(self, needed: int) -> None:
+        """As always; no more space than the budget takes."""
+        if self.cache is not None and needed <= len(self.cache.pages):
+            return
+        capacity, n = self.held.capacity, self.held.n
+        larger = max(2 * capacity if self.cache is not None else capacity, needed)
+        if self.budget:
+            larger = max(min(larger, self.budget + EIGHT + 2), needed)
+        if padded(larger) > capacity:
+            self.held.grow_to(larger)
+        K = np.zeros((self.held.capacity, self.held.capacity), np.float32)
+        if self.cache is not None:
+            K[:n, :n] = self.square()
+        self.cache = all_pairs(K, n)
+
+    def square(self) -> np.ndarray:
+        """K(s, r) of all rows held; a copy."""
+        assert self.cache is not None
+        return self.cache.pool[self.cache.table[: self.held.n, 0], : self.held.n]
+
+    def add(self, values: np.ndarray) -> None:
+        """The row that is about to join, by its values with those held and with itself."""
+        assert self.cache is not None
+        table = CACHE.table(self.cache)
+        _add_slot(table.address, values, self.held.n)

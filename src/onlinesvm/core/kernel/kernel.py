@@ -268,6 +268,15 @@ class Kernel:
             kept = inner**self.degree if self.name == "poly" else np.tanh(inner)
             return kept.astype(np.float32).astype(np.float64)
 
+    def row_diagonal(self, x: np.ndarray) -> float | None:
+        """k(x, x) of one dense row; None where it is no number to compute with."""
+        if self.is_distance:
+            return 1.0
+        from .rows import Rows
+
+        diagonal = float(self.diagonal(Rows.of(x[None, :]))[0])
+        return diagonal if np.isfinite(diagonal) else None
+
     @np.errstate(over="ignore")
     def bound(self, X: Rows) -> np.ndarray:
         """At least |k| of these rows among themselves, infinite beyond single precision."""

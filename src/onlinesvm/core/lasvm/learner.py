@@ -12,26 +12,17 @@ bounded by limits (``memory``). Many at a time (``block``): everything else.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from copy import copy, deepcopy
+from typing import Any, Self
 
 import numpy as np
 
 from ..examples import Examples
-from ..kernel.cache import (
-    KeptRows,
-    KernelCache,
-    all_pairs,
-    keep_row,
-    kept_rows,
-    make_cache,
-    square,
-    widen,
-)
+from ..kernel.cache import AllPairs, HeldValues, Pages
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..kernel.tiles.one_row import EIGHT, decide_one, second_part
-from ..model import Learner, row_diagonal
+from ..model import Learner
 from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK
 from ..runtime.compact import Compact
 from ..runtime.interrupts import checkpoint
@@ -42,17 +33,7 @@ from .online.call import NO_SLOTS, Call
 from .online.limits import SEEDS
 from .online.memory import Memory, next_look
 from .online.process import INSERT, Rules
-from .state import (
-    CLOCK,
-    EVALUATIONS,
-    MACHINE,
-    NEED,
-    PHASE,
-    POSITION,
-    STORED,
-    Support,
-    padded,
-)
+from .state import CLOCK, EVALUATIONS, MACHINE, NEED, PHASE, POSITION, STORED, Support
 from .tasks import FINISHING_PASSES, Classification, Regression, Task, Tolerances
 
 SMALLEST_BLOCK = 8
@@ -89,7 +70,9 @@ class LASVM(Compact, Learner):
     watch: Any = None  # takes note of decision values before examples are learned
     asides: Any = None  # keeps decision values that are computed in any case, for later
     scores: Any  # with limits: decision values of the last examples before they were learned
-    _kept: KeptRows | None = None  # of a cache that a copy or a file has left out
+    support: Support
+    memory: Memory | None
+    values: HeldValues  # kernel values among the rows held
     _call: Call | None
     _terms: dict[Any, np.ndarray]  # p, lo and hi of pairs of label and bound
 
@@ -112,16 +95,33 @@ class LASVM(Compact, Learner):
         self.n_labels = n_labels
         self.seeds = np.full(n_labels, SEEDS)
         task = task or Classification()
-        self.support = Support(like, task.positives(n_labels), task=task)
-        self.memory = None
+        support, memory = Support(like, task.positives(n_labels), task=task), None
         if limits is not None:
-            self.memory = Memory(like, self.support, n_labels, **limits)
-            self.support.a.bias[:] = 0.0
-        self.cache: KernelCache | None = None
+            memory = Memory(like, support, n_labels, **limits)
+            support.a.bias[:] = 0.0
+        self.hold(support, memory)
         self.converged = False
         self._since_optimised = 0  # examples learned one by one since all of S was optimised
         self.watch = self.asides = None
+
+    def hold(self, support: Support, memory: Memory | None = None) -> None:
+        """Go on from this support set, of which no kernel values are known."""
+        self.support, self.memory = support, memory
+        if memory is None:
+            self.values = Pages(support, self.kernel, self.cache_size)
+        else:
+            self.values = AllPairs(support, self.kernel, memory.budget)
         self._forget_calls()
+
+    def twin(self, kernel: Kernel | None = None) -> Self:
+        """A copy to try something on: a support set of its own, and nothing watches it.
+
+        What it computes counts, unless it is given a kernel of its own.
+        """
+        twin = copy(self)
+        twin.kernel, twin.watch = kernel or self.kernel, None
+        twin.hold(deepcopy(self.support), self.memory)
+        return twin
 
     # -- state ----------------------------------------------------------------------------
 
@@ -199,44 +199,8 @@ class LASVM(Compact, Learner):
             a.tau[:] = self.tolerances.stream_goal * unit
 
     def _lasting(self) -> dict[str, Any]:
-        """Kernel values are computed again, but for all pairs; which rows are kept must last."""
-        return self.__dict__ | {
-            "cache": None if self.memory is None else self.cache,
-            "_kept": self.kept_rows(), "_call": None, "_terms": {}, "scores": None,
-        }  # fmt: skip
-
-    def _in_use(self) -> dict[str, Any]:
-        """With limits, the values of a Python kernel last: it is not asked again, they might differ."""
-        K = None
-        if self.memory is not None and self.cache is not None and not self.kernel.is_compiled:
-            K = square(self.cache, self.n)
-        return self._lasting() | {"cache": K}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if self.memory is not None:
-            self.restore_pairs(self.cache)  # type: ignore[arg-type]
-
-    def restore_pairs(self, K: np.ndarray | None = None) -> None:
-        """With limits: the kernel values among all rows held, which are the same however computed."""
-        rows, n, capacity = self.support.rows(), self.n, self.support.capacity
-        whole = np.zeros((capacity, capacity), np.float32)
-        if n:
-            whole[:n, :n] = replace(self.kernel).block(rows, rows) if K is None else K
-            whole[np.arange(n), np.arange(n)] = self.support.a.diagonal[:n]
-        self.cache = all_pairs(whole, n)
-        self.reserve(n + 1)
-
-    def kept_rows(self) -> KeptRows | None:
-        """Which kernel rows are kept: each costs evaluations.
-
-        None for a kernel in Python, which is not asked for values on the chance of their use.
-        """
-        if self.memory is not None:
-            return None
-        if self.cache is None or not self.kernel.is_compiled:
-            return self._kept
-        return kept_rows(self.cache, self.support.n)
+        """Without what is made again when it is used."""
+        return self.__dict__ | {"_call": None, "_terms": {}, "scores": None}
 
     def stores(self) -> list[RowStore]:
         """Where the rows are: those held, and those of the window."""
@@ -279,6 +243,9 @@ class LASVM(Compact, Learner):
             self.asides.add_label(self.n_labels)
         self.seeds = np.append(self.seeds, SEEDS)
         self._forget_calls()
+
+    def _forget_calls(self) -> None:
+        self._call, self._terms, self.scores = None, {}, None
 
     # -- learning -------------------------------------------------------------------------
 
@@ -325,7 +292,7 @@ class LASVM(Compact, Learner):
             n = self.n
             lasvm_block.evict(self.support, self.tolerances.stream_beyond)
             if self.n < n:
-                self.drop_cache()
+                self.values.drop()
 
     def _reduce_stream_delta(self) -> bool:
         """Optimise a stream's model whose delta is large. Returns whether it was."""
@@ -369,7 +336,7 @@ class LASVM(Compact, Learner):
         ``new`` are those of the fresh that were never learned before. ``noted``: all are new, and
         ``watch`` is told.
         """
-        self.drop_cache()
+        self.values.drop()
         task, slot, size = self.task, self.support.slots(fresh.key), len(fresh.rows)
         mass = task.nu * fresh.bound[new].sum() if task.nu else 0.0
         few = size < SMALLEST_BLOCK and not task.both_signs
@@ -477,14 +444,14 @@ class LASVM(Compact, Learner):
 
     def _call_for(self, rules: Rules, dense: bool) -> Call:
         """The arrays of the compiled loop, with space for one more row."""
-        self.reserve(self.n + EIGHT + 1)
-        call = self._call
-        if call is None or not call.fits(self.support, self.cache, rules, self.memory, dense):
-            assert self.cache is not None
+        self.values.reserve(self.n + EIGHT + 1)
+        call, cache = self._call, self.values.cache
+        if call is None or not call.fits(self.support, cache, rules, self.memory, dense):
+            assert cache is not None
             if dense:
                 self.store.reserve(self.support.capacity)
             call = self._call = Call(
-                self.support, self.cache, self.kernel, rules, self.seeds, self.memory,
+                self.support, cache, self.kernel, rules, self.seeds, self.memory,
                 self.n_labels, dense,
             )  # fmt: skip
             self._set_thresholds()
@@ -534,7 +501,7 @@ class LASVM(Compact, Learner):
             count[STORED] = self.store.n = self.n
             if count[NEED] < 0:
                 return done
-            self.fetch_row(int(count[NEED]))
+            self.values.fetch(int(count[NEED]))
 
     def learn_known(self, fresh: Examples, values: np.ndarray, slot_of: np.ndarray) -> np.ndarray:
         """The same where kernel values are known: with the support set, then among themselves.
@@ -542,7 +509,7 @@ class LASVM(Compact, Learner):
         Returns the decision values (n, machines) before each was learned, of those not in S.
         """
         support, n = self.support, self.support.n
-        self.reserve(n + len(fresh.rows))
+        self.values.reserve(n + len(fresh.rows))
         self._begin()
         a = support.a
         a.column[:n] = a.handle[:n] = np.arange(n)
@@ -554,7 +521,7 @@ class LASVM(Compact, Learner):
         call = self._call_for(self.rules, False)
         while call.learn_known(values, *examples) < len(fresh.rows):
             support.commit_rows(fresh.rows)
-            self.fetch_row(int(a.count[NEED]))
+            self.values.fetch(int(a.count[NEED]))
         support.commit_rows(fresh.rows)
         return scores
 
@@ -635,7 +602,7 @@ class LASVM(Compact, Learner):
 
     def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
         """One dense row, float32 and shifted; false: it has to be given to ``learn``."""
-        diagonal = row_diagonal(self.kernel, x)
+        diagonal = self.kernel.row_diagonal(x)
         if diagonal is None:
             return False
         if self.learn_one(x, label, bound, diagonal):
@@ -709,62 +676,6 @@ class LASVM(Compact, Learner):
         """The window becomes what the drift detector finds, if it is to follow it."""
         if watch.follows_now and self.memory is not None:
             self.memory.follow(watch.window)
-
-    # -- kernel values --------------------------------------------------------------------
-
-    def reserve(self, needed: int) -> None:
-        """Space for ``needed`` rows, in the support set and in the cache."""
-        if self.memory is not None:
-            self._reserve_pairs(needed)
-            return
-        if self.cache is None and self._kept is not None:
-            self._restore_cache(self._kept)
-        self.support.reserve(needed)
-        capacity = self.support.capacity
-        if self.cache is None:
-            self.cache = make_cache(self.cache_size, capacity)
-        elif len(self.cache.pages) < capacity:
-            self.cache = widen(self.cache, self.cache_size, capacity)
-
-    def _reserve_pairs(self, needed: int) -> None:
-        """With limits: no more space than the budget takes."""
-        if self.cache is not None and needed <= len(self.cache.pages):
-            return
-        capacity, n = self.support.capacity, self.n
-        larger = max(2 * capacity if self.cache is not None else capacity, needed)
-        if self.budget:
-            larger = max(min(larger, self.budget + EIGHT + 2), needed)
-        if padded(larger) > capacity:
-            self.support.grow_to(larger)
-        K = np.zeros((self.support.capacity, self.support.capacity), np.float32)
-        if self.cache is not None:
-            K[:n, :n] = square(self.cache, n)
-        self.cache = all_pairs(K, n)
-
-    def drop_cache(self) -> None:
-        """Forget kernel values whose slots are about to change."""
-        self.cache = self._kept = None
-
-    def _forget_calls(self) -> None:
-        self._call, self._terms, self.scores = None, {}, None
-
-    def _restore_cache(self, kept: KeptRows) -> None:
-        """The cache that a copy or a file has left out. Does not count as training."""
-        self._kept, count = None, self.kernel.n_evaluations
-        if kept.capacity > self.support.capacity:
-            self.support.grow_to(kept.capacity)
-        self.cache = make_cache(self.cache_size, self.support.capacity)
-        for s in kept.slots.tolist():
-            self.fetch_row(s)
-        self.kernel.n_evaluations = count
-
-    def fetch_row(self, s: int) -> None:
-        """Compute and keep the kernel row of slot s."""
-        rows = self.support.rows()
-        row = self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
-        row[s] = self.support.a.diagonal[s]
-        assert self.cache is not None
-        keep_row(self.cache, s, row, self.support.n, -1)
 
     # -- a data set at hand ---------------------------------------------------------------
 
@@ -860,7 +771,7 @@ class LASVM(Compact, Learner):
             return True
         if self.singly:
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
-        self.drop_cache()
+        self.values.drop()
         finishing.note_influence(self)
         finer = True
         while finer:

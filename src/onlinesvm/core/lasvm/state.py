@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..examples import Examples
-from ..kernel.buffers import Buffers
+from ..kernel.buffers import Buffers, padded
 from ..kernel.emit.records import Flags2, Layout, Numbers, Reals, Reals2
 from ..kernel.rows import Rows, RowStore
 from ..runtime.compact import Compact
@@ -36,8 +36,6 @@ CLOCK, NEXT_TO_DECAY, REMOVALS, EVALUATIONS = range(10, 14)
 AT_ONCE, VALUES = 16, 65536
 """Up to how many machines are always computed with at once, and values of more machines that are made
 at a time: fresh memory for all of them would take longer than to compute them."""
-
-_LANES = 64  # capacities are multiples of it, as vector instructions want them
 
 
 class State(NamedTuple):
@@ -114,7 +112,7 @@ def named(reals, flags, marks, sizes, scales, positive, count):
 def empty_blocks(positive: np.ndarray, capacity: int) -> Blocks:
     """No rows; machines that know nothing."""
     machines = len(positive)
-    capacity = padded(capacity)
+    capacity = padded(max(capacity, 1))
     blocks = Blocks(
         np.zeros((7, machines, capacity)),
         np.zeros((2, machines, capacity), bool),
@@ -133,11 +131,6 @@ def machine_groups(machines: int, n: int) -> list[slice]:
     """All machines, some at a time, with n values each."""
     size = max(AT_ONCE, VALUES // max(n, 1))
     return [slice(first, min(first + size, machines)) for first in range(0, machines, size)]
-
-
-def padded(n: int) -> int:
-    """The next multiple of what vector instructions take at once."""
-    return -(-max(n, 1) // _LANES) * _LANES
 
 
 class Support(Compact):
@@ -219,6 +212,10 @@ class Support(Compact):
     def alpha(self) -> np.ndarray:
         return self.a.alpha[:, : self.n]
 
+    def diagonal(self) -> np.ndarray:
+        """k(x, x) of the rows held."""
+        return self.a.diagonal[: self.n]
+
     def started(self) -> np.ndarray:
         """Whether each machine has a coefficient: in classification, it has seen both signs."""
         if not self.task.both_signs:
@@ -279,7 +276,7 @@ class Support(Compact):
 
     def grow_to(self, capacity: int) -> None:
         """Make room for this number of slots, at least."""
-        capacity, n, wider = padded(capacity), self.n, []
+        capacity, n, wider = padded(max(capacity, 1)), self.n, []
         for array in self.blocks[:4]:
             wide = np.zeros((*array.shape[:-1], capacity), array.dtype)
             # Memory that is not touched is not taken: ``above`` and ``below`` wait until they are used.

@@ -118,6 +118,11 @@ class Deadline:
         return self
 
     @property
+    def is_set(self) -> bool:
+        """Whether there is a limit."""
+        return self._seconds is not None
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the deadline was set."""
         return clock() - self._start

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from ..kernel.exact import ExactRows, weigh
-from ..kernel.huge_pages import empty_aligned
 from ..runtime.numerics import jit
 from ..runtime.threads import over_rows, thread_count
 from .state import same
@@ -25,6 +24,22 @@ _INLINE_VALUES = 100_000
 _BAND = 128
 _LINE = 8  # float64 values in a cache line
 _WORTH_COPYING = 0.1  # share of the values of new rows that must be known to look them up
+_LARGE_PAGE = 2**21 // 8  # float64 values in a page of 2 MiB
+
+
+def _empty_aligned(n: int, m: int) -> np.ndarray:
+    """An (n, m) array of float64, not filled, in large pages.
+
+    The first touch of every 4 KiB page of new memory costs microseconds on a virtual machine, which
+    for a few megabytes is more than filling them. An array that begins on a boundary of 2 MiB can have
+    pages of that size.
+    """
+    size = n * m
+    if size < _LARGE_PAGE:
+        return np.empty((n, m))
+    buffer = np.empty((-(-size // _LARGE_PAGE) + 1) * _LARGE_PAGE)
+    first = -(buffer.ctypes.data // 8) % _LARGE_PAGE
+    return buffer[first : first + size].reshape(n, m)
 
 
 @jit
@@ -71,7 +86,7 @@ def _mirror(band, out, top):
 def _among(rows: ExactRows) -> np.ndarray:
     """All values among some examples, computed as half a matrix and mirrored."""
     n = len(rows)
-    every, K = np.arange(n), empty_aligned(n, n)
+    every, K = np.arange(n), _empty_aligned(n, n)
     for top in range(0, n, _BAND):
         band = rows.take(every[top : top + _BAND])
         _mirror(band.block(rows.take(every[top:])), K, top)
@@ -222,7 +237,7 @@ class KernelStore:
 
     def _grow(self, needed: int) -> None:
         if needed > len(self.slots):
-            larger = empty_aligned(min(self.capacity, max(needed, 4 * len(self.slots))), len(self))
+            larger = _empty_aligned(min(self.capacity, max(needed, 4 * len(self.slots))), len(self))
             larger[: len(self.slots)] = self.slots
             self.slots = larger
 

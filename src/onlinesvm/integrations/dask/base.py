@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...core.kernel.kernel import COLUMN_NAMES, KERNEL_NAMES
 from ...estimators.lasvm import LASVMClassifier
-from ...estimators.params import name_nearest_kernel
+from ...estimators.params import with_nearest_kernel
 from .frame import Frame
 from .partitions import Partitions, partitions_of
 from .predicting import accuracy, outcome
@@ -53,8 +53,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
     _schema: dict[str, Any] | None
 
     def _validate_params(self) -> None:
-        with name_nearest_kernel(self.kernel):
+        try:
             super()._validate_params()
+        except ValueError as error:
+            raise with_nearest_kernel(error, self.kernel) from None
 
     def _local_estimator(self, **more: Any) -> LASVMClassifier:
         """An ordinary estimator with the same settings."""

@@ -15,11 +15,11 @@ from ...core.examples import Examples
 from ...core.kernel.kernel import Kernel, make_kernel
 from ...core.lasvm.parts import merging
 from ...core.lasvm.state import Support
-from ...estimators.base import install, with_cost
+from ...estimators.base import install
 from ...estimators.checks import Checked, Features, check_rows
-from ...estimators.labels import LabelBook, finite_cost
+from ...estimators.labels import LabelBook
 from ...estimators.lasvm import LASVMClassifier
-from ...estimators.trained import Trained
+from ...estimators.trained import Trained, finite_cost
 from .partitions import as_arrays
 from .summary import Whole
 
@@ -76,7 +76,7 @@ class Frame:
         table = self.trained.class_weights or {}
         labels, which = np.unique(y, return_inverse=True)
         cost = np.array([table.get(label, 1.0) for label in labels.tolist()], np.float64)[which]
-        data = with_cost(self.trained.examples(X, y, cost * finite_cost(self.estimator.C)))
+        data = self.trained.examples(X, y, cost * finite_cost(self.estimator.C))
         return data._replace(key=data.key + offset)
 
     def fitted(self, support: Support, evaluations: int, done: bool) -> LASVMClassifier:

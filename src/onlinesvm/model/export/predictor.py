@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...core.kernel.kernel import KERNEL_NAMES
 from ...estimators.base import view_of
-from ...estimators.indicators import Indicators
+from ...estimators.labels import Indicators
 from ...estimators.pair_labels import PairBook
 from ..errors import ModelFileError
 from ..state import algorithm_of

@@ -125,7 +125,8 @@ def older_of(fields: Fields, context: Context) -> LASVM:
     support.reserve(n)
     a = support.a
     a.count[N] = a.count[STORED] = n
-    learner.memory = _limits_of(fields, context, support)
+    memory = _limits_of(fields, context, support)
+    learner.hold(support, memory)
     a.alpha[:, :n] = fields.array("alpha", np.float64, (machines, n))
     a.grad[:, :n] = fields.array("grad", np.float64, (machines, n))
     a.bound[:n] = bound = fields.array("bound", np.float64, (n,), low=0.0)
@@ -134,9 +135,9 @@ def older_of(fields: Fields, context: Context) -> LASVM:
     a.p[:, :n], a.lo[:, :n], a.hi[:, :n] = (
         support.given(label, bound) if others is None else _older_targets(others, learner, bound)
     )
-    _take_bounds(fields, support, learner.memory)
+    _take_bounds(fields, support, memory)
     if others is not None:
-        _take_masses(others, support, learner.memory)
+        _take_masses(others, support, memory)
         others.close()
     a.key[:n] = keys_of(fields, n, context)
     a.bias[:] = fields.array("bias", np.float64, (machines,))
@@ -146,11 +147,11 @@ def older_of(fields: Fields, context: Context) -> LASVM:
         a.path[:], a.longest[:] = fields.array("rounding", np.float64, (2, machines), 0.0)
     else:
         a.path[:], a.longest[:] = np.inf, np.sqrt(abs(a.diagonal[:n]).max(initial=1.0))
-    _take_recent(fields, context, learner.memory)
-    learner.memory.labels_held = np.bincount(label, minlength=max(context.n_labels, 1))
+    _take_recent(fields, context, memory)
+    memory.labels_held = np.bincount(label, minlength=max(context.n_labels, 1))
     learner.watch = watch_of(fields, machines, context.n_labels, learner.task)
     fields.close()
-    learner.restore_pairs()
+    learner.values.restore()
     return learner
 
 

@@ -52,7 +52,7 @@ def _state_fields(learner: LASVM) -> dict[str, Any]:
         "converged": bool(learner.converged),
         "shallow": int(learner._since_optimised),
         "support": support_fields(learner.support),
-        "kept": kept_fields(learner.kept_rows()),
+        "kept": kept_fields(learner.values.kept_rows()),
         **({} if learner.memory is None else {"memory": memory_fields(learner)}),
         **watch_fields(learner.watch),
         **asides_fields(learner.asides),
@@ -83,16 +83,13 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     learner.converged = fields.flag("converged")
     learner._since_optimised = fields.whole("shallow")
     bounded = fields.has("memory")
-    learner.support = support_of(fields.record("support"), context, not bounded)
-    learner.cache = learner._kept = learner.memory = None
-    learner._forget_calls()
-    if bounded:
-        learner.memory = memory_of(fields.record("memory"), context, learner.support)
+    support = support_of(fields.record("support"), context, not bounded)
+    memory = memory_of(fields.record("memory"), context, support) if bounded else None
+    learner.hold(support, memory)
     learner.watch = watch_of(fields, learner.n_scores, context.n_labels, learner.support.task)
     learner.asides = asides_of(fields, learner.n_scores, context.n_labels)
     if not fields.absent("kept"):
-        support = learner.support
-        learner._kept = kept_of(fields.record("kept"), support.n, support.machines)
+        learner.values.kept = kept_of(fields.record("kept"), support.n, support.machines)
     if selects:
         part = fields.record("selection")
         learner.selection = part.word("criterion", ACTIVE, AUTOACTIVE, GRADIENT)
@@ -103,8 +100,7 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
         learner.everything = part.flag("everything")
         part.close()
     fields.close()
-    if bounded:
-        learner.restore_pairs()
+    learner.values.restore()
     return learner
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from ...core.lasvm.pairs import Pairs
 from ...core.lasvm.tasks import Classification, OneClass, Regression, SeveralLabels, Task
-from ...estimators.indicators import Indicators
-from ...estimators.labels import NoTargets, QuantileTargets, Targets
+from ...estimators.labels import Indicators, NoTargets, QuantileTargets, Targets
 from ..fields import Fields
 from .common import Context
 

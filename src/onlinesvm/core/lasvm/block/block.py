@@ -38,7 +38,7 @@ from ...kernel.rows import Rows
 from ...runtime.threads import thread_count
 from ..state import Support, machine_groups
 from . import together, working_set
-from .updates import gather
+from .smo import gather
 from .working_set import most_violating, over_machines, problem_of, solve_set, subtract
 
 STEPS = 20

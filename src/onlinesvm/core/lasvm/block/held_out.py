@@ -21,13 +21,13 @@ without them. Examples that it does not hold have no part in it, so that their s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy, deepcopy
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ...examples import Examples
+from ...kernel.kernel import Kernel
 from ...prequential.asides import Scored
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
@@ -134,10 +134,11 @@ def _without(learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarra
     return twin
 
 
-def _without_rows(learner: LASVM, slot: np.ndarray, n: int) -> tuple[LASVM, float]:
+def _without_rows(
+    learner: LASVM, slot: np.ndarray, n: int, kernel: Kernel | None = None
+) -> tuple[LASVM, float]:
     """A copy without the rows of these slots, and how far it is optimised, of a set of n examples."""
-    twin = copy(learner)
-    twin.support, twin.watch = deepcopy(learner.support), None
+    twin = learner.twin(kernel)
     remove(twin, slot)
     precise = learner.tau if n <= SMALL_SAMPLE else max(learner.tau, GAP)
     gap = max(precise, float(np.where(np.isfinite(learner.delta), learner.delta, 0.0).max()))
@@ -152,15 +153,14 @@ def held_rows(learner: LASVM, copies: np.ndarray) -> HeldOut:
     changed, and nothing counted as training.
     """
     support, n = learner.support, learner.support.n
-    label, quiet = support.labels(np.arange(n)), copy(learner)
-    quiet.kernel = replace(learner.kernel)
+    label, quiet = support.labels(np.arange(n)), replace(learner.kernel)
     fold = _folds(label, np.random.RandomState(0))
     which = np.flatnonzero(fold < _visited(label, fold))
     scores = np.empty((len(which), learner.n_scores))
     for k in np.unique(fold[which]):
         checkpoint()
         gone = np.flatnonzero((fold == k) & (copies < SEVERAL))
-        twin = _without_rows(quiet, gone, n)[0] if len(gone) else quiet
+        twin = _without_rows(learner, gone, n, quiet)[0] if len(gone) else learner.twin(quiet)
         part = fold[which] == k
         scores[part] = twin.scores_of(twin.decide(support.rows().take(which[part])))
     share = np.bincount(label) / np.maximum(1, np.bincount(label[which], minlength=label.max() + 1))

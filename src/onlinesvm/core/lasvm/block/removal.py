@@ -37,7 +37,7 @@ def forget(learner: LASVM, stays: np.ndarray, left: Examples | None) -> Forgotte
     slot = support.slots(np.flatnonzero(~stays))
     slot = slot[slot >= 0]
     carried = int(np.count_nonzero(support.alpha()[:, slot].any(axis=0)))
-    learner.drop_cache()
+    learner.values.drop()
     if learner.asides is not None:
         learner.asides.answer = None  # made of the model as it was
     if len(slot):

@@ -86,7 +86,7 @@ def admit(
 
     Examples that were farther out than ``reach``, in the same units, are not scored.
     """
-    learner.drop_cache()
+    learner.values.drop()
     support, size = learner.support, max(learner.block_size, 2048)
     n, joins, grad = slacks.shape[1], np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
     admitted = [np.empty(0)]

@@ -25,7 +25,7 @@ from ...kernel.buffers import Buffers, padded
 from ...kernel.emit.vector import LANES
 from ...runtime.numerics import REORDERED_SUMS, inner, jit
 from . import smo
-from .updates import gather, subtract_rows
+from .smo import gather, subtract_rows
 
 INNER_STEPS = 50
 """At most this many pair steps for each row of a working set."""

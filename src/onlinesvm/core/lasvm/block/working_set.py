@@ -30,8 +30,8 @@ from ...runtime.threads import over_rows, over_tasks, thread_count
 from ..state import Support
 from ..tasks import one_sided
 from . import smo, together
+from .smo import gather, subtract_rows
 from .together import ASIDE, INNER_STEPS, NEARLY, STALLED
-from .updates import gather, subtract_rows
 
 SET_SIZE = 1024
 """Rows in a working set while finishing."""

@@ -16,7 +16,6 @@ vector; m machine.
 
 from __future__ import annotations
 
-from copy import copy, deepcopy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -331,8 +330,7 @@ def learn_sparse(learner: LASVM, fresh: Examples, row: np.ndarray | None) -> Non
 
 def renumbered(learner: LASVM, which: np.ndarray) -> LASVM:
     """A copy of the learner whose rows, all among these of the pool, are known by their places there."""
-    twin = copy(learner)
-    twin.support, twin.watch = deepcopy(learner.support), None
+    twin = learner.twin()
     key = twin.support.a.key[: twin.support.n]
     order = np.argsort(which)
     key[:] = order[np.searchsorted(which[order], key)]

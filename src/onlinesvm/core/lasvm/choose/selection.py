@@ -150,7 +150,7 @@ class SelectiveLASVM(LASVM):
         if self.singly:
             self.learn_singly(fresh, slot_of)
             return
-        self.drop_cache()
+        self.values.drop()
         slot = self.support.slots(fresh.key)
         lasvm_block.learn_block(self.support, self.kernel, fresh, slot)
         self._reduce_delta()

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...examples import Examples
-from ...kernel.cache import CACHE, add_slot, square
+from ...kernel.buffers import padded
+from ...kernel.cache import AllPairs
 from ...runtime.interrupts import checkpoint
-from ...runtime.numerics import jit
 from ..block import block, working_set
 from ..block.smo import PROGRESS, solve
-from ..state import CLOCK, NEED, STORED, Support, padded
+from ..state import CLOCK, NEED, STORED, Support
 from ..tasks import OneClass
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def note_influence(learner: LASVM) -> None:
         return
     alpha = support.alpha()[0]
     some = task.sample(alpha)
-    if learner.memory is not None and learner.cache is not None:
-        task.weigh(alpha[some], square(learner.cache, learner.n)[np.ix_(some, some)])
+    if isinstance(learner.values, AllPairs) and learner.values.cache is not None:
+        task.weigh(alpha[some], learner.values.square()[np.ix_(some, some)])
         return
     rows = support.rows().take(some)
     task.weigh(alpha[some], learner.kernel.block(rows, rows))
@@ -93,7 +93,7 @@ def finish_as_listed(learner: LASVM, m: int) -> bool:
             mend(learner)
             return True
         if state < 0:
-            learner.fetch_row(int(support.a.count[NEED]))
+            learner.values.fetch(int(support.a.count[NEED]))
         left -= ROW_STEPS if state < 0 else steps
     return _finish_by_sets(learner, m)
 
@@ -107,7 +107,7 @@ def _finish_by_sets(learner: LASVM, m: int) -> bool:
         refresh(learner)
         support.measure()
     block.evict(support, max(0.0, float(support.a.delta[m]) / 2))
-    learner.drop_cache()
+    learner.values.drop()
     return done
 
 
@@ -180,8 +180,7 @@ def _optimise(learner: LASVM, m: int, tol: float) -> bool:
     support, n = learner.support, learner.n
     if n == 0:
         return True
-    assert learner.cache is not None
-    a, width, values = support.a, padded(n), square(learner.cache, n)
+    a, width, values = support.a, padded(n), _pairs(learner).square()
     K = np.zeros((n, width), np.float32)
     K[:, :n] = values
     diagonal = np.zeros(width, np.float32)
@@ -257,31 +256,26 @@ def _restore_sum(learner: LASVM) -> None:
     order = np.argsort(-a.grad[0, :n], kind="stable")
     before = np.cumsum((high - alpha)[order]) - (high - alpha)[order]
     alpha[order] += np.clip(missing - before, 0.0, (high - alpha)[order])
-    assert learner.cache is not None
-    a.grad[0, :n] = a.p[0, :n] - square(learner.cache, n).astype(np.float64) @ alpha
+    a.grad[0, :n] = a.p[0, :n] - _pairs(learner).square().astype(np.float64) @ alpha
     learner.support.changed()
 
 
-_cache_of = CACHE.opened
-
-
-@jit
-def _add_to_cache(cache, row, n):
-    """A new slot n with these kernel values."""
-    add_slot(_cache_of(cache), row, n)
+def _pairs(learner: LASVM) -> AllPairs:
+    """The kernel values among all rows held."""
+    assert isinstance(learner.values, AllPairs)
+    return learner.values
 
 
 def _append(learner: LASVM, one: Examples, born: int, given: np.ndarray, grad: np.ndarray) -> None:
     """A row comes in with coefficient zero."""
     support, memory, k = learner.support, learner.memory, learner.n
     assert memory is not None
-    learner.reserve(k + 1)
+    pairs = _pairs(learner)
+    pairs.reserve(k + 1)
     row = np.append(
         learner.kernel.block(one.rows, support.rows())[0], one.diagonal.astype(np.float32)
     )
-    assert learner.cache is not None
-    table = CACHE.table(learner.cache)
-    _add_to_cache(table.address, row, k)
+    pairs.add(row)
     support.append(one, grad[:, None], np.ones((support.machines, 1), bool))
     a = support.a
     a.lo[:, k], a.hi[:, k] = given[1:]

@@ -51,7 +51,8 @@ def learner_of(
 ) -> tuple[LASVM, np.ndarray]:
     """A learner that has learned this support set, and the keys of its rows, now numbered."""
     learner = LASVM(kernel, support.rows(), n_labels, **settings)
-    learner.support, learner.converged = support, done
+    learner.hold(support)
+    learner.converged = done
     n, key = support.n, support.a.key
     original = key[:n].copy()
     key[:n] = np.arange(n)
