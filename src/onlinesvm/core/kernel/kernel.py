@@ -311,7 +311,7 @@ def check_size(values: np.ndarray) -> None:
 def check_callable_block(
     values: np.ndarray, shape: tuple[int, int], dtype: Any = np.float32
 ) -> np.ndarray:
-    """A callable's answer as an array of ``dtype``, or one clear error."""
+    """A callable's answer as an array of ``dtype``; raises an error if invalid."""
     if values.shape != shape:
         raise ValueError(
             f"The kernel function returned an array of shape {values.shape} for {shape[0]} by "
