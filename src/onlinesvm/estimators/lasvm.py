@@ -334,7 +334,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     def _indicators(self, y: np.ndarray, classes: Any) -> Indicators:
         """The encoder of a y with one column per label; refuses settings for one label per
-        example."""
+        example.
+        """
         if classes is not None:
             raise ValueError(
                 "classes supports one label per example; here the columns of y are the labels."
@@ -357,7 +358,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     @property
     def _notes_scores(self) -> bool:
         """Whether scores of examples are recorded before they are learned
-        (``core.prequential``)."""
+        (``core.prequential``).
+        """
         return self.probability or self.detect_drift or self.window == "auto"
 
     @property
@@ -628,7 +630,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     @property
     def prequential_error_(self) -> float:
         """Share of wrong predictions among recent examples, each made before its label was
-        learned."""
+        learned.
+        """
         return float(self._detector("prequential_error_")[1].error)
 
     # -- what it has chosen ---------------------------------------------------------------

@@ -141,7 +141,7 @@ feature_names_in_ (SimpleSVM) : ndarray
 feature_weights : "learn", array-like of shape (n_features,) or None
     Factors by which the features are multiplied before the kernel is computed; None: no weights.
     ``"learn"`` learns them from up to 3,000 examples: the root mean squared gradient of the
-    decision function along each feature, in up to three rounds. The round is selected by scores
+    decision function along each feature, in up to five rounds. The round is selected by scores
     of examples that were not learned; all weights are one if no round is clearly better.
     ``partial_fit`` learns them once, from the first 1,000 rows. With weights,
     ``support_vectors_`` are multiplied by them, and ``gamma="scale"`` is that of weighted rows.
