@@ -80,7 +80,7 @@ def test_what_was_found_is_there_to_read(fitted):
         )
         figure = model.plot_race()
         assert len(figure.axes[0].lines) == len(np.unique(race["candidate"]))
-        assert figure.axes[0].get_ylabel() == "error on other rows"
+        assert figure.axes[0].get_ylabel() == "error on held-out rows"
         assert model.plot_feature_weights(most=2).axes[0].get_yticklabels()
 
 
@@ -337,7 +337,7 @@ def test_bad_targets_are_one_sentence():
     table, label, value = mixed(60, 0)
     with pytest.raises(ValueError, match="only one class is present"):
         AutoSVMClassifier().fit(table, np.repeat("yes", 60))
-    with pytest.raises(ValueError, match="not numbers, such as"):
+    with pytest.raises(ValueError, match=r"not numbers \(for example"):
         AutoSVMRegressor().fit(table, label)
     with pytest.raises(ValueError, match="NaN"):
         AutoSVMRegressor().fit(table, np.where(value > 1, np.nan, value))

@@ -279,7 +279,7 @@ def test_ctrl_c_is_one_sentence(tmp_path):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate()
     assert process.returncode == 130
-    assert said.strip() == "Stopped by Ctrl-C; what was not finished is not saved."
+    assert said.strip() == "Stopped by Ctrl-C; unfinished work was not saved."
 
 
 def test_help_loads_nothing_heavy():

@@ -48,7 +48,7 @@ def changed(number, line):
         ("\n\n", [], "only blank lines"),
         (TEXT.encode("utf-16"), [], "not UTF-8 .is it UTF-16.*save it as UTF-8"),
         (TEXT.replace(",", ";"), [], "its columns are 'a;b;c;t'. Give --delimiter ';'"),
-        (TEXT, ["--delimiter", ";;"], "delimiter is one character"),
+        (TEXT, ["--delimiter", ";;"], "delimiter must be one character"),
         (TEXT.replace(",1\n", ",1.5\n"), [], "label 1.5: numbers with fractions.*--algorithm lasvm-regressor"),
         (TEXT.replace(",1\n", ",yes\n"), ["--algorithm", "lasvm-regressor"], "line .* the label '(yes|0)', which is no number"),
         (TEXT, ["--kernel", "rfb"], "'rfb' is not laplacian, linear, matern12, poly, rbf, sigmoid. Did you mean rbf"),
@@ -131,8 +131,8 @@ def test_resume_with_another_source(csv, tmp_path):
     (tmp_path / "s.csv").write_text("\n".join(LINES[:51]) + "\n")
     for says, source, *more in (
         ("begun with rows of format csv, not libsvm", "r.svm"),
-        ("does not begin with the rows that the run was begun with", "o.csv"),
-        ("does not begin with the rows", "s.csv"),
+        ("does not start with the rows with which the run was started", "o.csv"),
+        ("does not start with the rows", "s.csv"),
         ("begun with --label t, not --label a", "t.csv", "--label", "a"),
     ):
         refused(says, "train", tmp_path / source, *base, "--resume", *more)

@@ -258,7 +258,7 @@ def test_one_class_alone_and_probabilities_that_are_not_asked_for(tmp_path):
 @pytest.mark.filterwarnings("default")
 def test_libsvm_text_says_that_it_has_no_probabilities(tmp_path):
     model = LASVMClassifier(gamma=0.3, random_state=0, probability=True).fit(X, TWO)
-    with pytest.warns(UserWarning, match="no place for the probabilities"):
+    with pytest.warns(UserWarning, match="cannot contain the probabilities"):
         export_libsvm(model, tmp_path / "model.txt")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

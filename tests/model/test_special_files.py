@@ -144,7 +144,7 @@ def test_a_model_that_is_written_once_has_no_checkpoints(folder):
     base = ("train", folder / "d.csv", "--label", "target", "-o", folder / "fifo")
     for more in (("--resume",), ("--checkpoint", "10")):
         found = ask(*base, *more, code=2)
-        assert "no regular file" in found.stderr
+        assert "not a regular file" in found.stderr
 
 
 def test_several_machines_need_several_files(folder):

@@ -297,7 +297,7 @@ def test_json_lines_by_name_and_by_content(tmp_path, name):
     [
         ('{"a": 1, "y": 0', r"line 4: not JSON: .* at character 16; correct the line"),
         ('{"a": "x", "y": 0}', r"line 4 of .* 'x' in column 'a', where most rows have numbers"),
-        ('{"a": [1], "y": 0}', r"Column 'a' of .* holds lists.*--ignore a"),
+        ('{"a": [1], "y": 0}', r"Column 'a' of .* contains lists.*--ignore a"),
         ('{"a": {"b": 1}, "a.b": 2, "y": 0}', r"line 4: two values for 'a.b'"),
         ('{"a": 1}', r"line 4 of .* has no label in column 'y'"),
         ('{"y": 0}', r"line 4 of .* has no value in column 'a'.*--missing"),

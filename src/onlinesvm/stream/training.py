@@ -308,7 +308,7 @@ def checksum(block: Block) -> int:
 
 
 def delta_of(estimator: Any) -> float | None:
-    """LASVM's delta: how far the present support set is from its optimum."""
+    """LASVM's delta: how far the current support set is from its optimum."""
     trained = trained_of(estimator)
     return None if trained is None else trained.gap()
 
