@@ -272,7 +272,9 @@ def test_ctrl_c_saves_and_says_so(folder):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130
-    assert re.search(rb"Stopped by Ctrl-C; the model of [\d,]+ rows is in .*--resume continues", said)
+    assert re.search(
+        rb"Stopped by Ctrl-C; the model of [\d,]+ rows is in .*--resume continues", said
+    )
     assert b"Traceback" not in said
     rows = read_model(model).summary["stream"]["rows"]
     assert rows >= 600
