@@ -1,4 +1,4 @@
-"""One fit of a data set at hand (lasvm-2005, section 3.2): epochs, second look, finishing step.
+"""One fit of a data set in memory (lasvm-2005, section 3.2): epochs, second look, finishing step.
 
     epochs        online iterations over the examples, in order or as a criterion chooses them
     second look   examples that were turned away near the margin are judged again

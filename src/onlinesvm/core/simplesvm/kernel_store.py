@@ -1,4 +1,4 @@
-"""Kernel values of a data set that is at hand: rows K(i, all) kept while there is capacity.
+"""Kernel values of a data set in memory: rows K(i, all) are stored while there is capacity.
 
 ``keep`` computes rows and stores them, ``product`` sums rows with coefficients, ``block`` gives
 the values among some examples, from stored rows where there are any. Several machines may share

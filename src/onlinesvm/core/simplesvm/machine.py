@@ -1,4 +1,4 @@
-"""One quadratic program on a data set at hand: SimpleSVM's sweeps.
+"""One quadratic program on a data set in memory: SimpleSVM's sweeps.
 
 ``Machine`` is a solution (``solution.py``) with its verbs. A sweep looks at the gradient of
 all variables, takes a block of violators, and lets the compiled loop (``core.simplesvm``) work on

@@ -1,4 +1,4 @@
-"""The working set of a solution, and its factor: made, grown, changed and made anew.
+"""The working set of a solution, and its factor: built, extended, updated and rebuilt.
 
 ``WorkingSet`` shows the compiled loop (``steps.visit``) some or all variables of a solution as a
 ``Local`` record, and writes back what the loop changed. ``held`` are the members of the working

@@ -1,11 +1,12 @@
-"""Rows leave a learner of which memory is not bounded, and what is left is a point to go on from.
+"""Removal of rows from a learner with unbounded memory, which stays a valid starting point.
 
     g += K(., gone) alpha_gone             gradients without them
     sum(alpha) = 0 again                   the rows that violate most take over, or give way
 
-``forget`` goes on to the optimum of what is left: the SVM of the examples that were not forgotten, as far
-as they are held. Rows that were turned away as far beyond the margin are no members; where a bias or a
-boundary moves because others are gone, they may have come to matter, which only a look at them tells.
+``forget`` then optimises the remaining rows: the SVM of the examples that were not forgotten, as
+far as they are stored. Rows that were rejected far beyond the margin are not members; if the
+boundary moves because others were removed, they may matter now, which can only be found by scoring
+them again.
 """
 
 from __future__ import annotations

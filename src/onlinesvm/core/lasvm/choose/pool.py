@@ -175,7 +175,7 @@ class PoolRows:
         return out
 
     def _mend(self, i: int, out: np.ndarray) -> None:
-        """Make anew the values in which the error of dot products may be noticed (``rbf``)."""
+        """Recompute the values in which the error of dot products might matter (``rbf``)."""
         near = np.flatnonzero(out > 0.5 * TOLERANCE / (self.error * np.exp(self.error)))
         out[near] = self.kernel.block(self.rows.take(slice(i, i + 1)), self.rows.take(near))[0]
 

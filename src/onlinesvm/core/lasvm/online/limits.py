@@ -10,7 +10,7 @@ that have no coefficient and lie beyond the margin leave. Above the budget one r
 without coefficients if there is one, else the policy chooses. The last few rows of a label stay, so
 that a rare class is not forgotten in favour of frequent ones.
 
-A row is never cut off: its bound becomes zero, and its coefficient is carried over to others
+A row is never simply deleted: its bound becomes zero, and its coefficient is moved to others
 (``steps.bring_down``). All pairs of kernel values are kept, so results depend on the examples and
 their order alone.
 """
