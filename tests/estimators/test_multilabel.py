@@ -285,7 +285,7 @@ def test_a_label_that_says_nothing_is_refused(data, value, who):
 def test_settings_for_one_label_are_refused(data, settings, name):
     X, Y = data
     for learn in (model(**settings).fit, model(**settings).partial_fit):
-        with pytest.raises(ValueError, match=rf"{name}=.* one label each"):
+        with pytest.raises(ValueError, match=rf"{name}=.* one label per example"):
             learn(X, Y)
 
 

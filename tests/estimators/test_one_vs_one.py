@@ -209,7 +209,7 @@ def test_a_single_row_is_answered_as_many_are():
 
 
 def test_one_vs_rest_has_no_pairs_to_show():
-    with pytest.raises(ValueError, match=r"one machine per class.*decision='ovo'"):
+    with pytest.raises(ValueError, match=r"one machine per pair.*decision='ovo'"):
         LASVMClassifier(decision_function_shape="ovo").fit(*IRIS)
 
 
