@@ -276,9 +276,7 @@ class KernelPool(Pool):
         return access.scores(access.decide(self._fresh.rows.take(which)))
 
     def shares(self, model: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Pool indices of the support vectors, and the contribution of each to the values of
-        example i.
-        """
+        """Pool indices of the support vectors, and their contributions to the values of example i."""
         self._meet(model)
         access = pool_access(model)
         rows, alpha, _, slots = access.learner.expansion()

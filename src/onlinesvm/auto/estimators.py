@@ -222,7 +222,7 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
     """Kernel support vector classifier for tables that chooses its settings.
 
     Columns are encoded (``onlinesvm.tables.TableEncoder``). Then candidates, which differ in
-    kernel, C, gamma and feature weights, are compared in a race (successive halving): they learn
+    kernel, C, gamma and feature weights, are compared in a race, similar to successive halving: they learn
     growing samples and are scored on held-out rows, the worse ones drop out, and the winner learns
     all rows. Of two candidates that differ by less than the noise, the simpler one wins.
 

@@ -44,11 +44,10 @@ BEHIND = 2.0
 """A candidate leaves the round if it is this number of standard errors behind the best."""
 
 ALLOWED, SMALLEST = 4.0, (160, 1500)
-"""Work of a race, in fits of all rows; and the number of rows from which this is counted at
-least."""
+"""Work of a race, in fits of all rows; and the minimum, as a number of fits of so many rows."""
 
 WORTH_CLIMBING = (0, 50, 300)
-"""Numbers of rows from which neighbours are added once, and ``CLIMBS`` times: scores of few rows
+"""Numbers of rows from which neighbours are added never, once and ``CLIMBS`` times: scores of few rows
 are noisy."""
 
 METRIC_ROWS = 2500
@@ -96,9 +95,7 @@ class Candidate:
         return float(self.last.losses.mean())
 
     def score(self, rows: int, results: list[tuple[np.ndarray, float]]) -> None:
-        """Record losses and seconds of the folds of a round; called again when more folds are
-        added.
-        """
+        """Record losses and seconds of the folds of a round; called again for more folds."""
         losses = np.concatenate([losses for losses, _ in results])
         noted = Round(rows, losses, min(seconds for _, seconds in results))
         if self.rounds and self.last.rows == rows:
@@ -343,9 +340,7 @@ class Race:
         return kept + [c for c in ranked if c not in kept][: max(0, count - len(kept))]
 
     def _winner(self, among: list[Candidate]) -> Candidate:
-        """The candidate with the least loss, or a simpler one that is not worse by more than the
-        noise.
-        """
+        """The candidate with the least loss, or a simpler one that is within the noise of it."""
         rows = max(c.last.rows for c in among)
         among = [c for c in among if c.last.rows == rows]
         best = min(among, key=lambda c: c.loss)
@@ -362,9 +357,7 @@ class Race:
     def _affordable(
         self, among: list[Candidate], rows: int, folds: int
     ) -> tuple[list[Candidate], int]:
-        """Candidates and folds of a round that the time allows: fewer folds, then fewer
-        candidates.
-        """
+        """Candidates and folds that the time allows: fewer folds, then fewer candidates."""
         ranked = sorted(among, key=lambda c: c.loss if c.rounds else -1.0)  # new ones first
         for count in range(len(ranked), 0, -1):
             for least in range(folds, 0, -1):
@@ -373,9 +366,7 @@ class Race:
         return [], 0
 
     def _affords(self, among: list[Candidate], rows: int, folds: int) -> bool:
-        """Whether work and time are left for a round of so many rows, and for the winner after
-        it.
-        """
+        """Whether work and time are left for a round of so many rows and for the winner."""
         known = [c.last for c in self.candidates if c.rounds]
         if len(among) * folds * work_of(rows) > self.work_left - self.reserved:
             return False

@@ -34,9 +34,7 @@ def examples(n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forms(X: np.ndarray) -> Iterator[Any]:
-    """The same rows in all forms: dense, sparse, and so far from the origin that digits are
-    lost.
-    """
+    """The same rows in all forms: dense, sparse, and so far away that digits are lost."""
     far = X.copy()
     far[::2] += 1e5
     yield X

@@ -96,9 +96,7 @@ class Learner(Protocol):
 
     @abstractmethod
     def finishing_work(self) -> float:
-        """Approximate number of kernel values that the finishing step needs; 0 if nothing is left
-        to do.
-        """
+        """About how many kernel values the finishing step needs; 0 if nothing is left to do."""
 
     # -- what was learned -----------------------------------------------------------------
 
@@ -143,9 +141,7 @@ class Learner(Protocol):
         return True
 
     def choices(self) -> tuple[int, int] | None:
-        """Numbers of examples scored and learned; None for a learner that does not select
-        examples.
-        """
+        """Numbers of examples scored and learned; None without selection of examples."""
         return None
 
 

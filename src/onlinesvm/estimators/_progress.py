@@ -62,9 +62,7 @@ class FitProgress:
             self._begin(self.root)
 
     def epoch(self, name: str, blocks: Iterable[Any], n_blocks: int | None) -> Iterator[Any]:
-        """Pass on what ``blocks`` yields and report each block; stop early if a callback asks for
-        it.
-        """
+        """Pass on what ``blocks`` yields and report each block; callbacks may stop it early."""
         self.learning = True
         yield from blocks if self.root is None else self._told(name, blocks, n_blocks)
         self.learning = False

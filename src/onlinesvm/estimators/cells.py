@@ -97,9 +97,7 @@ class CellEstimator(BaseEstimator):
         return self
 
     def _learned(self, X: np.ndarray, y: np.ndarray, ends: float) -> Any:
-        """The fitted estimator of a cell; a constant if all its labels are equal; None without
-        rows.
-        """
+        """The fitted estimator of a cell; a constant if all labels are equal; None without rows."""
         if not len(y):
             return None
         if (y == y[0]).all():

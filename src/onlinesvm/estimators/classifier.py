@@ -328,9 +328,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
     @property
     def n_support_(self) -> np.ndarray:
-        """Number of support vectors of each class; with several labels per example, of each
-        machine.
-        """
+        """Number of support vectors of each class; with several labels each, of each machine."""
         view = self._seen("n_support_")
         if isinstance(view.encoder, Indicators):
             return np.count_nonzero(view.coefficients(), axis=1)

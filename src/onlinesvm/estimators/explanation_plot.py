@@ -77,9 +77,7 @@ def _draw_several(explanation: Explanation, output: int | str | None, ax: Any) -
 
 
 def _bars(ax: Any, values: np.ndarray, labels: list[str], colours: list[str]) -> None:
-    """Bars of the largest absolute values, largest on top; the last bar is the sum of all
-    others.
-    """
+    """Bars of the largest absolute values, largest on top, and one bar for all others."""
     order = np.argsort(-np.abs(values), kind="stable")
     top, others = order[:MOST_BARS], order[MOST_BARS:]
     length, names = list(values[top]), [labels[j] for j in top]

@@ -152,7 +152,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         shape (n_classes - 1, n_SV), ``intercept_`` one value per pair. Memory grows with the number
         of pairs: with 100 classes there are 4,950. Not available with ``selection``.
         ``predict_proba``, ``predict_set`` and ``ActiveLearner`` use the smallest decision value of
-        each class against another class; ``explain`` uses the mean of these values.
+        each class against another class; ``explain`` uses the mean of its values against
+        the others.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Columns of ``decision_function``, as in ``SVC``. ``"ovr"``: one per class; with
         ``decision="ovo"`` the number of votes, and a confidence between -1/3 and 1/3. ``"ovo"``:
@@ -333,9 +334,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         return given._replace(y=check_indicators(given.y, known))
 
     def _indicators(self, y: np.ndarray, classes: Any) -> Indicators:
-        """The encoder of a y with one column per label; refuses settings for one label per
-        example.
-        """
+        """The encoder of a y with one column per label; refuses settings for single labels."""
         if classes is not None:
             raise ValueError(
                 "classes supports one label per example; here the columns of y are the labels."
@@ -357,9 +356,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     @property
     def _notes_scores(self) -> bool:
-        """Whether scores of examples are recorded before they are learned
-        (``core.prequential``).
-        """
+        """Whether scores are recorded before examples are learned (``core.prequential``)."""
         return self.probability or self.detect_drift or self.window == "auto"
 
     @property
@@ -572,8 +569,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     @available_if(_has_one_label)
     def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
-        """Prediction sets: classes that include the label of an example in a share 1 - alpha of
-        cases.
+        """Predict sets of classes that contain the true one in a share 1 - alpha of cases.
 
         With ``probability=True`` the sets adapt while the model learns: over any long part of a
         stream, with each set computed before its example is learned, about a share alpha of the
@@ -606,7 +602,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             scores = view.encoder.scores(values).reshape(len(values), -1)
             return sets_of(scores, len(view.classes), record.q, float(alpha))
 
-    # -- drift of the stream ------------- ---------------------------------------------
+    # -- drift of the stream ----------------------------------------------------------------
 
     def _detector(self, name: str) -> tuple[Any, Any]:
         watch = self._fitted(name).learner.watch
@@ -629,9 +625,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     @property
     def prequential_error_(self) -> float:
-        """Share of wrong predictions among recent examples, each made before its label was
-        learned.
-        """
+        """Share of wrong predictions among recent examples, each made before it was learned."""
         return float(self._detector("prequential_error_")[1].error)
 
     # -- what it has chosen ---------------------------------------------------------------

@@ -165,8 +165,7 @@ class NamedModel:
         return list(self._rows.columns)
 
     def explain_one(self, x: dict[Any, Any]) -> dict[Any, Any]:
-        """Explain one prediction: the exact Shapley value of each feature, as ``explain`` returns
-        it.
+        """Explain one prediction: the exact Shapley value of each feature, as ``explain`` does.
 
         The shares and a base value add up to the decision value, the prediction of a regressor, or
         the score of a detector. With several outputs (three labels or more, several quantiles)

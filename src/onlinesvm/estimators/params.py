@@ -183,7 +183,7 @@ kernel : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "precompu
     Kernel; ``laplacian`` is exp(-gamma sum_j abs(x_j - z_j)), ``matern12`` exp(-gamma norm(x - z)).
     A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
 kernel (Dask) : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid"} or callable
-    Kernel; a callable takes two arrays and must be importable on the workers.
+    Kernel; a callable takes two arrays and must be available on the workers.
 kernel (LASVM) : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "precomputed"} or callable
     Kernel; ``laplacian`` is exp(-gamma sum_j abs(x_j - z_j)), ``matern12`` exp(-gamma norm(x - z)).
     A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If

@@ -148,9 +148,7 @@ class PoolAccess:
         check_new_labels(self._model, labels)
 
     def prepare(self, given: Checked) -> None:
-        """Fix gamma, the shift and the row format from the whole pool; a stream has only its first
-        rows.
-        """
+        """Fix gamma, the shift and the row format from the whole pool."""
         if self.learner is None:
             install(self._model, self._model._begin(given, LabelBook(), {}))
 
@@ -175,9 +173,7 @@ class PoolAccess:
         return self._model._learning()
 
     def learn(self, example: Any, label: Any, classes: np.ndarray | None) -> None:
-        """Learn one example, with a new learner if there is none; ``selection`` does not skip
-        it.
-        """
+        """Learn one example, with a new learner if necessary; ``selection`` does not skip it."""
         model, trained, y = self._model, self._trained, np.array([label])
         encoder = model._stream_encoder(y, trained.encoder, classes)
         class_weights = model._weights(y, None, None)[1]
@@ -219,9 +215,7 @@ class PoolAccess:
         return watch is not None and watch.keeps_scores and len(self._trained.encoder) > 1
 
     def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
-        """Calibrate probabilities on scores of the chosen examples by models that have not learned
-        them.
-        """
+        """Calibrate probabilities on cross-fitted scores of the chosen examples."""
         from ..core.lasvm.block.held_out import held_out
         from ..core.lasvm.choose.pool import renumbered
         from ..core.prequential.importance import pool_weights

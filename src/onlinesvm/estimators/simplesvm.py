@@ -273,8 +273,7 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         return np.asarray(trained.encoder.scores(values))
 
     def leave_one_out_error(self) -> float:
-        """Leave-one-out error: share of the stored examples that are misclassified without
-        themselves.
+        """Share of the stored examples that are misclassified by the model without them.
 
         Returns
         -------

@@ -141,9 +141,7 @@ class Trained(Compact):
         return Examples(rows, label, bound, diagonal, number)
 
     def numbered(self, data: Examples) -> Examples:
-        """The examples of ``fit``, possibly merged, with new numbers; the model stores their
-        rows.
-        """
+        """The examples of ``fit``, possibly merged, renumbered; the model stores their rows."""
         self.original = data.key
         return data._replace(key=np.arange(len(data.key)))
 
@@ -193,9 +191,7 @@ class Trained(Compact):
         return watch.snapshot(self._label_weights())
 
     def answered(self) -> Any:
-        """The calibration from scores kept in passing, made now if necessary; None without
-        scores.
-        """
+        """The calibration from scores kept in passing, made if necessary; None without scores."""
         asides = self.learner.asides
         if asides is None or asides.known is not None:
             return None if asides is None else asides.known

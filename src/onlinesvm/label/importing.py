@@ -132,8 +132,7 @@ class Finder:
 def import_labels(
     rows: Iterator[dict[str, Any]], pool: Pool, journal: Journal, annotator: str, name: str
 ) -> tuple[int, int]:
-    """Write the labels of a file to the journal; returns their number, and that of rows with
-    unknown items.
+    """Write the labels of a file to the journal; returns how many, and the unknown rows.
 
     Nothing is written if a row is wrong.
     """

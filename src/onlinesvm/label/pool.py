@@ -68,8 +68,6 @@ class Pool:
         return np.flatnonzero(is_free)
 
     def lessons(self, record: Record, items: Iterable[tuple[str, int]]) -> list[Lesson]:
-        """Labelled items of the source with their classes; items that no longer exist are left
-        out.
-        """
+        """Labelled items with their classes; items that no longer exist are left out."""
         found = ((self.number.get(item), label) for item, label in items)
         return [(i, record.resolve(label)) for i, label in found if i is not None]

@@ -88,9 +88,7 @@ def stacked(parts: list[Block]) -> Block:
 
 
 def regrouped(pieces: Iterable[Block], size: int, skip: int = 0) -> Iterator[Block]:
-    """The rows of the pieces, without the first ``skip``, in blocks of ``size``; the last may be
-    shorter.
-    """
+    """The rows of the pieces after the first ``skip``, in blocks of ``size``."""
     held: list[Block] = []
     count = 0
     for piece in pieces:

@@ -227,9 +227,7 @@ class DelimitedReader(TableReader):
 
 
 class LineNumbers:
-    """The line of each row: with quoted line breaks and blank lines there are more lines than
-    rows.
-    """
+    """The line of each row; quoted line breaks and blank lines are counted."""
 
     def __init__(self, delimiter: bytes):
         self._delimiter = delimiter

@@ -273,9 +273,7 @@ class Training:
         self._check_first_rows()
 
     def _check_first_rows(self) -> None:
-        """Refuse to resume with another source; a source that can be read only once is not
-        checked.
-        """
+        """Refuse to resume with another source, if it can be read twice."""
         if self.first_rows is None or self.finished or not self.reader.can_repeat:
             return
         block = next(self.reader.blocks(self.settings.batch_rows))

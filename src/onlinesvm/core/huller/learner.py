@@ -285,9 +285,7 @@ class Huller(Compact, EpochLearner):
     # -- drift, and the finishing step ----------------------------------------------------
 
     def refresh(self, m: int) -> np.ndarray:
-        """Recompute the scalars from the coefficients; returns every support vector's X_P x, X_N
-        x.
-        """
+        """Recompute the scalars from the coefficients; returns X_P x, X_N x of the support vectors."""
         self._make_room(m, int(self.hulls[m].state[N]))
         h = self.hulls[m]
         n = int(h.state[N])

@@ -153,8 +153,7 @@ class Prequential(Compact):
             self.scores = with_label(self.scores, labels)
 
     def use_quantiles(self) -> None:
-        """Use quantiles of the stored scores as thresholds, since the examples were in random
-        order.
+        """Use quantiles of the stored scores as thresholds: the examples were in random order.
 
         They are more precise than thresholds that are ready to follow a drift.
         """

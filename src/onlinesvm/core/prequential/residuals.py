@@ -180,9 +180,7 @@ class Residuals(Compact):
             tracked.update(excess[:, m].copy(), leaving[:, m].copy())
 
     def use_quantiles(self) -> None:
-        """Use quantiles of the stored errors as thresholds, since the examples were in random
-        order.
-        """
+        """Use quantiles of the stored errors as thresholds: the examples were in random order."""
         self.n_unordered = self.n
 
     def restore(self, shares: np.ndarray) -> None:

@@ -277,8 +277,7 @@ class LASVMClassifier(_Adapter):
         self.detect_drift = detect_drift
 
     def predict_set_one(self, x: dict[Any, Any], alpha: float = 0.1) -> set[Any]:
-        """The prediction set of one example, which includes its label in a share 1 - alpha of
-        cases.
+        """The set of labels that contains the true one in a share 1 - alpha of cases.
 
         Parameters
         ----------
@@ -296,9 +295,7 @@ class LASVMClassifier(_Adapter):
 
     @property
     def drift_detected_(self) -> bool:
-        """Whether the last example revealed a drift; needs ``detect_drift`` or
-        ``window="auto"``.
-        """
+        """Whether the last example revealed a drift (``detect_drift``, ``window="auto"``)."""
         return self._model is not None and bool(self._model.drift_detected_)
 
     @property
@@ -308,9 +305,7 @@ class LASVMClassifier(_Adapter):
 
     @property
     def prequential_error_(self) -> float:
-        """Share of wrong predictions among recent examples, each made before its label was
-        learned.
-        """
+        """Share of wrong predictions among recent examples, each made before it was learned."""
         return float("nan") if self._model is None else float(self._model.prequential_error_)
 
 

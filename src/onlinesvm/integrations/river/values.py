@@ -130,8 +130,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         return dict(zip(self._answers(), values, strict=False))
 
     def predict_interval_one(self, x: dict[Any, Any], coverage: float = 0.9) -> tuple[float, float]:
-        """Lower and upper end of an interval that contains the target in a share ``coverage`` of
-        cases.
+        """Interval that contains the target in a share ``coverage`` of cases: lower and upper end.
 
         It adapts to the errors of recent predictions, each made before its target was learned, even
         if the distribution changes. Infinite before the first example.

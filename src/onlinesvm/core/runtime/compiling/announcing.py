@@ -94,9 +94,7 @@ def _is_own(event: Any) -> bool:
 
 
 def announce(message: str) -> None:
-    """A log record if logging is configured, otherwise a line on a terminal; silenced by the log
-    level.
-    """
+    """Write a log record, or a line on a terminal without logging; the log level silences both."""
     if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
         logger.info(message)
     elif not _is_silenced() and sys.stderr is not None and sys.stderr.isatty():
