@@ -91,7 +91,7 @@ class SimpleSVMEstimator(KernelEstimator):
         try:
             for _ in self._run(trained, data, None, progress):
                 safe = trained.learner if is_asked() else copies.of(trained.learner)
-                if progress.root is not None:  # somebody looks at the estimator
+                if progress.root is not None:  # callbacks may read the estimator
                     snapshot = replace(trained, learner=trained.learner.snapshot())
                     self._trained = progress.trained = snapshot
                 deadline.arm()
@@ -109,7 +109,7 @@ class SimpleSVMEstimator(KernelEstimator):
         return True
 
     def _due(self, trained: Trained, y: Any, weight: np.ndarray) -> np.ndarray:
-        return np.empty(0, np.int64)  # labels are not made known one by one: all are learned anew
+        return np.empty(0, np.int64)  # labels are not added one by one: all are learned again
 
     def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
         """Learn more examples, starting from the current solution if there is one."""

@@ -57,7 +57,7 @@ class Pool:
         self.open[leader] = is_open
 
     def is_free(self, number: int) -> bool:
-        """Whether nobody has answered the item, nor a near copy of it."""
+        """Whether neither the item nor a near copy of it was answered."""
         return bool(self.open[self.group[number]])
 
     def free(self, record: Record, taken: set[int]) -> np.ndarray:

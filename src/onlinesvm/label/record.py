@@ -6,7 +6,7 @@ session starts again: both give the same record, and the same model.
     kind      meaning
     class     a class was added (label)
     label     the item has this label
-    aside     nobody can say; not asked about again
+    aside     the label is unknown; not asked about again
     later     comes back after ``LATER`` questions
     front     items to ask about first (data: their ids)
     undo      the annotator's last action that was not undone is undone
@@ -160,7 +160,7 @@ class Record:
         return None if found is None else self.resolve(found)
 
     def is_open(self, item: str) -> bool:
-        """Whether nobody has answered yet; items that were put off are open."""
+        """Whether there is no answer yet; items that were put off are open."""
         return item not in self.labels and item not in self.aside
 
     def last_actions(self, annotator: str, n: int) -> list[Action]:

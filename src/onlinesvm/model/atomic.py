@@ -78,7 +78,7 @@ def special_refusal(path: str | os.PathLike[str]) -> str | None:
 
 
 def _open_special(path: str | os.PathLike[str]) -> IO[bytes]:
-    """A FIFO waits here until somebody reads it."""
+    """Open a special file; a FIFO blocks here until it is read."""
     refusal = special_refusal(path)
     if refusal:
         raise OSError(errno.EINVAL, refusal, str(path))

@@ -180,7 +180,7 @@ class Fit:
         self.exhausted = left is not None and not left.all()
 
     def keep_beyond(self) -> None:
-        """However it ended: scores of the examples that are not held, for whoever asks later."""
+        """However it ended: keep scores of examples that are not stored, for later calibration."""
         in_blocks = self.learner.memory is None and not self.learner.singly
         if in_blocks and not self._selective:
             self.learner.keep_beyond(self.slacks, self.data)

@@ -13,9 +13,9 @@ follows the misses (adaptive conformal inference, Gibbs and Candes 2021):
 
     a <- a + RATE (alpha - (e > q))
 
-Summed over T examples, the share of misses differs from alpha by at most 1 / (RATE T), for every sequence
-of examples, as long as a does not leave [0, 1], where it is held: beyond the largest excess of late
-nothing is known. Quantiles of a window forget a disturbance with the window.
+Summed over T examples, the share of misses differs from alpha by at most 1 / (RATE T), for every
+sequence of examples, as long as a does not leave [0, 1], to which it is limited: beyond the largest
+recent excess nothing is known. Quantiles of a window forget a disturbance with the window.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ class KernelStore:
     def keep(self, which: np.ndarray, evict: bool) -> None:
         """Store the rows of the examples ``which``, as many as fit.
 
-        With ``evict`` others make way, but never those of ``which`` itself.
+        With ``evict`` other rows are dropped for them, but never those of ``which`` itself.
         """
         self._restore()
         missing = which[self.slot_of[which] < 0]

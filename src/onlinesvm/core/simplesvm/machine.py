@@ -108,7 +108,7 @@ class Machine(WorkingSet):
             best = min(best, now)
 
     def _checked_gradient(self) -> np.ndarray:
-        """The gradient; if the working set turns out not to be solved, its factor is made anew."""
+        """The gradient; if the working set turns out not to be solved, its factor is rebuilt."""
         p = self.problem
         for _ in range(2):
             gradient = self.gradient()

@@ -25,12 +25,12 @@ class Forgotten(NamedTuple):
 
     support_vectors: int  # of the examples forgotten, how many carried the model
     held: int  # how many were rows of the support set
-    joined: int  # examples that were looked at again and joined; -1: nobody looked
+    joined: int  # examples that were looked at again and joined; -1: not checked
     reached: bool  # whether the tolerance was reached
 
 
 def forget(learner: LASVM, stays: np.ndarray, left: Examples | None) -> Forgotten:
-    """The examples that do not stay, by number, leave; those that do are numbered anew, in order.
+    """Remove examples, by number; the others are renumbered, in order.
 
     ``left`` are those that stay, if they are at hand, with their new numbers.
     """

@@ -271,7 +271,7 @@ class PoolValues:
         return done
 
     def restart(self, learner: LASVM) -> None:
-        """All values anew, in one product: cheaper than many rows, but none is kept."""
+        """Recompute all values in one product: cheaper than many rows, but none is kept."""
         kernel = replace(learner.kernel)  # does not count as training
         product = kernel.product(self.rows.rows, *learner.support.expansion())
         self.values = np.ascontiguousarray(product.T)

@@ -387,7 +387,7 @@ def optimise(rules, a, c, along, seeds, unlisted):
 
 @linked
 def end_example(a, c, fewer):
-    """Gradients are mended; where that or rows that left changed something, bias and gap follow."""
+    """Repair gradients; update bias and gap if that or removed rows changed something."""
     keep_small()
     for m in range(a.positive.shape[0]):
         if mend_gradients(m, a, c) or fewer:
