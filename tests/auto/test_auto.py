@@ -316,7 +316,7 @@ def test_bad_tables_are_one_sentence_and_the_model_stays(kind):
     model = kind(time_limit=None).fit(table, y)
     before = model.predict(table)
     for bad, words in (
-        (table.assign(tags=[[1]] * 60), "'tags' holds values of type list"),
+        (table.assign(tags=[[1]] * 60), "'tags' contains values of type list"),
         (table.assign(size=np.inf), "infinity"),
         (table.iloc[:1], "sample"),
         (table.iloc[:0], "sample"),

@@ -159,7 +159,7 @@ def test_predict_and_evaluate_refuse_other_columns(folder):
     for command in ("predict", "evaluate"):
         base = (command, folder / "p", folder / "d.csv")
         for more, says in (
-            (("--encode", "hash"), "--encode onehot, and its columns stay"),
+            (("--encode", "hash"), "--encode onehot, and its columns cannot change"),
             (("--missing", "3"), "no --missing"),
             (("--ignore", "a"), "trained on column 'a'"),
         ):

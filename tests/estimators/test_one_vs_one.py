@@ -403,7 +403,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="each pair of classes has its own"):
         LASVMClassifier(decision="ovo", selection="active").fit(X, y)
     several = np.stack([y == 0, y == 1, y > 0], axis=1).astype(int)
-    with pytest.raises(ValueError, match="decision='ovo' is for examples with one label each"):
+    with pytest.raises(ValueError, match="decision='ovo' supports one label per example"):
         LASVMClassifier(decision="ovo").fit(X, several)
     with pytest.raises(ValueError, match="decision"):
         LASVMClassifier(decision="pairs").fit(X, y)

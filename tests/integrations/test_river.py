@@ -323,7 +323,7 @@ def test_values_whose_sum_overflows_are_finite():
         (pd.DataFrame({"a": [1.0, None]}, dtype=object), [True, False], "'a' .*is None"),
         (pd.DataFrame({"a": [1.0, 2.0]}), [True], "2 rows, but 1 labels"),
         (pd.DataFrame(index=[0, 1]), [True, False], "The data frame has no columns"),
-        (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), [True], "several columns 'a'"),
+        (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), [True], "more than one column 'a'"),
         (pd.DataFrame({"a": [1.0], "z": [2.0]}), ["text"], "Mix of label"),
     ],
 )

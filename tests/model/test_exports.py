@@ -334,7 +334,7 @@ def test_a_standardisation_in_libsvm_where_it_can_be(tmp_path):
         found = svm_predict(path, X, tmp_path)
         np.testing.assert_array_equal(found[clear], model.predict(rows)[clear])
     model = LASVMClassifier(random_state=0, **KERNELS["poly"]).fit(STANDARD, TWO)
-    with pytest.raises(ModelFileError, match="no place for a standardisation before the poly"):
+    with pytest.raises(ModelFileError, match="cannot contain a standardisation before the poly"):
         export_libsvm(model, tmp_path / "other.txt", SCALING)
     assert not (tmp_path / "other.txt").exists()
 

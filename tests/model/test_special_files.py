@@ -151,5 +151,5 @@ def test_several_machines_need_several_files(folder):
     ask("train", folder / "d.csv", "--label", "three", "-o", folder / "three")
     os.mkfifo(folder / "fifo")
     found = ask("export", folder / "three", "--to", "libsvm", "-o", folder / "fifo", code=2)
-    assert "3 machines need as many files" in found.stderr
+    assert "3 machines need one file each" in found.stderr
     assert not list(folder.glob("fifo.*"))

@@ -43,8 +43,8 @@ def test_empty_files(tmp_path, name):
     ("text", "says"),
     [
         ("a,b,target\n", "header but no rows"),
-        (CSV + "1,2\n", "line 12: 2 values where the header has 3; the line may be cut"),
-        (CSV + "1,2,x,9\n", "line 12: 4 values where the header has 3"),
+        (CSV + "1,2\n", "line 12: 2 values, but the header has 3; the line may be incomplete"),
+        (CSV + "1,2,x,9\n", "line 12: 4 values, but the header has 3"),
         (CSV + "1,,x\n", "line 12 of .* has no value in column 'b'"),
         (CSV + "1,inf,x\n", "line 12 of .* has inf in column 'b'"),
         (CSV + "1,2,\n", "line 12 of .* has no label in column 'target'"),
@@ -110,7 +110,7 @@ def test_text_where_numbers_are_needed(tmp_path):
         (b"1 1:2\n1 1:2 3:\n", "line 2: '3:' is not 'index:value'"),
         (b"1 1:2\n1 x:2\n", "line 2: 'x:2' is not 'index:value'"),
         (b"1 1:2\n\n# comment\n1 2:1 1:2\n", "line 4: feature 1 follows feature 2"),
-        (b"1 1:2\n1 0:2\n", "line 2: feature 0, but features count from 1.*--zero-based"),
+        (b"1 1:2\n1 0:2\n", "line 2: feature 0, but features are counted from 1.*--zero-based"),
         (b"1 1:nan\n", "line 1: '1:nan' is not 'index:value' with a finite"),
         (b"nan 1:1\n", "line 1: the label 'nan'"),
         (b"1 1:2 4000000000:1\n", "line 1: feature 4000000000, but there are at most"),
@@ -177,7 +177,7 @@ def test_numpy_files(tmp_path):
 
 def test_what_cannot_be_known(tmp_path):
     (tmp_path / "what").write_text("hello world\n")
-    refused(tmp_path / "what", "format of .*what' is not known; give it")
+    refused(tmp_path / "what", "format of .*what' cannot be recognised; give it")
     refused(tmp_path / "what", "Unknown format 'xls'", "xls")
 
 

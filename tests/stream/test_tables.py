@@ -204,7 +204,7 @@ def test_gaps_are_filled_from_the_first_rows_and_marked(missing, a, year):
 
 
 def test_a_column_without_any_value_has_no_mean():
-    with pytest.raises(StreamError, match=r"'b', and the first rows have none either.*--ignore b"):
+    with pytest.raises(StreamError, match=r"'b', and neither have the first rows.*--ignore b"):
         whole(csv("a,b,y\n1,,0\n2,,1\n", missing="mean"))
     with pytest.raises(StreamError, match=r"line 2 of .* no value in column 'b'.*--missing"):
         whole(csv("a,b,y\n1,,0\n2,,1\n"))
