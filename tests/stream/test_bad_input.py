@@ -74,7 +74,7 @@ def late(first, second, n=70_000):
     [
         (late("1,22222222222,7\n", "1,zz,7\n"), "line 70002: column 'b' has 'zz' where .*--ignore b"),
         (late("1,22222222222,7\n", "1,2,z\n"), "line 70002 of .* has the label 'z'"),
-        (late("1,22222222222,7\n", "1\n"), "line 70002: 1 values where"),
+        (late("1,22222222222,7\n", "1\n"), "line 70002: 1 values, but the header"),
         (late("1,22222222222,7\n", "1,,7\n"), "line 70002 of .* no value in column 'b'"),
     ],
 )  # fmt: skip
@@ -164,7 +164,7 @@ def test_numpy_files(tmp_path):
     np.savez(tmp_path / "f.npz", X=np.asfortranarray(np.zeros((3, 2))), y=[1, 2, 3])
     refused(tmp_path / "f.npz", "stored by columns")
     np.save(tmp_path / "t.npy", np.zeros((3, 2)))
-    refused(tmp_path / "t.npy", "t.npy needs labels: give --label")
+    refused(tmp_path / "t.npy", "t.npy' needs labels: give --label")
     refused(tmp_path / "t.npy", "has no column 7; its shape is", label="7")
     np.save(tmp_path / "n.npy", np.array([[1.0, np.nan, 0.0], [1, 1, 1]]))
     refused(tmp_path / "n.npy", "row 1 of .* not a finite number", label="2")
