@@ -187,7 +187,10 @@ def test_one_class_only_is_told(csv, tmp_path):
     [
         ("0\n" * 399, r"fewer predictions \(399\) than rows"),
         ("0\n" * 401, "more predictions than rows"),
-        ("0\n" * 7 + "zero\n" + "0\n" * 392, "p.txt', line 8: the prediction 'zero' is not a number"),
+        (
+            "0\n" * 7 + "zero\n" + "0\n" * 392,
+            "p.txt', line 8: the prediction 'zero' is not a number",
+        ),
     ],
 )
 def test_lines_that_do_not_fit(csv, tmp_path, lines, says):

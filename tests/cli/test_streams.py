@@ -230,7 +230,7 @@ def test_resume_refuses_other_settings(folder):
     for more, says in (
         ((*FAST, "--C", "7"), "begun with C=1.0, not 7.0"),
         (("--batch-rows", "200"), "begun with batch_rows=300, not 200"),
-        ((*FAST, "--algorithm", "norma"), "holds a LASVMClassifier; give --algorithm lasvm"),
+        ((*FAST, "--algorithm", "norma"), "contains a LASVMClassifier; give --algorithm lasvm"),
     ):
         result = ask(*base, *more)
         assert result.exit_code == 2
