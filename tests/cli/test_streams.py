@@ -228,8 +228,8 @@ def test_resume_refuses_other_settings(folder):
     before = (folder / "mine").read_bytes()
     base = ("train", folder / "train.csv", "--label", "target", "-o", folder / "mine", "--resume")
     for more, says in (
-        ((*FAST, "--C", "7"), "begun with C=1.0, not 7.0"),
-        (("--batch-rows", "200"), "begun with batch_rows=300, not 200"),
+        ((*FAST, "--C", "7"), "started with C=1.0, not 7.0"),
+        (("--batch-rows", "200"), "started with batch_rows=300, not 200"),
         ((*FAST, "--algorithm", "norma"), "contains a LASVMClassifier; give --algorithm lasvm"),
     ):
         result = ask(*base, *more)
