@@ -3,14 +3,14 @@
 Exact forgetting
 ================
 
-Sometimes examples must be taken back: a label was wrong, or a person asks to be forgotten. A
+Sometimes examples must be removed: a label was wrong, or a person asks to be forgotten. A
 model can be trained again without them, or it can forget them. ``SimpleSVMClassifier`` keeps its
-solution optimal while examples come and go, so that forgetting gives the same model as training
-without them.
+solution optimal while examples are added and removed, so that forgetting gives the same model as
+training without them.
 
 The first picture shows a model that has learned eight wrong labels, the second one the same model
 after it has forgotten them. The boundary of a model that has never seen them is drawn on top: the
-two lines cannot be told apart. The third picture shows how much forgetting has changed the
+two lines cannot be distinguished. The third picture shows how much forgetting has changed the
 decision values: most of it near the wrong labels.
 """
 
@@ -58,7 +58,7 @@ assert change[near].mean() > 3 * change[~near].mean()
 assert 10 * forgetting < never.n_kernel_evaluations_
 
 # %%
-# ``LASVMClassifier`` keeps its support vectors only. With the data at hand once more, its
+# ``LASVMClassifier`` stores only its support vectors. If the data are passed once more, its
 # ``forget`` gives the SVM of the remaining examples as well.
 large = LASVMClassifier(**settings, tol=1e-4, epochs="converge").fit(X, y)
 large.forget(wrong, X, y)

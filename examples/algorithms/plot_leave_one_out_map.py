@@ -3,14 +3,14 @@
 A leave-one-out map
 ===================
 
-How would the model judge an example if it had never learned it? ``SimpleSVMClassifier`` answers
-for every example: ``leave_one_out_decision`` removes each one, restores the exact solution and
-evaluates it, without training one model per example.
+What would the model predict for an example if it had never learned it? ``SimpleSVMClassifier``
+answers for every example: ``leave_one_out_decision`` removes each one, restores the exact solution
+and evaluates it, without training one model per example.
 
 On the left, each example is coloured by its leave-one-out margin, its label times the decision
 value of the model without it. Circles mark those that this model gets wrong. On the right, the
 margin of the trained model against the leave-one-out margin. Most examples lie on the diagonal:
-they are no support vectors, and removing them changes nothing. The others lie below it: the
+they are not support vectors, and removing them changes nothing. The others lie below it: the
 trained model looks better on its own support vectors than it is.
 """
 
@@ -40,7 +40,7 @@ assert (left_out < 0).mean() >= (margin < 0).mean()
 # %%
 # Check it the slow way
 # ---------------------
-# Ten examples, each with a model of its own that is trained on the 249 others.
+# Ten examples, each with a separate model that is trained on the 249 others.
 slow = []
 for i in range(0, 250, 25):
     others = np.arange(250) != i
@@ -50,7 +50,7 @@ print(f"largest difference: {np.abs(left_out[::25] - slow).max():.1e}")
 assert np.abs(left_out[::25] - slow).max() < 1e-3
 
 # %%
-# Only support vectors can move, and they move down.
+# Only the margins of support vectors can change, and they decrease.
 support = np.zeros(250, bool)
 support[model.support_] = True
 assert np.allclose(margin[~support], left_out[~support], atol=1e-3)

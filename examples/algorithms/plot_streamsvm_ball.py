@@ -18,7 +18,7 @@ examples. With more balls (``n_balls``) the classifier is better, and still cons
 # %%
 # The update in four lines
 # ------------------------
-# The slack of the soft margin gives every example an axis of its own, of length
+# The slack of the soft margin gives every example its own axis, of length
 # :math:`1/\sqrt{C}`. We draw two dimensions and keep the squared length along all other axes in
 # ``slack``.
 import matplotlib.pyplot as plt
@@ -81,7 +81,7 @@ assert accuracy[:, -1].mean() > accuracy[:, 0].mean()
 # %%
 # The picture
 # -----------
-# An example changes the ball if it lies outside it, with the axes that are not drawn taken into
+# An example changes the ball if it lies outside it, taking the axes that are not drawn into
 # account. The circles are drawn at the distance at which that begins.
 figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 4.6), layout="constrained")
 left.add_patch(plt.Circle((0, 0), 1, fill=False, color="#aaaaaa", linewidth=0.8))

@@ -8,12 +8,12 @@ often the true label may be missing: with ``alpha=0.05``, about 95 % of the sets
 examples get one label, ambiguous ones get two or more, so that the size of a set says how sure
 the model is.
 
-On the left, the share of sets that contain the true digit follows the share that was asked for.
-In the middle, the price: to miss fewer digits, sets must be larger. On the right, digits whose
-set has more than one label.
+On the left, the share of sets that contain the true digit follows the requested share. In the
+middle, the price: to miss fewer digits, sets must be larger. On the right, digits whose set has
+more than one label.
 
-A set may also be empty: where the model is wrong less often than ``alpha``, some labels have to
-be left out to miss as many as were asked for.
+A set may also be empty: if the model is wrong less often than ``alpha``, some labels have to be
+left out to miss as many as requested.
 """
 
 # %%

@@ -8,7 +8,7 @@ what lies outside is new. The parameter ``nu`` says how large a share of the tra
 lie outside (left): it is the one number you choose, and it keeps its meaning on any data.
 
 The same model follows a stream. On the right, the normal region moves, and a model with
-``window=300`` knows only the last 300 examples: its border moves along, and the old normal
+``window=300`` uses only the last 300 examples: its border moves along, and the old normal
 examples have become novel.
 """
 

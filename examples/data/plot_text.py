@@ -62,7 +62,7 @@ assert np.mean(errors[2:5]) < 0.7 * chance
 # %%
 # Look at the words
 # -----------------
-# With all texts at hand, ``TfidfVectorizer`` keeps the words, so that weights have names.
+# With all texts in memory, ``TfidfVectorizer`` keeps the words, so that weights have names.
 train, test = train_test_split(np.arange(len(texts)), random_state=0)
 vectorizer = TfidfVectorizer(stop_words="english", sublinear_tf=True, token_pattern=r"[a-z]{3,}")
 model = LASVMClassifier(C=1, kernel="linear").fit(

@@ -4,7 +4,7 @@ Active learning asks about the boundary
 =======================================
 
 Unlabelled examples are cheap, labels are expensive. ``ActiveLearner`` asks for the label of the
-example that is closest to the decision boundary, learns the answer at once, and asks the next
+example that is closest to the decision boundary, learns the answer immediately, and asks the next
 question. The upper row compares its first 60 questions with 60 random ones: the active learner
 asks about the boundary, the random choice spends most labels on examples far from it. The lower
 plot shows what this is worth on handwritten digits: the test error against the number of labels.
@@ -47,8 +47,8 @@ for name, share in shares.items():
 assert shares["active"] > 0.5 > 2 * shares["random"]
 
 # %%
-# What labels are worth
-# ---------------------
+# The value of labels
+# -------------------
 # ``labelling_curve`` repeats the experiment with known answers, here on the digits, in three
 # orders.
 X, y = load_digits(return_X_y=True)

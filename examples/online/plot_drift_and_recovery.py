@@ -8,9 +8,9 @@ is predicted first and learned afterwards. The figure shows the accuracy of the 
 predictions for four kinds of memory.
 
 A model that keeps everything recovers last, because the old examples contradict the new ones. A
-model that always forgets recovers soon, and pays for it with a lower accuracy while nothing
-changes. ``window="auto"`` uses all examples since the last change that it noticed: it has a long
-memory when that helps, and a short one when it is needed.
+model that always forgets recovers soon, but is less accurate while nothing changes.
+``window="auto"`` uses all examples since the last change that it detected: it has a long memory
+when that helps, and a short one when it is needed.
 """
 
 # %%

@@ -5,7 +5,7 @@ A boundary that grows with every example
 
 ``LASVMClassifier`` learns one example at a time and can predict after each of them. The animation
 shows the decision boundary (solid line) and the margins (dashed lines) while 150 examples arrive.
-Black circles mark the support vectors. All other examples have no part in the model.
+Black circles mark the support vectors. All other examples do not contribute to the model.
 
 The boundary is close to its final shape long before the last example, and the number of support
 vectors grows much more slowly than the number of examples.

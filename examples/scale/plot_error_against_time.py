@@ -1,9 +1,9 @@
 """
 =======================================
-Error against time, next to other tools
+Error against time, and other libraries
 =======================================
 
-How low an error does a second of training buy? Each curve is one method on growing samples of the
+How low is the error after a second of training? Each curve is one method on growing samples of the
 same generated data; the further down and to the left, the better. ``LASVMClassifier`` has nearly
 the error of ``SVC``, whose time grows fastest with the number of rows. An approximation of the
 kernel (Nystroem) and boosted trees (LightGBM) are the usual ways around that growth.

@@ -3,11 +3,11 @@
 The tree on Dask
 ================
 
-``TreeLASVMClassifier`` learns data that lie in partitions, on one machine or on many. Each
-partition is learned where it lies, and only its support vectors travel: they merge in pairs, up
-to the root. Then the root looks back: each partition sends the rows that lie inside the margin of
-the root's model, or on the wrong side, and the root takes them in. When no such row is left, the
-model is the exact SVM of all the data.
+``TreeLASVMClassifier`` learns data in partitions, on one machine or on many. Each partition is
+learned on the worker that holds it, and only its support vectors are sent on: they are merged in
+pairs, up to the root. Then the root looks back: each partition returns the rows that lie inside the
+margin of the root's model, or on the wrong side, and the root learns them. When no such row is
+left, the model is the exact SVM of all the data.
 
 On the left, the number of rows that each task of the tree passes on: of the 1,500 rows of a
 partition only the support vectors leave it. On the right, how far the decision values are from
@@ -44,7 +44,7 @@ reference = exact.decision_function(X_test)
 # %%
 # Look back until nothing changes
 # -------------------------------
-# ``passes`` is the number of looks back; ``None`` goes on until no partition has a row to send.
+# ``passes`` is the number of looks back; ``None`` continues until no partition has a row to send.
 
 
 def grow(passes):

@@ -86,13 +86,14 @@ _MODULES = {
 }
 
 _SUBMODULES = ("exceptions", "export", "persistence", "streams", "tables")
-"""Public modules that need no other package. River and Dask are imported by those who want them."""
+"""Public modules without optional dependencies; ``onlinesvm.river`` and ``onlinesvm.dask`` must be
+imported explicitly."""
 
 __version__ = "0.2.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Public names are imported when they are asked for: scikit-learn takes a second to import."""
+    """Import public names on first access: importing scikit-learn takes a second."""
     if name in _SUBMODULES:
         return importlib.import_module(f".{name}", __name__)
     if name not in _MODULES:

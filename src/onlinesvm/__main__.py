@@ -1,4 +1,4 @@
-"""``onlinesvm`` and ``python -m onlinesvm``: the command line, where its packages are installed."""
+"""``onlinesvm`` and ``python -m onlinesvm``: the command line, if its packages are installed."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@
     ``MissingDependencyError`` (also an ``ImportError`` and a ``ValueError``)
     ``CacheSizeError`` (also a ``MemoryError``)
 
-Wrong parameters and wrong arrays raise what scikit-learn raises for them: ``ValueError``,
+Invalid parameters and arrays raise the same errors as in scikit-learn: ``ValueError``,
 ``TypeError``, ``sklearn.exceptions.NotFittedError``.
 """
 

@@ -1,7 +1,7 @@
 """Model files: save, load, and look into them without running any code.
 
 ``save_model`` and ``load_model`` are what most programs need. ``write_model``, ``read_model`` and
-``read_header`` also give access to what a file holds beside the estimator.
+``read_header`` also give access to what a file contains besides the estimator.
 """
 
 from .model.files import (

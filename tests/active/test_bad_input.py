@@ -143,7 +143,7 @@ def test_a_pool_of_one(model):
     learner = ActiveLearner(model, X[:1], random_state=0)
     assert learner.query().tolist() == [0]
     learner.teach(0, 1)
-    with pytest.raises(ValueError, match="run dry"):
+    with pytest.raises(ValueError, match="no unlabelled examples left"):
         learner.query()
     learner.add_to_pool(X[1:2])
     learner.teach(learner.query(), 0)

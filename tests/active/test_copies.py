@@ -55,7 +55,7 @@ def test_without_its_pool_a_learner_says_what_it_needs():
         lambda: learner.add_to_pool(X[:5]),
         lambda: setattr(learner, "estimator", LASVMClassifier()),
     ):
-        with pytest.raises(ValueError, match=r"its 600 examples back with attach\(X_pool\)"):
+        with pytest.raises(ValueError, match=r"its 600 examples with attach\(X_pool\)"):
             call()
     assert_same_state(state(learner), before)
 

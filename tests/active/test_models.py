@@ -82,7 +82,7 @@ def test_a_pool_of_texts():
 def test_transformers_that_need_labels_or_fail():
     with pytest.raises((TypeError, ValueError)) as caught:
         ActiveLearner(make_pipeline(SelectKBest(k=5), LASVMClassifier()), X[:100])
-    assert "SelectKBest was to be fitted on the pool" in caught.value.__notes__[0]
+    assert "SelectKBest could not be fitted on the pool" in caught.value.__notes__[0]
     with pytest.raises(TypeError, match="no decision_function"):
         ActiveLearner(make_pipeline(LASVMClassifier(), StandardScaler()), X[:100])
 

@@ -105,13 +105,13 @@ def test_dont_know_sets_an_example_aside():
         learner.teach(question, [None] if unknown else BINARY[question])
     assert sorted(asked) == list(range(30))
     assert learner.set_aside.tolist() == list(range(0, 30, 3))
-    with pytest.raises(ValueError, match="run dry"):
+    with pytest.raises(ValueError, match="no unlabelled examples left"):
         learner.query()
 
 
 def test_the_pool_grows_while_it_runs():
     learner = teach(digits(n=50), BINARY, 50)
-    with pytest.raises(ValueError, match="run dry"):
+    with pytest.raises(ValueError, match="no unlabelled examples left"):
         learner.query()
     before = learner.estimator.decision_function(X)
     np.testing.assert_array_equal(learner.add_to_pool(X[50:90]), np.arange(50, 90))

@@ -80,7 +80,7 @@ def test_cells_say_what_they_lack(values):
     model.best_estimator_.steps[-1] = (last[0], cells)
     try:
         for ask in (model.explain, model.predict_interval):
-            with pytest.raises(ValueError, match="one machine of all rows"):
+            with pytest.raises(ValueError, match="a single model of all rows"):
                 ask(X)
     finally:
         model.best_estimator_.steps[-1] = last

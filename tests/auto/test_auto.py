@@ -80,7 +80,7 @@ def test_what_was_found_is_there_to_read(fitted):
         )
         figure = model.plot_race()
         assert len(figure.axes[0].lines) == len(np.unique(race["candidate"]))
-        assert figure.axes[0].get_ylabel() == "error on other rows"
+        assert figure.axes[0].get_ylabel() == "error on held-out rows"
         assert model.plot_feature_weights(most=2).axes[0].get_yticklabels()
 
 
@@ -316,7 +316,7 @@ def test_bad_tables_are_one_sentence_and_the_model_stays(kind):
     model = kind(time_limit=None).fit(table, y)
     before = model.predict(table)
     for bad, words in (
-        (table.assign(tags=[[1]] * 60), "'tags' holds values of type list"),
+        (table.assign(tags=[[1]] * 60), "'tags' contains values of type list"),
         (table.assign(size=np.inf), "infinity"),
         (table.iloc[:1], "sample"),
         (table.iloc[:0], "sample"),
@@ -337,7 +337,7 @@ def test_bad_targets_are_one_sentence():
     table, label, value = mixed(60, 0)
     with pytest.raises(ValueError, match="only one class is present"):
         AutoSVMClassifier().fit(table, np.repeat("yes", 60))
-    with pytest.raises(ValueError, match="not numbers, such as"):
+    with pytest.raises(ValueError, match=r"not numbers \(for example"):
         AutoSVMRegressor().fit(table, label)
     with pytest.raises(ValueError, match="NaN"):
         AutoSVMRegressor().fit(table, np.where(value > 1, np.nan, value))

@@ -131,7 +131,7 @@ def test_a_missing_column_is_named():
 
 def test_a_column_of_lists_is_named():
     table = frame().assign(tags=[[1, 2]] * N)
-    with pytest.raises(ValueError, match=r"column 'tags' holds values of type list"):
+    with pytest.raises(ValueError, match=r"Column 'tags' contains values of type list"):
         TableEncoder().fit(table)
 
 

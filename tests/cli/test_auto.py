@@ -64,7 +64,7 @@ def test_train_auto_of_values_and_tune(folder):
         (["train", "{same}", "--label", "t", "-o", "{m}", "--auto"], "same label"),
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--algorithm", "lasvm-regressor"], "number"),
         (["train", "--auto"], "needs a SOURCE"),
-        (["tune", "{classes}", "--label", "t", "--time-limit", "3"], "--time-limit is for --auto"),
+        (["tune", "{classes}", "--label", "t", "--time-limit", "3"], "--time-limit needs --auto"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(folder, words, says):

@@ -104,7 +104,7 @@ def test_demo_stops_at_drift_explanation_interval_and_labels(demo):
     assert int(drift[1].replace(",", "")) < 500
     assert float(drift[2]) < 0.6 * float(drift[3])
     assert 87 <= float(re.search(r"hold 90 % of the values hold ([\d.]+) %", text)[1]) <= 95
-    asked = re.search(r"160 labels.*test error ([\d.]+) %.*, ([\d.]+) % where chance", text)
+    asked = re.search(r"160 labels.*test error ([\d.]+) %.*, ([\d.]+) % if they were random", text)
     assert float(asked[1]) < float(asked[2])
 
 
@@ -241,7 +241,7 @@ def test_a_file_in_the_way_of_the_folder(tmp_path, below):
     taken.write_text("mine")
     done = ask("demo", "--output", str(taken.joinpath(*below)))
     assert done.exit_code == 1
-    assert re.search(r"^Error: The output folder '.*' cannot be made", done.output)
+    assert re.search(r"^Error: The output folder '.*' cannot be created", done.output)
     assert "--output" in done.output
     assert taken.read_text() == "mine"
 
@@ -279,7 +279,7 @@ def test_ctrl_c_is_one_sentence(tmp_path):
         process.send_signal(signal.SIGINT)
         _, said = process.communicate()
     assert process.returncode == 130
-    assert said.strip() == "Stopped by Ctrl-C; what was not finished is not saved."
+    assert said.strip() == "Stopped by Ctrl-C; unfinished work was not saved."
 
 
 def test_help_loads_nothing_heavy():

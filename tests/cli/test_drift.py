@@ -46,7 +46,7 @@ def test_a_drift_is_told_logged_and_kept(folder, words):
     done = train(folder, "--log", log, *words)
     found = re.findall(r"Drift: .* between rows ([\d,]+) and ([\d,]+) \((\d+) drift", done.stderr)
     assert found == [("1,501", "1,750", "1")]
-    assert "support vectors, 1 drift noticed" in done.stdout
+    assert "support vectors, 1 drift detected" in done.stdout
     counts = [json.loads(line)["n_drifts"] for line in log.read_text().splitlines()]
     assert counts == [0] * (CHANGE // 250) + [1] * ((ROWS - CHANGE) // 250)
     assert load_model(folder / "m").n_drifts_ == 1
@@ -73,4 +73,4 @@ def test_a_run_that_goes_on_does_not_tell_of_old_drifts(folder):
     again = train(folder, *words, "--resume")
     assert whole.stderr.count("Drift") == 1
     assert again.stderr.count("Drift") == 0
-    assert "1 drift noticed" in again.stdout
+    assert "1 drift detected" in again.stdout

@@ -48,9 +48,9 @@ def changed(number, line):
         ("\n\n", [], "only blank lines"),
         (TEXT.encode("utf-16"), [], "not UTF-8 .is it UTF-16.*save it as UTF-8"),
         (TEXT.replace(",", ";"), [], "its columns are 'a;b;c;t'. Give --delimiter ';'"),
-        (TEXT, ["--delimiter", ";;"], "delimiter is one character"),
+        (TEXT, ["--delimiter", ";;"], "delimiter must be one character"),
         (TEXT.replace(",1\n", ",1.5\n"), [], "label 1.5: numbers with fractions.*--algorithm lasvm-regressor"),
-        (TEXT.replace(",1\n", ",yes\n"), ["--algorithm", "lasvm-regressor"], "line .* the label '(yes|0)', which is no number"),
+        (TEXT.replace(",1\n", ",yes\n"), ["--algorithm", "lasvm-regressor"], "line .* the label '(yes|0)', which is not a number"),
         (TEXT, ["--kernel", "rfb"], "'rfb' is not laplacian, linear, matern12, poly, rbf, sigmoid. Did you mean rbf"),
         (TEXT, ["--kernel", "laplace"], "'laplace' is not .* Did you mean laplacian"),
         (TEXT, ["--class-weight", "{a:2}"], "is not balanced or weights such as"),
@@ -130,10 +130,10 @@ def test_resume_with_another_source(csv, tmp_path):
     (tmp_path / "o.csv").write_text(changed(50, "9,9,9,1"))
     (tmp_path / "s.csv").write_text("\n".join(LINES[:51]) + "\n")
     for says, source, *more in (
-        ("begun with rows of format csv, not libsvm", "r.svm"),
-        ("does not begin with the rows that the run was begun with", "o.csv"),
-        ("does not begin with the rows", "s.csv"),
-        ("begun with --label t, not --label a", "t.csv", "--label", "a"),
+        ("started with rows of format csv, not libsvm", "r.svm"),
+        ("does not start with the rows with which the run was started", "o.csv"),
+        ("does not start with the rows", "s.csv"),
+        ("started with --label t, not --label a", "t.csv", "--label", "a"),
     ):
         refused(says, "train", tmp_path / source, *base, "--resume", *more)
         assert model.read_bytes() == before
@@ -164,7 +164,7 @@ def test_a_source_with_fewer_rows_than_were_learned(tmp_path, ending):
     label = {"npy": "-1", "csv": "t", "parquet": "t"}.get(ending)
     reader = open_reader(path, label=label)
     assert [block.n for block in reader.blocks(100, 400)] == []
-    with pytest.raises(StreamError, match="has 400 rows, but the run has learned 500"):
+    with pytest.raises(StreamError, match="has 400 rows, but the run has already learned 500"):
         list(reader.blocks(100, 500))
 
 
@@ -187,7 +187,10 @@ def test_one_class_only_is_told(csv, tmp_path):
     [
         ("0\n" * 399, r"fewer predictions \(399\) than rows"),
         ("0\n" * 401, "more predictions than rows"),
-        ("0\n" * 7 + "zero\n" + "0\n" * 392, "p.txt', line 8: the prediction 'zero' is no number"),
+        (
+            "0\n" * 7 + "zero\n" + "0\n" * 392,
+            "p.txt', line 8: the prediction 'zero' is not a number",
+        ),
     ],
 )
 def test_lines_that_do_not_fit(csv, tmp_path, lines, says):

@@ -156,7 +156,7 @@ def test_a_row_without_an_id_is_told(folder, model, tmp_path):
 
 def test_libsvm_text_has_no_ids(folder):
     found = ask("predict", folder / "plain", folder / "d.svm", "--id", "id", code=2)
-    assert "no column that could be an id" in found.stderr
+    assert "LIBSVM text has no named columns" in found.stderr
 
 
 # -- help ----------------------------------------------------------------------------------------

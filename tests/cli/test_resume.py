@@ -129,7 +129,7 @@ def test_no_column_option_is_accepted_and_not_heeded(folder, name):
     typed = [option] if value is None else [option, value]
     found = ask(*train(folder, "m", "--resume"), *typed)
     assert found.exit_code == 2
-    assert "was begun with" in found.stderr
+    assert "was started with" in found.stderr
     assert option in found.stderr
     assert found.stderr.count("\n") == 1
     assert (folder / "m").read_bytes() == before
@@ -159,7 +159,7 @@ def test_predict_and_evaluate_refuse_other_columns(folder):
     for command in ("predict", "evaluate"):
         base = (command, folder / "p", folder / "d.csv")
         for more, says in (
-            (("--encode", "hash"), "--encode onehot, and its columns stay"),
+            (("--encode", "hash"), "--encode onehot, and its columns cannot change"),
             (("--missing", "3"), "no --missing"),
             (("--ignore", "a"), "trained on column 'a'"),
         ):
@@ -179,7 +179,7 @@ def test_a_limit_that_is_short_for_the_finishing_step(folder, monkeypatch):
     assert whole["finished"]
     found = ask(*base, *AT_ONCE)
     assert found.exit_code == 0
-    assert "--resume goes on" in found.stderr
+    assert "--resume continues" in found.stderr
     first = json.loads(ask("info", folder / "f", "--json").stdout)
     assert (first["rows_learned"], first["finished"]) == (450, False)
     assert result_of(*base, *AT_ONCE, "--resume")["finished"]

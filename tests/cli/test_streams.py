@@ -228,9 +228,9 @@ def test_resume_refuses_other_settings(folder):
     before = (folder / "mine").read_bytes()
     base = ("train", folder / "train.csv", "--label", "target", "-o", folder / "mine", "--resume")
     for more, says in (
-        ((*FAST, "--C", "7"), "begun with C=1.0, not 7.0"),
-        (("--batch-rows", "200"), "begun with batch_rows=300, not 200"),
-        ((*FAST, "--algorithm", "norma"), "holds a LASVMClassifier; give --algorithm lasvm"),
+        ((*FAST, "--C", "7"), "started with C=1.0, not 7.0"),
+        (("--batch-rows", "200"), "started with batch_rows=300, not 200"),
+        ((*FAST, "--algorithm", "norma"), "contains a LASVMClassifier; give --algorithm lasvm"),
     ):
         result = ask(*base, *more)
         assert result.exit_code == 2
@@ -272,7 +272,9 @@ def test_ctrl_c_saves_and_says_so(folder):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130
-    assert re.search(rb"Stopped by Ctrl-C; the model of [\d,]+ rows is in .*--resume goes on", said)
+    assert re.search(
+        rb"Stopped by Ctrl-C; the model of [\d,]+ rows is in .*--resume continues", said
+    )
     assert b"Traceback" not in said
     rows = read_model(model).summary["stream"]["rows"]
     assert rows >= 600
@@ -322,9 +324,9 @@ def test_tune_halves_the_candidates(folder):
     ("arguments", "says"),
     [
         (["train", "no.csv", "-o", "m"], "There is no file 'no.csv'"),
-        (["train", "{csv}", "-o", "m"], r"Which column .* is the label\? Give --label"),
+        (["train", "{csv}", "-o", "m"], r"needs a label column: give --label"),
         (["train", "{csv}", "-o", "m", "--label", "nope"], "no column 'nope' .*'a', 'b'.*'target'"),
-        (["train", "{csv}", "--label", "target"], "Give -o MODEL"),
+        (["train", "{csv}", "--label", "target"], "The model needs a file: give -o MODEL"),
         (["train", "{csv}", "--label", "target", "-o", "no/such/m"], "There is no folder"),
         (["train", "{csv}", "--label", "target", "-o", "."], "is a folder; name a file with -o"),
         (["train", "{csv}", "-o", "m", "--algorithm", "lasmv"], "no algorithm 'lasmv'. Did you mean lasvm"),

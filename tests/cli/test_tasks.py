@@ -82,8 +82,8 @@ def test_probabilities_that_a_model_has_not(folder):
     bare.save(model)
     said = ask("predict", model, folder / "classes.csv", "--probabilities")
     assert (said.exit_code, said.stdout) == (2, "")
-    assert "trained without --probability, and keeps no scores" in said.stderr
-    assert "train again with it" in said.stderr
+    assert "trained without --probability, and has no scores" in said.stderr
+    assert "train again with --probability" in said.stderr
 
 
 def test_probabilities_need_no_switch(folder):
@@ -117,7 +117,7 @@ def test_values_have_rmse_and_r2_from_a_model_and_from_lines(folder):
     assert (folder / "v.png").read_bytes().startswith(b"\x89PNG")
     said = ask("predict", model, folder / "values.csv", "--scores")
     assert said.exit_code == 2
-    assert "predicts the value itself" in said.stderr
+    assert "predicts values and has no scores" in said.stderr
 
 
 def test_r2_far_from_zero():

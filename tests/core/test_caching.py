@@ -193,8 +193,8 @@ def test_a_disk_that_is_full_is_no_error(tmp_path, monkeypatch, caplog):
     for _ in range(2):
         cache.save_overload((), code)
     assert [record.message for record in caplog.records] == [
-        f"Compiled loops could not be kept in {tmp_path} (No space left on device): later processes "
-        "compile them again."
+        f"Compiled loops could not be stored in {tmp_path} (No space left on device): later processes "
+        "will compile them again."
     ]
     assert list(tmp_path.iterdir()) == []
     monkeypatch.undo()

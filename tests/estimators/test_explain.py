@@ -144,7 +144,7 @@ def test_other_kernels_are_refused_in_a_sentence(kernel):
     X, y = load_iris(return_X_y=True)
     given = X @ X.T if kernel == "precomputed" else X
     model = onlinesvm.LASVMClassifier(kernel=kernel).fit(given, y)
-    with pytest.raises(ValueError, match=f"explain has no exact answer for kernel '{kernel}'"):
+    with pytest.raises(ValueError, match=f"explain has no exact result for kernel '{kernel}'"):
         model.explain(given[:2])
 
 

@@ -111,7 +111,7 @@ def test_contradicting_and_repeated_rows():
     X, y = make_moons(200, noise=0.2, random_state=0)
     X, y = np.r_[X, X[:20], X[:20]], np.r_[y, y[:20], 1 - y[:20]]
     model = LASVMClassifier(gamma=1.0, epochs="converge", tol=1e-4).fit(X, y)
-    with pytest.raises(ValueError, match="equals an earlier example"):
+    with pytest.raises(ValueError, match="a duplicate of an earlier example"):
         model.forget(205)
     model.forget(range(220, 240), X, y)  # the contradictions
     exact = LASVMClassifier(gamma=1.0, epochs="converge", tol=1e-4).fit(X[:220], y[:220])
@@ -144,5 +144,5 @@ def test_other_data_and_models_without_numbers_are_refused(table):
         model.forget(3, X[:100], y[:100])
     for other in (LASVMClassifier(gamma=0.1, budget=50).fit(X, y),
                   LASVMClassifier(gamma=0.1).partial_fit(X, y)):  # fmt: skip
-        with pytest.raises(ValueError, match="rows of the X given to fit"):
+        with pytest.raises(ValueError, match="row numbers of the X given to fit"):
             other.forget(3)

@@ -179,7 +179,7 @@ def test_a_model_without_a_finished_state_is_an_error_in_the_child(learned, monk
         thread.join()
     if learned:
         assert isinstance(error, RuntimeError)
-        assert "no finished state of the model to predict with" in str(error)
+        assert "no complete state of the model to predict with" in str(error)
     else:
         assert isinstance(error, NotFittedError)
     assert len(in_child(lambda: model.predict(X[:5]))) == 5

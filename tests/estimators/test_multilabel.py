@@ -285,7 +285,7 @@ def test_a_label_that_says_nothing_is_refused(data, value, who):
 def test_settings_for_one_label_are_refused(data, settings, name):
     X, Y = data
     for learn in (model(**settings).fit, model(**settings).partial_fit):
-        with pytest.raises(ValueError, match=rf"{name}=.* one label each"):
+        with pytest.raises(ValueError, match=rf"{name}=.* one label per example"):
             learn(X, Y)
 
 
@@ -298,7 +298,7 @@ def test_a_refusal_leaves_the_model_as_it_was(data):
             found.partial_fit(X[:9], wrong)
         with pytest.raises(ValueError, match=r"label|columns|1 or 0"):
             found.learn_one(X[0], wrong[0])
-    with pytest.raises(ValueError, match="classes is for"):
+    with pytest.raises(ValueError, match="classes supports one label"):
         found.partial_fit(X[:9], Y[:9], classes=[0, 1])
     assert (found.decision_function(X) == before).all()
     one = model().fit(X, Y[:, 0])
@@ -309,11 +309,11 @@ def test_a_refusal_leaves_the_model_as_it_was(data):
 def test_what_is_for_one_label_says_so(data, tmp_path):
     X, Y = data
     found = model().fit(X[:300], Y[:300])
-    with pytest.raises(ValueError, match="suspects is for examples with one label"):
+    with pytest.raises(ValueError, match="suspects supports one label per example"):
         found.suspects()
     with pytest.raises(ModelFileError, match="several labels"):
         predictor_of(found)
     with pytest.raises(ValueError, match=r"1d|dimension"):
         HullerClassifier().fit(X, Y)
-    with pytest.raises(ValueError, match=r"labels each|one label"):
+    with pytest.raises(ValueError, match=r"one per label|one label"):
         ActiveLearner(found, X).teach(0, 1)

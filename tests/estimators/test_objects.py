@@ -141,13 +141,13 @@ def test_a_model_may_learn_rows_after_objects_and_objects_after_rows():
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (lambda m: m.predict(COUNTS), "has learned a list of objects"),
-        (lambda m: m.predict("A A"), "has learned a list of objects"),
-        (lambda m: m.predict([]), "has learned a list of objects"),
+        (lambda m: m.predict(COUNTS), "was fitted on a list of objects"),
+        (lambda m: m.predict("A A"), "was fitted on a list of objects"),
+        (lambda m: m.predict([]), "was fitted on a list of objects"),
         (lambda m: m.partial_fit(TEXTS, LABELS), "learned all at once: use fit"),
         (lambda m: m.partial_fit(COUNTS, LABELS), "learned all at once: use fit"),
         (lambda m: m.learn_one([0.0], 1), "learned all at once: use fit"),
-        (lambda m: m.predict_one([0.0]), "has learned a list of objects"),
+        (lambda m: m.predict_one([0.0]), "was fitted on a list of objects"),
         (lambda m: m.fit(TEXTS, LABELS[:3]), "inconsistent numbers of samples"),
         (lambda m: m.fit(TEXTS, None), "requires y to be passed"),
         (lambda m: m.fit(TEXTS, [1] * 7), "number of classes"),

@@ -209,7 +209,7 @@ def test_a_single_row_is_answered_as_many_are():
 
 
 def test_one_vs_rest_has_no_pairs_to_show():
-    with pytest.raises(ValueError, match=r"one machine per class.*decision='ovo'"):
+    with pytest.raises(ValueError, match=r"one machine per pair.*decision='ovo'"):
         LASVMClassifier(decision_function_shape="ovo").fit(*IRIS)
 
 
@@ -403,7 +403,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="each pair of classes has its own"):
         LASVMClassifier(decision="ovo", selection="active").fit(X, y)
     several = np.stack([y == 0, y == 1, y > 0], axis=1).astype(int)
-    with pytest.raises(ValueError, match="decision='ovo' is for examples with one label each"):
+    with pytest.raises(ValueError, match="decision='ovo' supports one label per example"):
         LASVMClassifier(decision="ovo").fit(X, several)
     with pytest.raises(ValueError, match="decision"):
         LASVMClassifier(decision="pairs").fit(X, y)

@@ -174,7 +174,7 @@ def test_weights_are_refused_and_nothing_changes(cls):
     model = cls(gamma=0.5).partial_fit(X, y)
     before = model.decision_function(X)
     for learn in (model.fit, model.partial_fit):
-        with pytest.raises(ValueError, match="no cost that sample_weight could scale"):
+        with pytest.raises(ValueError, match="does not support sample_weight: it has no cost"):
             learn(X, y, sample_weight=np.ones(len(X)))
     np.testing.assert_array_equal(model.decision_function(X), before)
     with pytest.raises(TypeError):

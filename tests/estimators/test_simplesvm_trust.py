@@ -267,7 +267,9 @@ def test_the_last_example_with_a_weight_is_not_forgotten():
     weight = np.ones(len(y))
     weight[np.flatnonzero(y == 1)[1:]] = 0.0
     model = SimpleSVMClassifier().fit(X, y, sample_weight=weight)
-    with pytest.raises(ValueError, match="class 1 would be forgotten; keep one of positive weight"):
+    with pytest.raises(
+        ValueError, match="class 1 would be forgotten; keep at least one of positive weight"
+    ):
         model.forget(np.flatnonzero(y == 1)[0])
 
 

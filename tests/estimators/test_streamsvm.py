@@ -293,7 +293,7 @@ def test_bad_input_changes_nothing():
     for bad, labels, words in cases:
         with pytest.raises((ValueError, TypeError), match=words):
             model.partial_fit(bad, labels)
-    with pytest.raises(ValueError, match="no cost that sample_weight could scale"):
+    with pytest.raises(ValueError, match="does not support sample_weight: it has no cost"):
         model.partial_fit(X, y, sample_weight=np.ones(60))
     with pytest.raises(ValueError, match="greater than one"):
         StreamSVMClassifier().fit(X, np.ones(60))

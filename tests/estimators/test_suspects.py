@@ -87,7 +87,7 @@ def test_bad_input_is_refused():
         LASVMClassifier().suspects()
     model = LASVMClassifier().fit(X, y)
     for n in (0, -3, 1.5, "all", True):
-        with pytest.raises(ValueError, match="n is a number of examples"):
+        with pytest.raises(ValueError, match="n must be a number of examples"):
             model.suspects(n)
-    with pytest.raises(ValueError, match="does not keep"):
+    with pytest.raises(ValueError, match="not stored with kernel"):
         LASVMClassifier(kernel="precomputed").fit(X @ X.T, y).suspects()

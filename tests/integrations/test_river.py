@@ -287,7 +287,7 @@ BAD = {
     "infinite": ({"a": -np.inf}, ValueError, "'a' is -inf: .*finite"),
     "both": ({"a": np.inf, "b": -np.inf}, ValueError, "'a' is inf"),
     "huge": ({"a": 10**400}, ValueError, "'a' is 1.*finite"),
-    "empty": ({}, ValueError, "the dictionary is empty"),
+    "empty": ({}, ValueError, "The dictionary is empty"),
     "array": (np.ones(4), TypeError, "a dictionary of features, not ndarray"),
 }
 
@@ -322,8 +322,8 @@ def test_values_whose_sum_overflows_are_finite():
         (pd.DataFrame({"a": [1.0, 2.0], "z": ["x", "y"]}), [True, False], "'z' is 'x'"),
         (pd.DataFrame({"a": [1.0, None]}, dtype=object), [True, False], "'a' .*is None"),
         (pd.DataFrame({"a": [1.0, 2.0]}), [True], "2 rows, but 1 labels"),
-        (pd.DataFrame(index=[0, 1]), [True, False], "the frame has no columns"),
-        (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), [True], "several columns 'a'"),
+        (pd.DataFrame(index=[0, 1]), [True, False], "The data frame has no columns"),
+        (pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]), [True], "more than one column 'a'"),
         (pd.DataFrame({"a": [1.0], "z": [2.0]}), ["text"], "Mix of label"),
     ],
 )
@@ -366,7 +366,7 @@ def test_weights_scale_the_cost_where_there_is_one():
     for row, label in zip(X, y.tolist()):
         weighted.learn_one(named(row), label, w=0.25)
     assert np.abs(weighted.estimator.dual_coef_).max() == pytest.approx(0.25)
-    with pytest.raises(ValueError, match="no cost that a weight could scale"):
+    with pytest.raises(ValueError, match="does not support weights: it has no cost"):
         BudgetPerceptronClassifier(gamma=0.2).learn_one({"a": 1.0}, True, w=2.0)
 
 

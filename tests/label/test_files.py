@@ -255,7 +255,7 @@ def test_rows_may_move_come_and_go(tmp_path):
         "\n".join([lines[0], *kept, "100,a new text about nothing"]) + "\n"
     )
     again = opened(tmp_path / "t.csv", tmp_path / "a.db", text="body")
-    assert "1 new items joined the pool." in again.messages
+    assert "1 new items were added to the pool." in again.messages
     assert any("1 answered items are no longer" in message for message in again.messages)
     session = again.session
     assert len(session.record.labels) == 20

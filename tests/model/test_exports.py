@@ -258,7 +258,7 @@ def test_one_class_alone_and_probabilities_that_are_not_asked_for(tmp_path):
 @pytest.mark.filterwarnings("default")
 def test_libsvm_text_says_that_it_has_no_probabilities(tmp_path):
     model = LASVMClassifier(gamma=0.3, random_state=0, probability=True).fit(X, TWO)
-    with pytest.warns(UserWarning, match="no place for the probabilities"):
+    with pytest.warns(UserWarning, match="cannot contain the probabilities"):
         export_libsvm(model, tmp_path / "model.txt")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -334,7 +334,7 @@ def test_a_standardisation_in_libsvm_where_it_can_be(tmp_path):
         found = svm_predict(path, X, tmp_path)
         np.testing.assert_array_equal(found[clear], model.predict(rows)[clear])
     model = LASVMClassifier(random_state=0, **KERNELS["poly"]).fit(STANDARD, TWO)
-    with pytest.raises(ModelFileError, match="no place for a standardisation before the poly"):
+    with pytest.raises(ModelFileError, match="cannot contain a standardisation before the poly"):
         export_libsvm(model, tmp_path / "other.txt", SCALING)
     assert not (tmp_path / "other.txt").exists()
 

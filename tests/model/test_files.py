@@ -216,7 +216,7 @@ def test_a_file_takes_no_more_memory_than_it_has_bytes(model, tmp_path):
 def test_functions_are_not_saved(tmp_path):
     model = LASVMClassifier(kernel=lambda A, B: A @ B.T).fit(X, Y)
     with pytest.raises(
-        ModelFileError, match="kernel is a Python function, and model files hold no"
+        ModelFileError, match="kernel is a Python function, and model files contain no"
     ):
         model.save(tmp_path / "model")
     model.set_params(kernel="rbf")  # but it was learned with the function

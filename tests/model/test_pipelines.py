@@ -129,7 +129,7 @@ def test_a_loaded_pipeline_learns_anew(tmp_path):
         ([FunctionTransformer(np.log1p)], r"steps\.0\.1\.func is log1p, which model files do not"),
         (
             [ColumnTransformer([("all", StandardScaler(), make_column_selector())])],
-            "is make_column_selector, which model files do not hold",
+            "is make_column_selector, which model files do not support",
         ),
     ],
 )

@@ -144,12 +144,12 @@ def test_a_model_that_is_written_once_has_no_checkpoints(folder):
     base = ("train", folder / "d.csv", "--label", "target", "-o", folder / "fifo")
     for more in (("--resume",), ("--checkpoint", "10")):
         found = ask(*base, *more, code=2)
-        assert "no regular file" in found.stderr
+        assert "not a regular file" in found.stderr
 
 
 def test_several_machines_need_several_files(folder):
     ask("train", folder / "d.csv", "--label", "three", "-o", folder / "three")
     os.mkfifo(folder / "fifo")
     found = ask("export", folder / "three", "--to", "libsvm", "-o", folder / "fifo", code=2)
-    assert "3 machines need as many files" in found.stderr
+    assert "3 machines need one file each" in found.stderr
     assert not list(folder.glob("fifo.*"))

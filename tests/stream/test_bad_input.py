@@ -29,7 +29,7 @@ def test_missing_files(tmp_path, name):
 
 
 def test_folders(tmp_path):
-    refused(tmp_path, "holds no file \\*.parquet", label="target")
+    refused(tmp_path, "has no \\*.parquet file", label="target")
     refused(tmp_path, "is a folder; name a file", "csv", label="target")
 
 
@@ -43,8 +43,8 @@ def test_empty_files(tmp_path, name):
     ("text", "says"),
     [
         ("a,b,target\n", "header but no rows"),
-        (CSV + "1,2\n", "line 12: 2 values where the header has 3; the line may be cut"),
-        (CSV + "1,2,x,9\n", "line 12: 4 values where the header has 3"),
+        (CSV + "1,2\n", "line 12: 2 values, but the header has 3; the line may be incomplete"),
+        (CSV + "1,2,x,9\n", "line 12: 4 values, but the header has 3"),
         (CSV + "1,,x\n", "line 12 of .* has no value in column 'b'"),
         (CSV + "1,inf,x\n", "line 12 of .* has inf in column 'b'"),
         (CSV + "1,2,\n", "line 12 of .* has no label in column 'target'"),
@@ -61,7 +61,7 @@ def test_tables(tmp_path, text, says):
 
 def test_a_table_without_a_word_about_the_label(tmp_path):
     (tmp_path / "t.csv").write_text(CSV)
-    refused(tmp_path / "t.csv", "Which column .* Give --label NAME; its columns are 'a', 'b'")
+    refused(tmp_path / "t.csv", "needs a label column: give --label NAME; its columns are 'a', 'b'")
 
 
 def late(first, second, n=70_000):
@@ -74,7 +74,7 @@ def late(first, second, n=70_000):
     [
         (late("1,22222222222,7\n", "1,zz,7\n"), "line 70002: column 'b' has 'zz' where .*--ignore b"),
         (late("1,22222222222,7\n", "1,2,z\n"), "line 70002 of .* has the label 'z'"),
-        (late("1,22222222222,7\n", "1\n"), "line 70002: 1 values where"),
+        (late("1,22222222222,7\n", "1\n"), "line 70002: 1 values, but the header"),
         (late("1,22222222222,7\n", "1,,7\n"), "line 70002 of .* no value in column 'b'"),
     ],
 )  # fmt: skip
@@ -110,7 +110,7 @@ def test_text_where_numbers_are_needed(tmp_path):
         (b"1 1:2\n1 1:2 3:\n", "line 2: '3:' is not 'index:value'"),
         (b"1 1:2\n1 x:2\n", "line 2: 'x:2' is not 'index:value'"),
         (b"1 1:2\n\n# comment\n1 2:1 1:2\n", "line 4: feature 1 follows feature 2"),
-        (b"1 1:2\n1 0:2\n", "line 2: feature 0, but features count from 1.*--zero-based"),
+        (b"1 1:2\n1 0:2\n", "line 2: feature 0, but features are counted from 1.*--zero-based"),
         (b"1 1:nan\n", "line 1: '1:nan' is not 'index:value' with a finite"),
         (b"nan 1:1\n", "line 1: the label 'nan'"),
         (b"1 1:2 4000000000:1\n", "line 1: feature 4000000000, but there are at most"),
@@ -140,9 +140,9 @@ def test_compressed_files_that_are_cut(tmp_path, ending):
     text = "".join(f"1 1:{v}\n" for v in rng.random(5000)).encode()
     data = importlib.import_module(module).compress(text)
     (tmp_path / f"t.svm.{ending}").write_bytes(data[: len(data) // 2])
-    refused(tmp_path / f"t.svm.{ending}", "damaged or cut short.*write or fetch it again")
+    refused(tmp_path / f"t.svm.{ending}", "damaged or truncated.*write or download it again")
     (tmp_path / f"t.csv.{ending}").write_bytes(data[: len(data) // 2])
-    refused(tmp_path / f"t.csv.{ending}", "damaged or cut short", label="target")
+    refused(tmp_path / f"t.csv.{ending}", "damaged or truncated", label="target")
 
 
 def test_parquet(tmp_path):
@@ -160,11 +160,11 @@ def test_numpy_files(tmp_path):
     refused(tmp_path / "a.npz", "no array 'y' for the labels; its arrays are X, labels, short")
     refused(tmp_path / "a.npz", "3 rows, but labels of shape", label="short")
     np.savez(tmp_path / "o.npz", X=np.zeros((3, 2)), y=np.array([{}, 1, 2], object))
-    refused(tmp_path / "o.npz", "holds Python objects: refused")
+    refused(tmp_path / "o.npz", "contains Python objects, which are not read")
     np.savez(tmp_path / "f.npz", X=np.asfortranarray(np.zeros((3, 2))), y=[1, 2, 3])
     refused(tmp_path / "f.npz", "stored by columns")
     np.save(tmp_path / "t.npy", np.zeros((3, 2)))
-    refused(tmp_path / "t.npy", "Where are the labels of .*t.npy")
+    refused(tmp_path / "t.npy", "t.npy' needs labels: give --label")
     refused(tmp_path / "t.npy", "has no column 7; its shape is", label="7")
     np.save(tmp_path / "n.npy", np.array([[1.0, np.nan, 0.0], [1, 1, 1]]))
     refused(tmp_path / "n.npy", "row 1 of .* not a finite number", label="2")
@@ -177,13 +177,13 @@ def test_numpy_files(tmp_path):
 
 def test_what_cannot_be_known(tmp_path):
     (tmp_path / "what").write_text("hello world\n")
-    refused(tmp_path / "what", "format of .*what' is not known; give it")
+    refused(tmp_path / "what", "format of .*what' cannot be recognised; give it")
     refused(tmp_path / "what", "Unknown format 'xls'", "xls")
 
 
 def test_one_pass_only_from_what_cannot_be_read_twice():
     source = io.BytesIO(b"1 1:1\n2 1:2\n" * 50)
-    with pytest.raises(StreamError, match="can be read once only"):
+    with pytest.raises(StreamError, match="can be read only once"):
         fit_stream(LASVMClassifier(), open_reader(source, "libsvm"), epochs=2)
 
 

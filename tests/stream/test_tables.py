@@ -204,7 +204,7 @@ def test_gaps_are_filled_from_the_first_rows_and_marked(missing, a, year):
 
 
 def test_a_column_without_any_value_has_no_mean():
-    with pytest.raises(StreamError, match=r"'b', and the first rows have none either.*--ignore b"):
+    with pytest.raises(StreamError, match=r"'b', and neither have the first rows.*--ignore b"):
         whole(csv("a,b,y\n1,,0\n2,,1\n", missing="mean"))
     with pytest.raises(StreamError, match=r"line 2 of .* no value in column 'b'.*--missing"):
         whole(csv("a,b,y\n1,,0\n2,,1\n"))
@@ -297,7 +297,7 @@ def test_json_lines_by_name_and_by_content(tmp_path, name):
     [
         ('{"a": 1, "y": 0', r"line 4: not JSON: .* at character 16; correct the line"),
         ('{"a": "x", "y": 0}', r"line 4 of .* 'x' in column 'a', where most rows have numbers"),
-        ('{"a": [1], "y": 0}', r"Column 'a' of .* holds lists.*--ignore a"),
+        ('{"a": [1], "y": 0}', r"Column 'a' of .* contains lists.*--ignore a"),
         ('{"a": {"b": 1}, "a.b": 2, "y": 0}', r"line 4: two values for 'a.b'"),
         ('{"a": 1}', r"line 4 of .* has no label in column 'y'"),
         ('{"y": 0}', r"line 4 of .* has no value in column 'a'.*--missing"),

@@ -184,7 +184,7 @@ def test_features_that_come_late(name, kernel):
     for model, width in zip(models, (30, None)):
         reader = open_reader(io.BytesIO(text), "libsvm", n_features=width)
         if refused and width is None:
-            with pytest.raises(ValueError, match="cannot take more; give --n-features"):
+            with pytest.raises(ValueError, match="cannot add features; give --n-features"):
                 fit_stream(model, reader, batch_rows=40)
             return
         fit_stream(model, reader, batch_rows=40)

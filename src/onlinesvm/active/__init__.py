@@ -1,1 +1,1 @@
-"""Which example next: questions to a pool, and what labels are worth."""
+"""Active learning: queries to a pool, and labelling curves."""

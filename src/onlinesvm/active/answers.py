@@ -1,4 +1,4 @@
-"""The answers to an active learner's questions: checked, written down, corrected."""
+"""The answers to an active learner's questions: checked, stored, corrected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Answers:
         self.aside: set[int] = set()
 
     def copy(self) -> Answers:
-        """Another record of the same answers."""
+        """A copy of the answers."""
         other = Answers(self.classes)
         other.labels, other.aside = dict(self.labels), set(self.aside)
         return other
@@ -28,12 +28,12 @@ class Answers:
         return self.copy()
 
     def corrected(self, pairs: list[tuple[int, Any]]) -> set[int]:
-        """Examples that have another label by now."""
+        """Examples whose label has been changed."""
         known = self.labels
         return {i for i, label in pairs if i in known and known[i] != label}
 
     def note(self, pairs: list[tuple[int, Any]]) -> None:
-        """Write answers down: labels, and None for what nobody knows."""
+        """Store answers: labels, or None if the label is unknown."""
         for i, label in pairs:
             if label is None:
                 self.aside.add(i)
@@ -43,7 +43,7 @@ class Answers:
                 self.labels[i] = label
 
     def pairs(self, indices: Any, labels: Any, n: int) -> list[tuple[int, Any]]:
-        """Pairs of number (below n) and label, or a clear error."""
+        """Pairs of index (below n) and label; raises an error if invalid."""
         where = np.atleast_1d(np.asarray(indices))
         if where.ndim != 1 or (where.dtype.kind not in "iu" and len(where)):
             raise ValueError("indices must be one integer or a list of them.")
@@ -52,16 +52,18 @@ class Answers:
             raise ValueError(f"{len(where)} indices, but {len(given)} labels.")
         outside = where[(where < 0) | (where >= n)]
         if len(outside):
-            raise IndexError(f"The pool has no example {outside[0]}; it has {n}.")
+            raise IndexError(
+                f"The pool has no example {outside[0]}; it has {n} examples, counted from 0."
+            )
         if len(where) > 1 and len(np.unique(where)) < len(where):
             twice = [int(i) for i, count in zip(*np.unique(where, return_counts=True)) if count > 1]
-            raise ValueError(f"Taught twice in one call: {twice}.")
+            raise ValueError(f"Examples occur twice in one call of teach: {twice}.")
         if any(np.ndim(label) for label in given):
             raise ValueError("A label must be one number or one string.")
         return list(zip(where.tolist(), given, strict=True))
 
     def unique(self, given: list[Any]) -> np.ndarray:
-        """The labels among ``given``, all of one kind and expected, or a clear error."""
+        """The labels in ``given``, all of one type and expected; raises an error if invalid."""
         texts = sum(isinstance(label, str) for label in given)
         if texts not in (0, len(given)):
             raise ValueError("Mix of label input types: labels must all be numbers or all strings.")

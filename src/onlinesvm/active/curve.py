@@ -1,7 +1,7 @@
-"""How much a label is worth: test error and support vectors against labels used.
+"""Labelling curves: test error and support vectors against labels used.
 
 Given a pool whose labels are known, a test part and some strategies, lets an ``ActiveLearner`` ask
-its questions, answers them, and measures now and then (lasvm-2005, Figure 16).
+its questions, answers them, and measures at regular intervals (lasvm-2005, Figure 16).
 """
 
 from __future__ import annotations
@@ -85,12 +85,12 @@ def labelling_curve(
     n_runs: int = 1,
     random_state: Any = None,
 ) -> LabellingCurves:
-    """Test error and support vectors against labels used, for several ways of selection.
+    """Test error and support vectors against labels used, for several selection strategies.
 
     Parameters
     ----------
     estimator : classifier
-        As ``ActiveLearner`` takes it. Every run starts from a copy.
+        As in ``ActiveLearner``. Every run starts from a copy.
     X_pool : {array-like, CSR matrix} of shape (n_pool, n_features)
         Examples to ask about.
     y_pool : array-like of shape (n_pool,)
@@ -100,22 +100,22 @@ def labelling_curve(
     y_test : array-like of shape (n_test,)
         Their labels.
     selections : sequence of {"active", "random"} or callable, default=("active", "random")
-        Ways of selection to compare; all see the same seeds.
+        Selection strategies to compare; all use the same seeds.
     n_labels : int, default=200
-        Labels to ask for, at most the size of the pool.
+        Number of labels to ask for, at most the size of the pool.
     sample_size : int or None, default=50
         As in ``ActiveLearner``.
     n_points : int, default=20
-        Points of a curve, evenly spread.
+        Number of points of a curve, evenly spaced.
     n_runs : int, default=1
-        Runs of each way of selection, with different seeds.
+        Number of runs of each strategy, with different seeds.
     random_state : int, RandomState instance or None, default=None
-        Seed of the runs.
+        Seed for the runs.
 
     Returns
     -------
     curves : LabellingCurves
-        A list with one ``LabellingCurve`` per way of selection, and a method ``plot``.
+        A list with one ``LabellingCurve`` per strategy, and a method ``plot``.
 
     See Also
     --------
@@ -158,7 +158,7 @@ def labelling_curve(
 
 
 def _check_labels(X: Any, y: Any, name: str) -> np.ndarray:
-    """Labels, one for each example, or a clear error."""
+    """Labels, one for each example; raises an error if invalid."""
     y, n = column_or_1d(y), _num_samples(X)
     if len(y) != n:
         raise ValueError(
@@ -187,7 +187,7 @@ def _run(
 
 
 def _error(learner: ActiveLearner, X: Any, y: np.ndarray) -> float:
-    """Share of wrong answers; of a model that knows one class or none, that class is the answer."""
+    """Share of wrong predictions; a model with a single class always predicts that class."""
     known = learner.labels
     if len(set(known)) < 2:
         return float(np.mean(y != known[0]))

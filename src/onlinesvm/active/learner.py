@@ -33,7 +33,8 @@ from .strategies import (
 )
 
 _COPY = 1e-5
-"""Squared distances up to this share of the squared sizes are rounding errors between copies."""
+"""Squared distances below this share of the squared norms are rounding errors between
+duplicates."""
 
 
 class ActiveLearner:
@@ -58,7 +59,7 @@ class ActiveLearner:
     sample_size : int or None, default=50
         Number of random examples among which each question is chosen; None: the whole pool.
     random_state : int, RandomState instance or None, default=None
-        Seed of the samples.
+        Seed for the samples.
     classes : array-like of shape (n_classes,) or None, default=None
         All labels; any other label is then an error. None: new labels are accepted at any time.
     pickle_pool : bool, default=True
@@ -81,7 +82,7 @@ class ActiveLearner:
     See Also
     --------
     onlinesvm.LASVMClassifier : The classifier that is taught.
-    onlinesvm.labelling_curve : What labels are worth, by strategy.
+    onlinesvm.labelling_curve : Compares selection strategies.
 
     Notes
     -----
@@ -95,12 +96,12 @@ class ActiveLearner:
     the pool. These rows take up to the estimator's ``cache_size`` MB. If many labels were taught
     since the last question, only the decision values of the candidates are computed.
 
-    With ``probability=True`` in the estimator, reading ``estimator`` after new labels makes its
-    probabilities and prediction sets anew. Questions lie near the boundary, so their scores are no
-    sample of the pool: each labelled example is scored by models that have not learned it, and
-    weighted by how many examples of the pool have a similar score. An estimator that came
-    fitted, or that has a ``window``, ``budget`` or ``half_life``, keeps the scores noted while it
-    learned, and its probabilities are those of the examples asked about.
+    With ``probability=True`` in the estimator, reading ``estimator`` after new labels recalibrates
+    its probabilities and prediction sets. Questions lie near the boundary, so their scores are not
+    representative of the pool: each labelled example is scored by models that have not learned it,
+    and weighted by the number of examples of the pool with a similar score. An estimator that was
+    already fitted, or that has a ``window``, ``budget`` or ``half_life``, uses the scores recorded
+    while it learned; its probabilities are then calibrated for the examples asked about.
 
     The transformers of a ``Pipeline`` transform the pool once. If all of them are fitted, they are
     used as they are; otherwise all are fitted on the pool, without labels.
@@ -148,11 +149,11 @@ class ActiveLearner:
         with Interruptible():
             self._start_from(model, make_pool(model, X, self.classes))
         self._open = np.ones(len(self), bool)
-        self._turn = 0  # how often the state has changed
+        self._turn = 0  # number of changes of the state
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
 
     def _start_from(self, model: Any, pool: Any) -> None:
-        """Take a model, which learns the answers so far unless it has learned something."""
+        """Start from a model; an unfitted one learns the answers given so far."""
         pool.prepare(model)
         start, answers = deepcopy(model), self._answers.labels
         learned = is_fitted(model)
@@ -160,14 +161,14 @@ class ActiveLearner:
             model = self._learned(model, list(answers.items()), {}, pool)
         self._model, self._pool, self._start = model, pool, start
         self._classes_before = len(start.classes_) if learned else 0
-        self._included = set(answers) if learned else set()  # answers that the start knows
-        self._familiar: set[Any] = set()  # labels found to be in order
+        self._included = set(answers) if learned else set()  # answers that the start has learned
+        self._familiar: set[Any] = set()  # labels that passed the checks
 
-    _calibrated = 0  # turn at which probabilities were made last
+    _calibrated = 0  # turn of the last calibration
 
     @property
     def estimator(self) -> Any:
-        """The model as it stands; of a pipeline, the whole pipeline."""
+        """The current model; with a pipeline, the whole pipeline."""
         if self._calibrated != self._turn and self._pool.X is not None:
             with Interruptible():
                 self._pool.calibrate(self._model, self._answers.labels, self._seed)
@@ -182,9 +183,9 @@ class ActiveLearner:
         if transformers is not None:
             if self._transformers is not None:
                 raise ValueError(
-                    "The pool is kept as the first pipeline's transformers made it. Assign a model "
-                    "in place of the last step, or make a new ActiveLearner and teach it `taught` "
-                    "and `labels`."
+                    "The pool was transformed by the first pipeline, so another pipeline cannot "
+                    "be assigned. Assign a model that replaces the last step, or make a new "
+                    "ActiveLearner and teach it `taught` and `labels`."
                 )
             X = transformers.prepare(X)
         with Interruptible():
@@ -212,12 +213,12 @@ class ActiveLearner:
         return other
 
     def attach(self, X_pool: Any) -> ActiveLearner:
-        """Give the pool back to a learner that was pickled without it.
+        """Restore the pool of a learner that was pickled without it.
 
         Parameters
         ----------
         X_pool : {array-like, sparse matrix} of shape (n_samples, n_features)
-            All examples that the learner had, those of ``add_to_pool`` included, in their order.
+            All examples of the learner, including those of ``add_to_pool``, in their order.
 
         Returns
         -------
@@ -225,7 +226,9 @@ class ActiveLearner:
             The learner, as it was when it was pickled.
         """
         if self._pool.X is not None:
-            raise ValueError("This learner has its pool. Use add_to_pool for more examples.")
+            raise ValueError(
+                "This learner already has its pool. Use add_to_pool for more examples."
+            )
         if self._transformers is not None:
             X_pool = self._transformers.transform(X_pool)
         self._pool.attach(X_pool)
@@ -234,15 +237,15 @@ class ActiveLearner:
     def _check_pool(self) -> None:
         if self._pool.X is None:
             raise ValueError(
-                "This learner was pickled without its pool (pickle_pool=False). Give its "
-                f"{len(self)} examples back with attach(X_pool)."
+                "This learner was pickled without its pool (pickle_pool=False). Restore its "
+                f"{len(self)} examples with attach(X_pool)."
             )
 
     # -- record ---------------------------------------------------------------------------
 
     @property
     def taught(self) -> np.ndarray:
-        """Numbers of the examples with a label, in the order in which they were taught."""
+        """Pool indices of the labelled examples, in the order in which they were taught."""
         return np.array(list(self._answers.labels), np.int64)
 
     @property
@@ -252,27 +255,27 @@ class ActiveLearner:
 
     @property
     def set_aside(self) -> np.ndarray:
-        """Numbers of the examples whose label nobody knows."""
+        """Pool indices of the examples whose label is unknown to the labeller."""
         return np.array(sorted(self._answers.aside), np.int64)
 
     # -- asking ---------------------------------------------------------------------------
 
     def query(self, n: int = 1, return_utilities: bool = False) -> Any:
-        """The examples to ask about next. Changes nothing: asked again, it answers the same.
+        """Choose the examples to ask about next; repeated calls return the same.
 
         Parameters
         ----------
         n : int, default=1
-            How many.
+            Number of examples.
         return_utilities : bool, default=False
             Whether to return the utilities as well.
 
         Returns
         -------
         indices : ndarray of shape (n,)
-            Numbers in the pool.
+            Indices in the pool.
         utilities : ndarray of shape (n_pool,)
-            Only with ``return_utilities``: the utility of each example looked at, NaN for others.
+            Only with ``return_utilities``: the utility of each candidate, NaN for all others.
         """
         self._check_pool()
         open_ = np.flatnonzero(self._open)
@@ -292,14 +295,15 @@ class ActiveLearner:
             raise ValueError(f"n must be an integer of at least 1; got {n!r}.")
         if left == 0:
             raise ValueError(
-                f"The pool has run dry: of its {len(self)} examples "
-                f"{len(self._answers.labels)} are labelled and {len(self._answers.aside)} set aside. Use add_to_pool."
+                f"The pool has no unlabelled examples left: of its {len(self)} examples "
+                f"{len(self._answers.labels)} are labelled and {len(self._answers.aside)} set "
+                "aside. Add more with add_to_pool."
             )
         if n > left:
             raise ValueError(f"n={n} questions, but the pool has only {left} examples left.")
 
     def _choose(self, candidates: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Places of the chosen among the candidates, and the utilities of all of them."""
+        """Positions of the chosen candidates, and the utilities of all candidates."""
         if self.selection == "random":
             return np.arange(n), np.zeros(n)
         if self._n_classes() < 2:
@@ -309,7 +313,7 @@ class ActiveLearner:
         else:
             found = self.selection(self._model, self._pool.X[candidates])  # type: ignore[operator]
             utilities = check_utilities(found, len(candidates))
-        if utilities.min() == utilities.max():  # a model without a boundary has no opinion
+        if utilities.min() == utilities.max():  # the model has no boundary yet
             return self._diverse(candidates, n)
         choose = best_apart if self.sample_size is None else best_of_samples
         return choose(utilities, n, self._apart(candidates)), utilities
@@ -337,16 +341,16 @@ class ActiveLearner:
         return diverse(nearest, n, distances), nearest
 
     def _n_classes(self) -> int:
-        """Classes with a label, or those of a model that came with knowledge."""
+        """Number of classes labelled so far, or of the initial model if it was fitted."""
         return max(self._classes_before, len(set(self._answers.labels.values())))
 
     # -- looking --------------------------------------------------------------------------
 
     def decision_values(self, indices: Any) -> np.ndarray:
-        """Decision values of examples of the pool. Changes nothing.
+        """Decision values of examples of the pool.
 
-        They are made of the model alone: a learner that was taught the same labels in the same
-        order gives the same numbers to the last bit, in another process as well.
+        They depend only on the model: a learner that was taught the same labels in the same order
+        gives exactly the same values, also in another process.
 
         Parameters
         ----------
@@ -390,7 +394,7 @@ class ActiveLearner:
         return np.clip(found, -1.0, 1.0)
 
     def contributions(self, index: int) -> tuple[np.ndarray, np.ndarray]:
-        """What each support vector adds to the decision values of an example.
+        """Contribution of each support vector to the decision values of an example.
 
         Parameters
         ----------
@@ -400,7 +404,7 @@ class ActiveLearner:
         Returns
         -------
         indices : ndarray of shape (n_support,)
-            Numbers of the support vectors in the pool.
+            Pool indices of the support vectors.
         shares : ndarray of shape (1, n_support) or (n_classes, n_support)
             Coefficient times kernel value; with the bias, each row adds up to a decision value.
         """
@@ -416,14 +420,15 @@ class ActiveLearner:
     def teach(self, indices: Any, labels: Any) -> ActiveLearner:
         """Learn the labels of some examples, one online iteration each, in the order given.
 
-        A call with bad input changes nothing.
+        Invalid input raises an error and changes nothing.
 
         Parameters
         ----------
         indices : int or array-like of shape (n,)
-            Numbers in the pool, asked about or not. One that has a label already gets a new one.
+            Indices in the pool, asked about or not. A new label for an example replaces the old
+            one.
         labels : label or array-like of shape (n,)
-            Their labels; None where nobody knows: that example is not asked about again.
+            Their labels; None if the label is unknown: that example is not asked about again.
 
         Returns
         -------
@@ -433,7 +438,7 @@ class ActiveLearner:
         self._check_pool()
         pairs = self._check_answers(indices, labels)
         if pairs:
-            with Interruptible():  # what is learned is noted
+            with Interruptible():  # keep the record in line with the model
                 self._teach(pairs)
         return self
 
@@ -461,17 +466,17 @@ class ActiveLearner:
     def _learned(
         self, model: Any, pairs: list[tuple[int, Any]], known: dict[int, Any], pool: Any
     ) -> Any:
-        """The model with these labels learned, after those that are known."""
+        """The model after these labels, in addition to the known ones."""
         earlier = dict(known)
         for i, label in pairs:
             pool.learn(model, i, label, earlier)
             earlier[i] = label
-            if model is not self._model:  # a copy: nothing is changed by Ctrl-C
+            if model is not self._model:  # a copy, so that Ctrl-C changes nothing
                 checkpoint()
         return model
 
     def add_to_pool(self, X: Any) -> np.ndarray:
-        """More examples without labels.
+        """Add examples without labels to the pool.
 
         Parameters
         ----------
@@ -481,7 +486,7 @@ class ActiveLearner:
         Returns
         -------
         indices : ndarray of shape (n_samples,)
-            Their numbers in the pool.
+            Their indices in the pool.
         """
         self._check_pool()
         if self._transformers is not None:
@@ -492,7 +497,7 @@ class ActiveLearner:
         return np.arange(len(self) - added, len(self))
 
     def _check_answers(self, indices: Any, labels: Any) -> list[tuple[int, Any]]:
-        """Pairs of number and label, all in order; else a clear error."""
+        """Valid pairs of index and label; raises an error otherwise."""
         pairs = self._answers.pairs(indices, labels, len(self))
         given = [label for _, label in pairs if label is not None]
         if not self._familiar.issuperset(given):

@@ -1,4 +1,4 @@
-"""A pipeline taken apart: transformers that see a pool once, and the model that learns.
+"""A pipeline split into transformers, applied to the pool once, and the model that learns.
 
     Pipeline([t_1, ..., t_k, model])     ->     X = t_k(... t_1(X_pool)),   model on X
 
@@ -41,11 +41,11 @@ class Transformers:
             return self.transform(X)
         for step in self._steps:
             try:
-                X = step.fit(X).transform(X)  # to the last digit as it is transformed later
+                X = step.fit(X).transform(X)  # exactly as later rows are transformed
             except (TypeError, ValueError) as error:
                 error.add_note(
-                    f"{type(step).__name__} was to be fitted on the pool, which has no labels; if "
-                    "it needs them, fit the pipeline on labelled examples first."
+                    f"{type(step).__name__} could not be fitted on the pool, which has no "
+                    "labels; if it needs labels, fit the pipeline on labelled examples first."
                 )
                 raise
         return X
@@ -64,7 +64,7 @@ class Transformers:
 
 
 def take_apart(estimator: Any) -> tuple[Transformers | None, Any]:
-    """Copies of the transformers, if there are any, and of the model, which must be able to learn."""
+    """Copies of the transformers, if any, and of the model; refuses models without partial_fit."""
     is_pipeline = isinstance(estimator, Pipeline)
     model = estimator.steps[-1][1] if is_pipeline else estimator
     for method in ("partial_fit", "decision_function"):

@@ -1,20 +1,20 @@
-"""A pool of unlabelled examples, as a model needs it: converted once, asked about many times.
+"""A pool of unlabelled examples in the form that a model needs, converted once.
 
-``KernelPool`` serves the library's own classifiers: rows in the learner's form, straight to the
-learner, nothing checked twice. ``ArrayPool`` serves anything with ``partial_fit`` and
-``decision_function``. Both have the same verbs; neither holds a model.
+``KernelPool`` is for the classifiers of this library: its rows have the learner's form and are
+validated once. ``ArrayPool`` is for anything with ``partial_fit`` and ``decision_function``. Both
+have the same methods; neither contains a model.
 
 ``prepare(model)``             fix on the pool what a model fixes on its first examples
 ``learn(model, i, label, earlier)``   one iteration for one label, after the earlier ones
 ``decide(model, which)``      decision values of some examples
-``decide_anew(model, which)`` the same, made of the model alone: the same bits in every process
+``decide_anew(model, which)`` the same, from the model only: identical in every process
 ``shares(model, i)``          what each support vector adds to the decision values of an example
 ``distances(which, known)``   squared distances, (which, known)
 ``squared_norms(which)``      squared lengths in the space of the kernel
 ``sizes(which)``               squared sizes, to which rounding errors of distances are proportional
-``calibrate(model, labels, seed)``   make probabilities those of the pool
+``calibrate(model, labels, seed)``   calibrate probabilities for the pool
 ``extend(model, X)``          more examples
-``without_examples()``        the pool to be pickled: ``attach`` gives the examples back
+``without_examples()``        the pool to be pickled: ``attach`` restores the examples
 
 A pool keeps its own copy of the examples.
 """
@@ -35,35 +35,35 @@ from ..estimators.pool_access import PoolModel, has_pool_access, pool_access
 from ..estimators.rows import stack
 
 _SHARED = ("X", "_fresh")
-"""What copies of a pool have in common."""
+"""Attributes that copies of a pool share."""
 
 _AGAIN = ("_rows", "_values")
-"""What is computed again rather than copied."""
+"""Attributes that are recomputed instead of copied."""
 
 _CHUNK = 1024
-"""Rows at a time whose marks are made."""
+"""Number of rows per step when marks are computed."""
 
 _SAME = 1e-5
 """Marks that differ by less belong to the same example."""
 
 _FEWEST_SCORES = 10
-"""Labels from which probabilities are made; with fewer, the scores noted while learning are used."""
+"""Number of labels for calibration; with fewer, the scores recorded while learning are used."""
 
 _POOL_SCORES = 4096
-"""Examples of the pool, at most, whose scores tell what the labelled ones stand for."""
+"""Maximum number of pool examples whose scores determine the weights of the labelled ones."""
 
 _DOUBLE = 1e-8
 """Rounding errors of double precision in units of those of single precision, about."""
 
 _MANY = 1000
-"""Examples from which decision values of a linear model are made of its weights."""
+"""Number of examples from which a linear model decides by its weight vector."""
 
 _MEGABYTES = 200
-"""Memory for kernel rows over the pool, of a model that has no ``cache_size``."""
+"""Memory for kernel rows over the pool, if the model has no ``cache_size``."""
 
 
 def make_pool(model: Any, X: Any, classes: np.ndarray | None, copy: bool = True) -> Any:
-    """The pool that fits the model; without ``copy`` the examples are another pool's."""
+    """The pool for this model; without ``copy`` the examples are shared with another pool."""
     if has_pool_access(model):
         return KernelPool(model, X, classes, copy)
     return ArrayPool(X, classes, copy)
@@ -74,14 +74,14 @@ def _dense(X: Any) -> np.ndarray:
 
 
 class Outline(NamedTuple):
-    """What is known of examples that are not at hand: ``marks`` is one number for each."""
+    """Description of examples that are not in memory: ``marks`` is one number for each."""
 
     shape: tuple[int, int]
     sparse: bool
     marks: np.ndarray
 
     def difference(self, other: Outline) -> str | None:
-        """What the other has that is not the same, in words; None if nothing."""
+        """Description of the first difference to the other; None if there is none."""
         if other.shape != self.shape:
             return f"their shape is {other.shape}, not {self.shape}"
         if other.sparse != self.sparse:
@@ -93,8 +93,9 @@ class Outline(NamedTuple):
 def outline(X: Any) -> Outline:
     """Shape, form, and a mark of each example: a sum of its features with fixed random weights.
 
-    A transformer gives other last digits on another machine, so marks are compared within
-    ``_SAME``, which a digest of the bytes would not allow. Features are scaled to at most 1.
+    The last digits of a transformer may differ between computers, so marks are compared with the
+    tolerance ``_SAME``, which a digest of the bytes would not allow. Features are scaled to at most
+    1.
     """
     largest = abs(X).max(axis=0)
     largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
@@ -105,7 +106,7 @@ def outline(X: Any) -> Outline:
 
 
 class Pool:
-    """Examples, or their outline while they are not at hand."""
+    """Examples, or their outline while they are not in memory."""
 
     X: Any
     _outline: Outline | None = None
@@ -173,10 +174,10 @@ class KernelPool(Pool):
     def _convert(self) -> None:
         access = pool_access(self._model)
         self._fresh, self._form = access.examples(self.X), access.form
-        self._rows: Any = None  # made when they pay
+        self._rows: Any = None  # made when they save time
         self._values: Any = None
         self._row_cost: float | None = None  # of a kernel row over the pool, in kernel values
-        self._keeps_pace = False  # whether the values were up to date when last asked for
+        self._keeps_pace = False  # whether the values were up to date at the last question
 
     def __getstate__(self) -> dict[str, Any]:
         left_out = ("_fresh", *_AGAIN)
@@ -193,7 +194,7 @@ class KernelPool(Pool):
         self._convert()
 
     def _meet(self, model: Any) -> None:
-        """Rows in the form of the model: it has another one if somebody has fitted it anew."""
+        """Rows in the form of the model, which changes if the model was fitted again."""
         form = pool_access(model).form
         if not form.gives_the_same_rows(self._form):
             self._model = model
@@ -201,7 +202,7 @@ class KernelPool(Pool):
         self._form = form
 
     def check(self, model: Any, labels: np.ndarray) -> None:
-        """Refuse labels that the model could not take."""
+        """Refuse labels that the model cannot learn."""
         if len(labels):
             pool_access(model).check_labels(labels)
 
@@ -226,7 +227,7 @@ class KernelPool(Pool):
             self._own = access.learner
 
     def _learn_again(self, learner: Any, data: Any) -> None:
-        """One iteration, without detours, for a learner that knows the label."""
+        """One iteration for a known label, without checks."""
         from ..core.lasvm.choose.pool import is_of_pool, learn_dense, learn_sparse
 
         if not data.rows.is_sparse:
@@ -237,10 +238,10 @@ class KernelPool(Pool):
             learn_sparse(learner, data, None)
 
     def calibrate(self, model: Any, labels: dict[int, Any], seed: int) -> None:
-        """Make the probabilities of a model that was taught these labels those of the pool.
+        """Calibrate the probabilities of a model that was taught these labels, for the whole pool.
 
-        Of a LASVM that has learned from this pool alone; other models keep the scores that they have
-        noted.
+        For a LASVM that has learned from this pool only; other models use the scores that they have
+        recorded.
         """
         self._meet(model)
         access = pool_access(model)
@@ -263,7 +264,7 @@ class KernelPool(Pool):
         return access.scores(self._decide(access, which))
 
     def decide_anew(self, model: Any, which: np.ndarray) -> np.ndarray:
-        """Decision values that do not depend on what was asked before."""
+        """Decision values that do not depend on earlier questions."""
         self._meet(model)
         access = pool_access(model)
         if self._form.kernel.name == "linear" and len(which) > _MANY and not access.has_pairs:
@@ -275,7 +276,7 @@ class KernelPool(Pool):
         return access.scores(access.decide(self._fresh.rows.take(which)))
 
     def shares(self, model: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
-        """Pool numbers of the support vectors, and what each adds to the values of example i."""
+        """Pool indices of the support vectors, and their contributions to the values of example i."""
         self._meet(model)
         access = pool_access(model)
         rows, alpha, _, slots = access.learner.expansion()
@@ -284,7 +285,7 @@ class KernelPool(Pool):
         return access.learner.keys(slots), access.shares(alpha * values)
 
     def _decide(self, access: PoolModel, which: np.ndarray) -> np.ndarray:
-        """Values of each machine, (machines, n), the cheapest way."""
+        """Values of each machine, (machines, n), computed in the cheapest way."""
         learner = access.learner
         if learner is self._own and self.in_place:
             from ..core.lasvm.choose.pool import PANEL, few_values
@@ -298,7 +299,7 @@ class KernelPool(Pool):
         return access.decide(rows)
 
     def _rows_for(self, learner: Any, n_asked: int) -> int:
-        """Kernel rows over the pool that a typical question is worth; 0: they do not pay."""
+        """Number of kernel rows over the pool to compute per question; 0: they save no time."""
         from ..core.lasvm.choose.pool import TYPICAL, is_of_pool, row_cost
 
         if not is_of_pool(learner):
@@ -308,11 +309,11 @@ class KernelPool(Pool):
         return int(n_asked * TYPICAL / max(1.0, self._row_cost))
 
     def _follow(self, learner: Any, n_asked: int) -> bool:
-        """Bring the values of the whole pool up to date, if that costs no more than is asked for.
+        """Update the values of the whole pool, if that costs no more than the question itself.
 
-        Returns whether they are: else the examples asked for are to be judged by themselves, and
-        the values come nearer by as many kernel rows as a typical question costs, unless they are
-        too far behind.
+        Returns whether they are up to date. If not, the candidates must be scored directly, and the
+        update continues by as many kernel rows as a typical question costs, unless it is too far
+        behind.
         """
         from ..core.lasvm.choose.pool import FEW_ROWS, PoolRows, PoolValues
 
@@ -323,7 +324,7 @@ class KernelPool(Pool):
         if self._rows is None:
             megabytes = getattr(self._model, "cache_size", _MEGABYTES)
             self._rows = PoolRows(self._fresh.rows, self._form.kernel, megabytes)
-        # An interruption on the way loses the values; they are made anew then.
+        # After an interruption the values are lost and computed again.
         values, self._values = self._values, None
         if values is None or len(values.values) != learner.machines:
             values = PoolValues(self._rows, learner.machines)
@@ -368,7 +369,7 @@ class KernelPool(Pool):
 class ArrayPool(Pool):
     """The pool of any classifier with ``partial_fit`` and ``decision_function``.
 
-    Labels wait until there are two classes: many classifiers want them at once.
+    Labels are kept until there are two classes, because many classifiers need both at once.
     """
 
     in_place = False
@@ -381,10 +382,10 @@ class ArrayPool(Pool):
         """Nothing is fixed by the pool."""
 
     def check(self, model: Any, labels: np.ndarray) -> None:
-        """Anything goes; the model will say."""
+        """Accept all labels: the model checks them."""
 
     def calibrate(self, model: Any, labels: dict[int, Any], seed: int) -> None:
-        """Probabilities are the model's own business."""
+        """Do nothing: probabilities are left to the model."""
 
     def learn(self, model: Any, i: int, label: Any, earlier: dict[int, Any]) -> None:
         """One iteration with the label of example i; the first one is with all ``earlier`` ones."""
@@ -409,8 +410,8 @@ class ArrayPool(Pool):
     def shares(self, model: Any, i: int) -> tuple[np.ndarray, np.ndarray]:
         """Refused: the model's support vectors, if it has any, are not known."""
         raise TypeError(
-            f"{type(model).__name__} is not a classifier of this library: what its examples add to "
-            "a decision is not known."
+            f"{type(model).__name__} is not a classifier of this library: the contributions of "
+            "its examples are not known."
         )
 
     def distances(self, which: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -6,8 +6,8 @@ each, the highest being the one to ask about:
     active   - |f(x)|, the closest to the boundary (lasvm-2005, eq. 13); with several classes, the
              smallest margin between the two best
 
-It needs nothing but the classifier's ``decision_function``. ``diverse`` stands in while there is no
-boundary yet, ``best_of_samples`` is the randomised search of section 4.3.
+It needs only the classifier's ``decision_function``. ``diverse`` is used while there is no boundary
+yet, ``best_of_samples`` is the randomised search of section 4.3.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ Distances = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Squared distances between two lists of candidates, (first, second); not above 0 for copies."""
 
 CANDIDATES = 10
-"""Candidates, the best ones, for each question of a batch."""
+"""Number of best candidates per question of a batch."""
 
 SHARP = 8
-"""Power of the nearness to an earlier question of the batch: near copies are avoided, and others hardly
-notice. Where nearness counted in full, batches were worse than questions asked one by one."""
+"""Power of the similarity to an earlier question of the batch: near duplicates are avoided, and
+others are hardly affected. With a power of one, batches were worse than questions asked one by
+one."""
 
 
 def active(estimator: Any, X: Any) -> np.ndarray:
@@ -52,11 +53,11 @@ def active(estimator: Any, X: Any) -> np.ndarray:
 
 
 STRATEGIES = ("active", "random")
-"""Strategies that have a name; the second asks about anything, in random order."""
+"""Names of strategies; ``"random"`` asks in random order."""
 
 
 def check_selection(selection: Any, sample_size: Any) -> None:
-    """Refuse a way of selection that does not exist, or a sample size that is not positive."""
+    """Refuse an unknown strategy, or a sample size that is not positive."""
     if not callable(selection) and selection not in STRATEGIES:
         raise ValueError(
             f"selection={selection!r} does not exist; choose one of {', '.join(STRATEGIES)}, or pass "
@@ -72,22 +73,22 @@ def is_count(n: Any) -> bool:
 
 
 def check_utilities(utilities: Any, n: int) -> np.ndarray:
-    """A strategy's answer for n candidates, or one clear error."""
+    """A strategy's utilities for n candidates; raises an error if invalid."""
     found = np.asarray(utilities, np.float64)
     if found.shape != (n,):
         raise ValueError(
             f"The strategy returned an array of shape {found.shape} for {n} candidates; it must "
-            "return one utility each."
+            "return one utility for each."
         )
     if np.isnan(found).any():
-        raise ValueError("The strategy returned NaN.")
+        raise ValueError("The strategy returned NaN; utilities must be numbers.")
     return found
 
 
 def best_of_samples(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarray:
-    """Places of n candidates: the best of each of n parts, the candidates being in random order.
+    """Positions of n candidates: the best of each of n parts of the randomly ordered candidates.
 
-    One that is a copy of another choice makes way for the next best of its part.
+    A duplicate of another choice is replaced by the next best of its part.
     """
     if n == 1:
         return np.array([utilities.argmax()])
@@ -103,18 +104,18 @@ def best_of_samples(utilities: np.ndarray, n: int, distances: Distances) -> np.n
 
 
 def best(utilities: np.ndarray, n: int) -> np.ndarray:
-    """Places of the n best candidates, the best first; of equal ones, the first."""
+    """Positions of the n best candidates, the best first; of ties, the first."""
     if n == 1:
         return np.array([utilities.argmax()])
     return np.argsort(-utilities, kind="stable")[:n]
 
 
 def best_apart(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarray:
-    """Places of n good candidates that differ from each other, the best first.
+    """Positions of n good candidates that differ from each other, the best first.
 
-    Those closest to the boundary may be much the same, and so would be their labels. Each choice after
-    the first is the candidate with the smallest sum of two numbers between 0 and 1: how much of the
-    utility it lacks, and how near it is to a choice made before (to the power ``SHARP``).
+    The candidates closest to the boundary may be nearly identical, and so would be their labels.
+    Each choice after the first is the candidate with the smallest sum of two numbers between 0 and
+    1: its lack of utility, and its similarity to an earlier choice (to the power ``SHARP``).
     """
     if n == 1:
         return best(utilities, 1)
@@ -129,7 +130,7 @@ def best_apart(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarra
 
 
 def _apart(order: np.ndarray, utilities: np.ndarray, n: int, distances: Distances) -> np.ndarray:
-    """Up to n of the candidates ``order``, which come best first; no two of them copies."""
+    """Up to n of the candidates ``order`` (best first), without duplicates."""
     lacks = utilities[order[0]] - utilities[order]
     lacks /= max(lacks[-1], 1e-300)
     nearest, chosen = distances(order, order[:1])[:, 0], [0]
@@ -148,7 +149,7 @@ def _apart(order: np.ndarray, utilities: np.ndarray, n: int, distances: Distance
 
 
 def diverse(nearest: np.ndarray, n: int, distances: Callable[[int], np.ndarray]) -> np.ndarray:
-    """Farthest first: each choice lies as far as can be from all that are known.
+    """Farthest first: each choice is the candidate farthest from all known examples.
 
     ``nearest`` is each candidate's distance from what is known already (all infinite if that is
     nothing), ``distances(k)`` the one from candidate k.

@@ -1,4 +1,4 @@
-"""Columns of a table as users have it: a data frame of pandas or polars, or an array of any type.
+"""Columns of the user's table: a data frame of pandas or polars, or an array of any type.
 
     number      float64, NaN where there is a gap
     moment      seconds since 1970, NaN where there is a gap
@@ -20,7 +20,7 @@ MOSTLY = 0.95
 """Share of the texts of a column that must be numbers, or dates, for the column to be of that kind."""
 
 LOOKED_AT = 1000
-"""Texts of a column that are looked at to find out what they are."""
+"""Number of texts of a column that are inspected to find its type."""
 
 
 class Table(NamedTuple):
@@ -52,7 +52,7 @@ def read_columns(X: Any) -> Table:
                 "feature(s) while a minimum of 1 is required: the table is empty."
             )
         return Table(names, columns)
-    if not hasattr(X, "dtype"):  # a list of rows: numbers and texts side by side stay what they are
+    if not hasattr(X, "dtype"):  # a list of rows may mix numbers and texts
         X = np.asarray(X, object) if _has_text(X) else X
     X = check_array(X, dtype=None, ensure_all_finite="allow-nan" if _is_numeric(X) else False)
     if X.dtype.kind == "c":
@@ -100,7 +100,7 @@ def _is_gap(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # NA is neither true nor false; an array has many answers
+    except (TypeError, ValueError):  # NA has no truth value, and an array has several
         return type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -108,7 +108,7 @@ def _is_gap(value: Any) -> bool:
 
 
 def kind_of(values: np.ndarray, name: str) -> str:
-    """Number, moment, category or empty; one clear error where it is none of them."""
+    """Number, moment, category or empty; raises an error for anything else."""
     kind = values.dtype.kind
     if kind in "biuf":
         return NUMBER if kind != "f" or not np.isnan(values).all() else EMPTY
@@ -122,9 +122,9 @@ def kind_of(values: np.ndarray, name: str) -> str:
     for value in seen:
         if not isinstance(value, _SCALARS) and not _is_moment(value):
             raise ValueError(
-                f"The column {name} holds values of type {type(value).__name__}, such as "
-                f"{str(value)[:40]!r}: give a number, a text or a date in each field, or leave the "
-                "column out."
+                f"Column {name} contains values of type {type(value).__name__}, such as "
+                f"{str(value)[:40]!r}: use a number, a text or a date in each field, or leave "
+                "the column out."
             )
     if all(_is_moment(value) for value in seen[:LOOKED_AT]):
         return MOMENT
@@ -175,7 +175,7 @@ def _seconds(values: np.ndarray) -> np.ndarray:
 
 
 def _number(value: Any) -> float:
-    """A number, or NaN where it is none."""
+    """A number, or NaN if the value is not one."""
     try:
         found = float(value)
     except (TypeError, ValueError):
@@ -184,7 +184,7 @@ def _number(value: Any) -> float:
 
 
 def _moment(value: Any) -> float:
-    """Seconds since 1970 of a date, or of a text in ISO 8601; NaN where it is none."""
+    """Seconds since 1970 of a date, or of a text in ISO 8601; NaN if the value is neither."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     try:

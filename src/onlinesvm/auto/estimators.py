@@ -1,4 +1,4 @@
-"""Kernel machines that set themselves: see ``AutoSVMClassifier`` and ``AutoSVMRegressor``."""
+"""Kernel SVMs with automatic settings: see ``AutoSVMClassifier`` and ``AutoSVMRegressor``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .tables import TableEncoder
 
 
 class AutoSVM(BaseEstimator):
-    """What the classifier and the regressor share."""
+    """Base class of the classifier and the regressor."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "time_limit": [Interval(Real, 0.0, None, closed="neither"), None],
@@ -61,7 +61,7 @@ class AutoSVM(BaseEstimator):
         Returns
         -------
         self : object
-            The fitted estimator. After an error or Ctrl-C it is as it was before.
+            The fitted estimator. After an error or Ctrl-C it is unchanged.
         """
         begin, seed = clock(), int(check_random_state(self.random_state).randint(2**31 - 1))
         y = self._checked(X, y)
@@ -73,7 +73,7 @@ class AutoSVM(BaseEstimator):
         rows: dict[str, np.ndarray] = {}
         for numbers, encoder in encoders.items():
             with warnings.catch_warnings():
-                if rows:  # the first one has said it
+                if rows:  # the first fit has warned already
                     warnings.simplefilter("ignore")
                 rows[numbers] = encoder.fit_transform(X, y)
         with race_bar(self.verbose, begin, self.time_limit) as tell:
@@ -85,7 +85,7 @@ class AutoSVM(BaseEstimator):
         return self
 
     def _commit(self, found: Outcome, encoder: TableEncoder) -> None:
-        """All fitted attributes, at once."""
+        """Set all fitted attributes at once."""
         self.n_features_in_ = encoder.n_features_in_
         if hasattr(encoder, "feature_names_in_"):
             self.feature_names_in_ = encoder.feature_names_in_
@@ -102,7 +102,7 @@ class AutoSVM(BaseEstimator):
     # -- checks ---------------------------------------------------------------------------
 
     def _checked(self, X: Any, y: Any) -> np.ndarray:
-        """The y of the table as an array, or one clear error."""
+        """y as an array; raises an error if invalid."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
@@ -117,7 +117,7 @@ class AutoSVM(BaseEstimator):
         return y
 
     def _fitted(self) -> Pipeline:
-        """The pipeline; one clear error before there is one."""
+        """The fitted pipeline; raises an error before ``fit``."""
         check_is_fitted(self, "best_estimator_")
         return self.best_estimator_
 
@@ -129,7 +129,7 @@ class AutoSVM(BaseEstimator):
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            A table with the columns that were learned.
+            A table with the columns of the training table.
 
         Returns
         -------
@@ -139,30 +139,31 @@ class AutoSVM(BaseEstimator):
         return np.asarray(self._fitted().predict(X))
 
     def explain(self, X: Any, *, n_examples: int = 3) -> Explanation:
-        """Why the model answers as it does: exact shares of the encoded features in each answer.
+        """Explain predictions: exact Shapley values of the encoded features.
 
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            A table with the columns that were learned.
+            A table with the columns of the training table.
         n_examples : int, default=3
-            Number of support vectors with the largest shares that are named for each row.
+            Number of support vectors with the largest shares to return for each row.
 
         Returns
         -------
         explanation : Explanation
-            As that of ``LASVMClassifier.explain``, with the names in ``feature_names_out_``.
+            As in ``LASVMClassifier.explain``, with the names of ``feature_names_out_``.
         """
         found: Explanation = self._asked("explain", X, n_examples=n_examples)
         return replace(found, feature_names=[str(name) for name in self.feature_names_out_])
 
     def _asked(self, name: str, X: Any, **rest: Any) -> Any:
-        """The answer of the last step's method to rows of a table; one clear error for cells."""
+        """The result of a method of the last step; raises an error if the model has cells."""
         pipeline = self._fitted()
         if isinstance(pipeline[-1], CellEstimator):
             raise ValueError(
-                f"{name} needs one machine of all rows, and this model has cells ({self.learned_from_}). "
-                "Fit with a larger time_limit, or a part of the rows."
+                f"{name} needs a single model of all rows, and this model is divided into cells "
+                f"({self.learned_from_}). Fit with a larger time_limit, or fit a sample of the "
+                "rows."
             )
         return getattr(pipeline[-1], name)(pipeline[:-1].transform(X), **rest)
 
@@ -179,7 +180,7 @@ class AutoSVM(BaseEstimator):
         return names
 
     def plot_race(self, ax: Any = None) -> Any:
-        """Draw the race: the error of each candidate against the rows that it has learned.
+        """Draw the race: the error of each candidate against the number of rows it has learned.
 
         Parameters
         ----------
@@ -218,36 +219,36 @@ class AutoSVM(BaseEstimator):
 
 
 class AutoSVMClassifier(ClassifierMixin, AutoSVM):
-    """Kernel support vector classifier for a table, without settings.
+    """Kernel support vector classifier for tables that chooses its settings.
 
-    Columns are encoded (``onlinesvm.tables.TableEncoder``). Then kernels, C, gamma and weights
-    of features race: candidates learn growing samples and are scored on rows that they have not
-    learned, the worse ones drop out, and the winner learns all rows. Of two candidates that do not
-    differ by more than their noise, the plainer one wins.
+    Columns are encoded (``onlinesvm.tables.TableEncoder``). Then candidates, which differ in
+    kernel, C, gamma and feature weights, are compared in a race, similar to successive halving: they learn
+    growing samples and are scored on held-out rows, the worse ones drop out, and the winner learns
+    all rows. Of two candidates that differ by less than the noise, the simpler one wins.
 
     Parameters
     ----------
     time_limit : float or None, default=60
-        Seconds that ``fit`` may take. If it is not enough for one machine of all rows, the table is
-        cut into cells with a machine each, or the model is that of a random sample, which a warning
-        and ``learned_from_`` say; None: no limit.
+        Seconds that ``fit`` may take; None: no limit. If that is not enough to learn all rows in
+        one model, the table is divided into cells with one model each, or a random sample is
+        learned; ``fit`` then warns, and ``learned_from_`` says which.
     verbose : bool, default=False
         Whether to show a progress bar of the race.
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=0
-        Seed of the samples. Two fits with the same seed are equal, unless the time limit decides
-        how many rounds are run or how many rows are learned: that depends on the machine.
+        Seed for the samples. Two fits with the same seed are equal, unless the time limit
+        determines the number of rounds or rows, which depends on the speed of the computer.
 
     Attributes
     ----------
     best_estimator_ : Pipeline
-        The encoder and a ``LASVMClassifier``: to save, to export, to go on learning with. Cells
-        predict and can be pickled, no more.
+        The encoder and a ``LASVMClassifier``, which can be saved, exported, and trained further. A
+        model of cells can only predict and be pickled.
     best_params_ : dict
         Parameters of that ``LASVMClassifier``.
     best_error_ : float
-        Share of wrong labels among rows that the winner had not learned, in its last round.
+        Share of held-out rows that the winner misclassified in its last round.
     race_ : dict of ndarray
         One row for each candidate in each round; ``pandas.DataFrame(model.race_)`` shows it.
     learned_from_ : str
@@ -312,7 +313,7 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            A table with the columns that were learned.
+            A table with the columns of the training table.
 
         Returns
         -------
@@ -327,7 +328,7 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            A table with the columns that were learned.
+            A table with the columns of the training table.
 
         Returns
         -------
@@ -342,7 +343,7 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            A table with the columns that were learned.
+            A table with the columns of the training table.
         alpha : float, default=0.1
             Share of labels that may be outside, between 0 and 1.
 
@@ -363,9 +364,9 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
 
 
 class AutoSVMRegressor(RegressorMixin, AutoSVM):
-    """Kernel support vector regression for a table, without settings.
+    """Kernel support vector regression for tables that chooses its settings.
 
-    As ``AutoSVMClassifier``, for numbers: epsilon races as well, and candidates are scored by their
+    As ``AutoSVMClassifier``, for numbers: candidates also differ in epsilon, and are scored by
     squared errors.
 
     Parameters
@@ -377,16 +378,16 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
     n_jobs : int or None, default=-1
         Number of threads. -1 is all cores; None is 1, unless in a ``joblib.parallel_config``.
     random_state : int, RandomState instance or None, default=0
-        Seed of the samples, as in ``AutoSVMClassifier``.
+        Seed for the samples, as in ``AutoSVMClassifier``.
 
     Attributes
     ----------
     best_estimator_ : Pipeline
-        The encoder and a ``LASVMRegressor``: to save, to export, to go on learning with.
+        The encoder and a ``LASVMRegressor``, which can be saved, exported, and trained further.
     best_params_ : dict
         Parameters of that ``LASVMRegressor``.
     best_error_ : float
-        Root of the mean squared error on rows that the winner had not learned, in its last round.
+        Root mean squared error of the winner on held-out rows, in its last round.
     race_ : dict of ndarray
         One row for each candidate in each round; ``pandas.DataFrame(model.race_)`` shows it.
     learned_from_ : str
@@ -437,19 +438,19 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
             numbers = np.asarray(y, np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                f"The targets are not numbers, such as {str(y[0])[:40]!r}: AutoSVMRegressor learns "
-                "numbers; for labels use AutoSVMClassifier."
+                f"The targets are not numbers (for example {str(y[0])[:40]!r}): AutoSVMRegressor "
+                "learns numbers; for labels use AutoSVMClassifier."
             ) from None
         assert_all_finite(numbers, input_name="y")
         return numbers
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """An interval for each row that holds its target in a share ``coverage`` of cases.
+        """Prediction intervals that contain the target in a share ``coverage`` of cases.
 
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            A table with the columns that were learned.
+            A table with the columns of the training table.
         coverage : float, default=0.9
             Share of the targets that should lie inside, between 0 and 1.
 

@@ -1,8 +1,8 @@
-"""From rows of numbers to a model: the race, then the winner on all rows, within a time limit.
+"""The race, then the fit of the winner on all rows, within a time limit.
 
-If one fit of all rows would take longer, the table is cut into cells, each with a machine of the
-winner's settings (``estimators.cells``). Cells are scored on rows that they have not learned; if they
-are not better than a sample is expected to be, the winner learns a random sample instead.
+If one fit of all rows would take too long, the table is divided into cells, each with a model of
+the winner's settings (``estimators.cells``). Cells are scored on held-out rows; if they are not
+better than the expected score of a sample, the winner learns a random sample instead.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from ..estimators.metric import Sample, loss
 from .race import Candidate, Race, Round, seconds_for
 
 LEFT = 0.9
-"""Share of what is left of the time limit that a fit of the winner is planned for."""
+"""Share of the remaining time for which the fit of the winner is planned."""
 
 CROSS_FITTING = 1.6
-"""How much longer a fit takes that makes probabilities, about."""
+"""Approximate factor by which probabilities make a fit slower."""
 
 SHORTEST = 0.2
-"""Seconds that the winner has in any case."""
+"""Minimum number of seconds for the winner."""
 
 FOR_CELLS = 0.65
-"""Share of the time that is left that cells may take; the rest is for a sample."""
+"""Share of the remaining time for cells; the rest is for a sample."""
 
 CELL_ROWS, FEWEST_CELLS = (1000, 20_000), 4
-"""Rows of a cell, at least and at most, and the number of cells below which a sample is as good."""
+"""Minimum and maximum number of rows of a cell, and the minimum number of cells."""
 
 SHARED = 2.0
-"""Cells that a row helps to learn, about."""
+"""Approximate number of cells in which a row is learned."""
 
 
 class Outcome(NamedTuple):
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the time limit has ended the race, or left no time for all rows."""
+        """Whether the time limit ended the race early, or left no time for all rows."""
         return self.race.out_of_time or self.n_learned < len(self.race.order)
 
     def learned_from(self) -> str:
@@ -68,12 +68,9 @@ class Outcome(NamedTuple):
         )
 
     def told(self, limit: float | None) -> str:
-        """What the time limit did."""
+        """Message about the effect of the time limit."""
         ended = "the race ended early" if self.race.out_of_time else "the race is done"
-        return (
-            f"time_limit={limit} s: {ended}, and the model has learned {self.learned_from()}. A larger "
-            "time_limit may give a better one."
-        )
+        return f"time_limit={limit} s: {ended}, and the model has learned {self.learned_from()}. A larger time_limit may give a better model."
 
 
 def race_and_learn(
@@ -83,13 +80,13 @@ def race_and_learn(
 ) -> Outcome:  # fmt: skip
     """Race on these rows, one array for each scale of numbers, and fit the winner.
 
-    ``begin``: when the limit has begun to count. ``cells``: whether the model may be one of cells.
+    ``begin``: start of the time limit. ``cells``: whether the model may be divided into cells.
     """
     ends = begin + (np.inf if limit is None else limit)
     with warnings.catch_warnings():
         warnings.simplefilter(
             "ignore"
-        )  # of fits that are cut short: the outcome says what was done
+        )  # warnings of stopped fits: the outcome reports the time limit once
         race = Race(
             make,
             rows,
@@ -111,7 +108,7 @@ def _final(
     race: Race, winner: Candidate, weights: np.ndarray | None, ends: float, n_jobs: int | None,
     cells: bool,
 ) -> tuple[Any, int]:  # fmt: skip
-    """The winner on all rows, in cells, or on as many as the time allows; and how many these are."""
+    """The winner, fitted on all rows, in cells, or on a sample; and the number of rows learned."""
     count = _affordable(race, winner, LEFT * max(SHORTEST, ends - clock()))
     if cells and count < len(race.order):
         found = _in_cells(race, winner, weights, count, ends, n_jobs)
@@ -133,7 +130,7 @@ def _final(
 
 
 def _made(race: Race, winner: Candidate, weights: np.ndarray | None) -> Any:
-    """The winner, which has learned nothing."""
+    """The unfitted estimator of the winner."""
     more = {"probability": True} if race.has_classes else {}
     parameters = race.units.parameters(winner.setting)
     return race.make(**parameters, **more, feature_weights=weights, random_state=0)
@@ -146,7 +143,7 @@ def _in_cells(
     race: Race, winner: Candidate, weights: np.ndarray | None, count: int, ends: float,
     n_jobs: int | None,
 ) -> tuple[Any, int] | None:  # fmt: skip
-    """The winner in cells; None where a sample of ``count`` rows is expected to be as good."""
+    """The winner in cells; None if a sample of ``count`` rows is expected to be as good."""
     seconds, (learn, held) = FOR_CELLS * (ends - clock()), race.folds[0]
     n_cells = _cell_count(race, winner, len(learn), seconds, thread_count(n_jobs))
     if n_cells < FEWEST_CELLS:
@@ -164,7 +161,7 @@ def _in_cells(
 
 
 def _cell_count(race: Race, winner: Candidate, n: int, seconds: float, threads: int) -> int:
-    """The least number of cells for which there is time; none if even small cells take too long."""
+    """The smallest number of cells that the time allows; 0 if even small cells take too long."""
     factor = CROSS_FITTING if race.has_classes else 1.0
     smallest, size = CELL_ROWS[0], float(min(n, CELL_ROWS[1]))
     while size >= smallest:
@@ -177,7 +174,7 @@ def _cell_count(race: Race, winner: Candidate, n: int, seconds: float, threads: 
 
 
 def expected_loss(rounds: list[Round], count: int) -> float:
-    """The loss of the winner on ``count`` rows: its last two rounds, continued by a power of the rows."""
+    """Expected loss of the winner on ``count`` rows: a power law through its last two rounds."""
     losses = [float(each.losses.mean()) for each in rounds[-2:]]
     if len(losses) < 2 or not 0 < losses[1] < losses[0]:
         return losses[-1]

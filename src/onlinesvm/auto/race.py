@@ -1,15 +1,15 @@
 """The race: candidates learn growing samples, are scored on rows they have not learned, and drop out.
 
     rows     1,000  24 candidates; then the best ones with learned weights and with numbers as ranks;
-                    then neighbours of the best, until none is better. The best seven go on
-             3,000  these, and neighbours of the best. The best four go on
+                    then neighbours of the best, until none is better. The best seven continue
+             3,000  these, and neighbours of the best. The best four continue
              9,000  ... and so on
     at last  the winner learns all rows
 
-All candidates of a round learn the same rows and are scored on the same others, so that two of them
-are compared row by row: the difference has a standard error, and of two that differ by less, the
-plainer one wins. Tables of up to some 20,000 rows are scored in several folds; who is clearly behind
-the best after two of them is not fitted to the others.
+All candidates of a round learn the same rows and are scored on the same held-out rows, so that two
+of them are compared row by row: the difference has a standard error, and of two that differ by
+less, the simpler one wins. Tables of up to about 20,000 rows are scored in several folds;
+candidates that are clearly worse than the best after two of them skip the other folds.
 
 A race is allowed the work of a few fits of all rows (``ALLOWED``), and small tables a little more
 (``SMALLEST``). Work is counted in rows, not in seconds, so that two races with one seed are equal.
@@ -29,34 +29,35 @@ from ..estimators.metric import Sample, TooLong, loss, next_weights, spread_of
 from .candidates import Metric, Setting, Units, first_settings
 
 FIRST, GROWTH = 1000, 3
-"""Rows of the first round, and how much longer each round is than the one before."""
+"""Number of rows of the first round, and the factor from each round to the next."""
 
 SCORED, FOLDS = 4000, 5
-"""Rows that candidates are scored on, if the table has so many, and folds at most."""
+"""Number of held-out rows, if the table has so many, and maximum number of folds."""
 
 SURVIVORS, FINALISTS = 7, 4
-"""Candidates that go on from the first round, and from later ones."""
+"""Number of candidates that continue after the first round, and after later ones."""
 
 CLIMBS = 3
-"""How often neighbours of the best join in one round."""
+"""How often neighbours of the best are added in one round."""
 
 BEHIND = 2.0
-"""Standard errors behind the best after some folds, beyond which a candidate leaves the round."""
+"""A candidate leaves the round if it is this number of standard errors behind the best."""
 
 ALLOWED, SMALLEST = 4.0, (160, 1500)
-"""Work of a race, in fits of all rows; and fits of so many rows that are allowed in any case."""
+"""Work of a race, in fits of all rows; and the minimum, as a number of fits of so many rows."""
 
 WORTH_CLIMBING = (0, 50, 300)
-"""Rows from which neighbours join never, once, and ``CLIMBS`` times: scores of few rows are noise."""
+"""Numbers of rows from which neighbours are added never, once and ``CLIMBS`` times: scores of few rows
+are noisy."""
 
 METRIC_ROWS = 2500
-"""Rows from which weights of features are learned."""
+"""Number of rows from which feature weights are learned."""
 
 WARMING = 100
 """Rows of a fit before the race."""
 
 TIED = 1.0
-"""Standard errors by which a less plain candidate must be better."""
+"""Number of standard errors by which a less simple candidate must be better."""
 
 POWER = 1.8
 """A fit of twice as many rows takes 2 to the power of this as long, about."""
@@ -69,7 +70,7 @@ RACING = 0.6
 
 
 class Fold(NamedTuple):
-    """Rows to learn, of which a round takes the first, and rows to score."""
+    """Rows to learn, of which a round takes the first ones, and held-out rows."""
 
     learn: np.ndarray
     score: np.ndarray
@@ -77,7 +78,7 @@ class Fold(NamedTuple):
 
 @dataclass
 class Candidate:
-    """A setting, and how it did in the rounds that it took part in."""
+    """A setting and its results in the rounds that it took part in."""
 
     number: int
     setting: Setting
@@ -94,7 +95,7 @@ class Candidate:
         return float(self.last.losses.mean())
 
     def score(self, rows: int, results: list[tuple[np.ndarray, float]]) -> None:
-        """Note losses and seconds of the folds of a round; once more when there are more folds."""
+        """Record losses and seconds of the folds of a round; called again for more folds."""
         losses = np.concatenate([losses for losses, _ in results])
         noted = Round(rows, losses, min(seconds for _, seconds in results))
         if self.rounds and self.last.rows == rows:
@@ -116,7 +117,7 @@ class Round(NamedTuple):
 
 
 class Race:
-    """One race. ``make(**parameters)`` gives an estimator that has learned nothing."""
+    """One race. ``make(**parameters)`` returns an unfitted estimator."""
 
     def __init__(
         self, make: Callable[..., Any], X: dict[str, np.ndarray], y: np.ndarray, has_classes: bool, *,
@@ -140,7 +141,7 @@ class Race:
     # -- the rounds -----------------------------------------------------------------------
 
     def run(self) -> Candidate:
-        """Race; the winner."""
+        """Run the race and return the winner."""
         most = min(len(fold.learn) for fold in self.folds)
         sizes = _sizes(most)
         alive = [self._join(setting) for setting in first_settings(not self.has_classes)]
@@ -179,9 +180,9 @@ class Race:
     def _round(
         self, among: list[Candidate], rows: int, folds: int, leader: Candidate | None = None
     ) -> list[Candidate]:
-        """Let candidates learn this number of rows of some folds; those that were scored on all.
+        """Fit candidates on this number of rows of some folds; returns those scored on all folds.
 
-        Who is clearly behind after two folds, behind the leader or the best of them, learns no more.
+        Candidates that are clearly worse than the leader or the best of them after two folds stop.
         """
         self._tell(among, rows)
         self._learn_weights(among, folds)
@@ -215,7 +216,7 @@ class Race:
         return self._side_by_side(run, tasks)
 
     def _side_by_side(self, work: Callable[[Any], Any], items: list[Any]) -> list[Any]:
-        """What ``work`` returns for each item; on several threads, in the same order."""
+        """The results of ``work`` for all items, in order, computed on several threads."""
         if self.threads == 1 or len(items) < 2:
             return [work(item) for item in items]
         pool = ThreadPoolExecutor(self.threads)
@@ -255,7 +256,7 @@ class Race:
     # -- weights of features --------------------------------------------------------------
 
     def _metric(self, candidate: Candidate, k: int) -> np.ndarray | None:
-        """Weights of a candidate, learned from rows of this fold that are not scored."""
+        """Feature weights of a candidate, learned from the training rows of this fold."""
         metric = candidate.setting.metric
         return None if metric is None else self._weights[metric.by, k][metric.rounds - 1]
 
@@ -313,7 +314,7 @@ class Race:
     # -- who goes on ----------------------------------------------------------------------
 
     def _climb(self, alive: list[Candidate], rows: int, folds: int) -> list[Candidate]:
-        """Neighbours of the best join, until none of them is better."""
+        """Add neighbours of the best until none of them is better."""
         tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
         for _ in range(int(np.interp(rows, WORTH_CLIMBING, (0, 1, CLIMBS)))):
             best = min(alive, key=lambda c: c.loss)
@@ -339,7 +340,7 @@ class Race:
         return kept + [c for c in ranked if c not in kept][: max(0, count - len(kept))]
 
     def _winner(self, among: list[Candidate]) -> Candidate:
-        """The one with the least loss, or a plainer one that is not worse by more than noise."""
+        """The candidate with the least loss, or a simpler one that is within the noise of it."""
         rows = max(c.last.rows for c in among)
         among = [c for c in among if c.last.rows == rows]
         best = min(among, key=lambda c: c.loss)
@@ -356,7 +357,7 @@ class Race:
     def _affordable(
         self, among: list[Candidate], rows: int, folds: int
     ) -> tuple[list[Candidate], int]:
-        """Candidates and folds of a round that there is time for: fewer folds, then fewer candidates."""
+        """Candidates and folds that the time allows: fewer folds, then fewer candidates."""
         ranked = sorted(among, key=lambda c: c.loss if c.rounds else -1.0)  # new ones first
         for count in range(len(ranked), 0, -1):
             for least in range(folds, 0, -1):
@@ -365,7 +366,7 @@ class Race:
         return [], 0
 
     def _affords(self, among: list[Candidate], rows: int, folds: int) -> bool:
-        """Whether there is work and time for a round of so many rows, and for the winner after it."""
+        """Whether work and time are left for a round of so many rows and for the winner."""
         known = [c.last for c in self.candidates if c.rounds]
         if len(among) * folds * work_of(rows) > self.work_left - self.reserved:
             return False
@@ -388,7 +389,7 @@ class Race:
 
 
 def behind(one: Round, other: Round) -> float:
-    """By how many standard errors the loss of one is above the other's, on rows scored by both."""
+    """Difference of two losses in standard errors, on rows scored for both."""
     count = min(len(one.losses), len(other.losses))
     difference = one.losses[:count] - other.losses[:count]
     noise = float(difference.std() / np.sqrt(count))
@@ -401,7 +402,7 @@ def work_of(rows: int) -> float:
 
 
 def seconds_for(known: Round, rows: int) -> float:
-    """How long a fit of so many rows takes, about."""
+    """Estimated seconds for a fit of so many rows."""
     return known.seconds * max(1.0, rows / known.rows) ** POWER
 
 
@@ -414,7 +415,7 @@ def _sizes(most: int) -> list[int]:
 
 
 def _folds(order: np.ndarray) -> list[Fold]:
-    """Folds of rows, in an order of which every beginning has all labels in their shares."""
+    """Folds of rows, ordered so that every prefix has all labels in proportion."""
     n = len(order)
     size = min(max(1, n // FOLDS), SCORED)
     count = max(1, min(FOLDS, int(np.ceil(SCORED / size))))

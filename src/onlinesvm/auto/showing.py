@@ -57,7 +57,7 @@ def plot_race(table: dict[str, np.ndarray], ax: Any) -> Any:
             label=None if label in named else label,
         )  # fmt: skip
         named.add(label)
-    ax.set(xlabel="rows learned", ylabel="error on other rows", xscale="log")
+    ax.set(xlabel="rows learned", ylabel="error on held-out rows", xscale="log")
     ax.grid(alpha=0.3)
     ax.legend(frameon=False)
     return ax.figure
@@ -65,7 +65,7 @@ def plot_race(table: dict[str, np.ndarray], ax: Any) -> Any:
 
 @contextmanager
 def race_bar(shown: bool, begin: float, limit: float | None) -> Iterator[Callable[[str], None]]:
-    """A bar of the time used, and what the race is doing; ``limit`` None: no end is known."""
+    """A progress bar of the time used and the current stage; ``limit`` None: no total."""
     if not shown:
         yield lambda text: None
         return

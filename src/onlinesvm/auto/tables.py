@@ -31,10 +31,11 @@ FEW_LEVELS = 30
 """Number of categories up to which a column gets one feature for each."""
 
 RAREST = 4
-"""Categories with fewer rows than this are one category together."""
+"""Categories with fewer rows than this are merged into one."""
 
 BEND = 4.0
-"""Numbers are bent towards this number of robust standard deviations: z / sqrt(1 + (z / BEND)^2)."""
+"""Numbers are compressed smoothly to this number of robust standard deviations: z / sqrt(1 + (z /
+BEND)^2)."""
 
 NORMAL = 1.349
 """Distance of the quartiles of a normal distribution, in standard deviations."""
@@ -49,22 +50,24 @@ CYCLES = {"hour": DAY, "weekday": 7 * DAY, "season": YEAR}
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Turn a table of numbers, categories and dates with gaps into rows for a kernel.
+    """Encode a table of numbers, categories and dates with missing values as rows for a kernel.
 
-    Numbers are scaled by their quartiles and bent, so that values far out stay near; or they are
-    replaced by their ranks (``QuantileTransformer``). Columns of two numbers become 0 and 1. Gaps are filled with the median, and one more feature says where they were. Categories become
-    one feature for each (``OneHotEncoder``), rare ones together; a column of more than 30 categories
-    becomes their mean target (``TargetEncoder``, cross-fitted). Dates become seconds, and their
-    place in the day, the week and the year. Texts that are numbers or dates in ISO 8601 are read.
+    Numbers are scaled by their quartiles, and outliers are compressed smoothly; or numbers are
+    replaced by their ranks (``QuantileTransformer``). Columns with two values become 0 and 1.
+    Missing values are replaced by the median, and an additional feature indicates them. Categories
+    are one-hot encoded (``OneHotEncoder``), rare ones together; a column of more than 30 categories
+    is replaced by the mean target of each (``TargetEncoder``, cross-fitted). Dates become seconds,
+    and the phase within the day, the week and the year. Texts that are numbers or dates in ISO 8601
+    are converted.
 
     Parameters
     ----------
     numbers : {"standard", "ranks"}, default="standard"
         How numbers are scaled.
     target_type : {"auto", "continuous"}, default="auto"
-        What ``TargetEncoder`` takes y for.
+        Type of y for ``TargetEncoder``.
     random_state : int, default=0
-        Seed of the folds of ``TargetEncoder``.
+        Seed for the folds of ``TargetEncoder``.
 
     Attributes
     ----------
@@ -73,7 +76,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     feature_names_in_ : ndarray
         Names of the columns; only if the table had some.
     kinds_ : list of str
-        What each column is: number, moment, category, or empty (left out).
+        Type of each column: number, moment, category, or empty (left out).
 
     See Also
     --------
@@ -108,7 +111,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     # -- fitting --------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find out what the columns are, and how they are scaled.
+        """Find the types of the columns and how they are scaled.
 
         Parameters
         ----------
@@ -126,16 +129,16 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> np.ndarray:
-        """Fit to a table, and return its rows.
+        """Fit the encoder to a table and return the encoded rows.
 
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
             The table.
         y : array-like of shape (n_samples,), default=None
-            Labels or targets. Means of targets are those of other rows (cross-fitting).
+            Labels or targets. Mean targets are computed on other rows (cross-fitting).
         **params : dict
-            Nothing is taken.
+            Not used.
 
         Returns
         -------
@@ -164,7 +167,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             del self.feature_names_in_
 
     def _words(self, table: Table) -> list[str]:
-        """Columns as messages name them."""
+        """Names of columns in messages."""
         if table.names is None:
             return [str(j) for j in range(len(table.columns))]
         return [repr(name) for name in table.names]
@@ -179,7 +182,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 number = as_kind(values, kind)
                 if np.isinf(number).any():
                     raise ValueError(
-                        f"Input X contains infinity, in column {word}: use a gap, or a number."
+                        f"Input X contains infinity, in column {word}: replace it by a missing "
+                        "value or a finite number."
                     )
                 parts.append(number)
                 if kind == MOMENT:
@@ -247,7 +251,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.means_ = TargetEncoder(
                 target_type=self.target_type, random_state=self.random_state
             )
-            with warnings.catch_warnings():  # scikit-learn 1.9 wants folds in place of a seed
+            with warnings.catch_warnings():  # scikit-learn 1.9 requires folds instead of a seed
                 warnings.simplefilter("ignore", FutureWarning)
                 means = self.means_.fit_transform(labels[:, self.many_], y)
             self.means_centre_, spread = means.mean(axis=0), means.std(axis=0)
@@ -258,7 +262,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _encoded(self, labels: np.ndarray) -> list[np.ndarray]:
         parts = []
         if self.one_hot_ is not None:
-            with warnings.catch_warnings():  # a category that was never seen is as a rare one
+            with warnings.catch_warnings():  # unknown categories are treated as rare ones
                 warnings.simplefilter("ignore", UserWarning)
                 parts.append(self.one_hot_.transform(labels[:, ~self.many_]))
         if self.means_ is not None:
@@ -269,12 +273,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     # -- transforming ---------------------------------------------------------------------
 
     def transform(self, X: Any) -> np.ndarray:
-        """Rows of a table with the same columns.
+        """Encode a table with the same columns.
 
         Parameters
         ----------
         X : data frame or array-like of shape (n_samples, n_features)
-            The table; columns of a data frame may be in any order, and others are ignored.
+            The table; columns of a data frame may be in any order, and additional ones are ignored.
 
         Returns
         -------
@@ -295,7 +299,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             if lost:
                 raise ValueError(
                     f"The table lacks the column{'s' * (len(lost) > 1)} "
-                    f"{', '.join(map(repr, lost))}, of the table that was learned."
+                    f"{', '.join(map(repr, lost))} of the training table."
                 )
             table = read_columns(X)
             assert table.names is not None
@@ -320,7 +324,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Returns
         -------
         names : ndarray of str
-            The names of the columns, with what was made of them.
+            Names of the columns, followed by the kind of feature.
         """
         check_is_fitted(self)
         known = getattr(self, "feature_names_in_", None)

@@ -1,6 +1,6 @@
 """The command line: ``onlinesvm COMMAND``.
 
-What a command needs is imported when it runs, so that ``--help`` and mistakes answer at once.
+A command imports what it needs when it runs, so that ``--help`` and errors appear immediately.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LATE = {
     "train": "Learn from a file or a stream.",
     "predict": "Predict the label of each row.",
     "evaluate": "Compare predictions with labels.",
-    "info": "Say what a model file is.",
+    "info": "Show what is in a model file.",
     "tune": "Find C and gamma.",
     "export": "Write a model for other programs.",
     "label": "Label items on a page that learns from every answer.",
@@ -46,7 +46,7 @@ PRINTS = ("predict", "evaluate", "info", "tune")
 
 
 class Commands(click.Group):
-    """A group of commands that Ctrl-C and what users can mend leave with one sentence."""
+    """A group of commands; Ctrl-C and errors that users can correct end with one sentence."""
 
     output_is_closed = False
 
@@ -80,9 +80,9 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            click.echo("\nStopped by Ctrl-C; what was not finished is not saved.", err=True)
+            click.echo("\nStopped by Ctrl-C; unfinished work was not saved.", err=True)
             ctx.exit(INTERRUPTED)
-        except BrokenPipeError:  # whoever reads the output has seen enough
+        except BrokenPipeError:  # the reader of the output has closed it
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
             ctx.exit(0)
         except Exception as error:
@@ -94,7 +94,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command asked for, and its arguments; one that only prints needs somewhere to."""
+        """The command and its arguments; refuses a command that only prints if output is closed."""
         name, found, rest = super().resolve_command(ctx, args)
         to_file = any(each.startswith(("-o", "--output")) for each in rest)
         if self.output_is_closed and name in PRINTS and not to_file:
@@ -103,11 +103,13 @@ class Commands(click.Group):
 
 
 def sentence(error: Exception) -> str | None:
-    """The message of an error that the user can mend; None for all others."""
+    """The message of an error that the user can correct; None for all others."""
     if isinstance(error, OnlineSVMError):
         return str(error)
     if isinstance(error, MemoryError):
-        return "There is not enough memory; use --budget, smaller --batch-rows or fewer features."
+        return (
+            "There is not enough memory; use --budget, a smaller --batch-rows, or fewer features."
+        )
     if isinstance(error, OSError):
         return f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."
     return None
@@ -117,7 +119,7 @@ def sentence(error: Exception) -> str | None:
 @click.version_option(__version__, prog_name="onlinesvm", message="%(prog)s %(version)s")
 def main() -> None:
     """Kernel support vector machines that learn one example at a time."""
-    # Commands say themselves that they compile.
+    # Commands report compilation themselves.
     logging.getLogger("onlinesvm").setLevel(logging.WARNING)
 
 
@@ -128,7 +130,7 @@ def main() -> None:
     default=Path("onlinesvm-demo"),
     show_default=True,
     metavar="DIR",
-    help="Folder for the picture; made if it does not exist.",
+    help="Folder for the picture; created if it does not exist.",
 )
 @click.option(
     "--seed",
@@ -136,16 +138,16 @@ def main() -> None:
     default=0,
     show_default=True,
     metavar="N",
-    help="Seed of the splits, of the order and of the generated data.",
+    help="Seed for the splits, the order and the generated data.",
 )
 @click.option("--no-plots", is_flag=True, help="Print the table only, write no file.")
 def demo_command(output: Path, seed: int, no_plots: bool) -> None:
-    """A tour on data it brings along: one pass, drift, why, how sure, which labels.
+    """A tour on built-in data: one pass, drift, explanations, intervals, labels.
 
-    Learns two data sets in one pass next to scikit-learn's SVC, follows a stream that changes,
-    explains an answer, predicts intervals, and chooses which examples to label. Prints a table and
-    what was found, and draws one picture. Asks nothing; takes under half a minute once the loops
-    are compiled, which the first run does.
+    Learns two data sets in one pass and compares with scikit-learn's SVC, follows a stream that
+    changes, explains a prediction, predicts intervals, and chooses which examples to label. Prints
+    a table and the results, and draws one picture. Needs no input; takes under half a minute once
+    the loops are compiled, which the first run does.
     """
     folder = None if no_plots else writable_folder(output)
     from .demo import run
@@ -153,7 +155,7 @@ def demo_command(output: Path, seed: int, no_plots: bool) -> None:
     try:
         run(folder, seed)
     except OSError as error:
-        raise click.ClickException(f"The demo could not go on: {error}.") from error
+        raise click.ClickException(f"The demo stopped: {error}.") from error
 
 
 DOCKER = """\b
@@ -171,12 +173,12 @@ In a Dockerfile, after the installation:
     help="Number of processes that compile; all cores if not given.",
 )
 def warmup_command(classes: tuple[str, ...], jobs: int | None) -> None:
-    """Compile all loops in advance, so that the first use of a class does not wait for it.
+    """Compile all loops in advance, so that the first use of a class is fast.
 
-    Names of classes, such as LASVMClassifier, restrict it to these. The compiled loops are kept on
-    disk, next to the package, or in the folder that NUMBA_CACHE_DIR names; they are for this
-    processor, this version of the package and this version of Numba. They may be used by other users
-    and from a read-only file system. Takes a minute or two for all classes.
+    Names of classes, such as LASVMClassifier, restrict it to these. The compiled loops are stored
+    on disk, next to the package, or in the folder that NUMBA_CACHE_DIR names; they are valid for
+    this type of processor, this version of the package and this version of Numba. Other users can
+    use them, also from a read-only file system. Takes a minute or two for all classes.
     """
     from .warmup import USES, run
 
@@ -188,14 +190,14 @@ def warmup_command(classes: tuple[str, ...], jobs: int | None) -> None:
 
 
 def writable_folder(path: Path) -> Path:
-    """The folder, made if need be; one sentence if nothing can be written there."""
+    """The folder, created if necessary; raises an error if it is not writable."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
             pass
     except (FileExistsError, NotADirectoryError) as error:
         raise click.ClickException(
-            f"The output folder {str(path)!r} cannot be made: a file of that name is in the way. "
+            f"The output folder {str(path)!r} cannot be created: there is a file of that name. "
             "Choose another with --output."
         ) from error
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Algorithms and their parameters as the command line knows them.
+"""Algorithms and their parameters on the command line.
 
 All of it is read from the classes: names from the public list, options from the signatures,
 ranges from the declared constraints, help from the documentation.
@@ -25,8 +25,8 @@ NOT_OF_A_STREAM = {
     "n_iter_no_change", "time_limit", "random_state", "sample_size",
     "decision_function_shape", "break_ties", "shrinking", "verbose", "max_iter",
 }  # fmt: skip
-"""Parameters of ``fit`` alone, those that ``train`` has options of its own for, and those that have no
-effect: they are for programs written for ``SVC``."""
+"""Parameters that only ``fit`` uses, those for which ``train`` has other options, and those without
+effect, which exist for programs written for ``SVC``."""
 
 
 ABBREVIATIONS = ("e.g", "i.e", "eq", "Eq", "sec", "Sec", "cf", "vs", "etc")
@@ -41,7 +41,7 @@ def short_name(class_name: str) -> str:
 
 def algorithms() -> dict[str, Any]:
     """Classes that learn from streams, by the names of the command line."""
-    # LASVM first: its words explain the parameters that it shares with others.
+    # LASVM first: its documentation is used for shared parameters.
     names = sorted(onlinesvm.__all__, key=lambda name: not name.startswith("LASVM"))
     public = {name: getattr(onlinesvm, name) for name in names}
     return {
@@ -52,7 +52,7 @@ def algorithms() -> dict[str, Any]:
 
 
 def algorithm(name: str) -> Any:
-    """The class of that name, or one sentence with the nearest one."""
+    """The class of that name; the error suggests the most similar name."""
     known = algorithms()
     for short, each in known.items():
         if name.lower() in (short, short.replace("-", ""), each.__name__.lower()):

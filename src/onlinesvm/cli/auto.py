@@ -32,10 +32,10 @@ DEFAULT_LIMIT = 60.0
 """Seconds, where no limit is given."""
 
 MOST_NUMBERS = 2**28
-"""Numbers that are read into memory: two gigabytes."""
+"""Maximum number of numbers in memory: two gigabytes."""
 
 WITHOUT = ("epochs", "checkpoint", "resume", "shuffle_buffer", "log", "plot")
-"""Options of a stream, which mean nothing where all rows are in memory."""
+"""Options of a stream, which have no effect if all rows are in memory."""
 
 
 class Rows:
@@ -48,8 +48,8 @@ class Rows:
             count += block.n * block.X.shape[1]
             if count > MOST_NUMBERS:
                 raise Mistake(
-                    f"{reader.name} is too large for --auto, which keeps all rows in memory: tune on a "
-                    "part of it, and train without --auto."
+                    f"{reader.name} is too large for --auto, which reads all rows into memory: "
+                    "tune on a part of it, and train without --auto."
                 )
         if not parts:
             raise Mistake(f"{reader.name} has no rows.")
@@ -75,7 +75,7 @@ def raced(source: str, options: dict[str, Any]) -> tuple[Rows, Outcome]:
             f"--auto finds the settings itself; leave out --{next(iter(given))}, or --auto."
         )
     if each.__name__ not in ("LASVMClassifier", "LASVMRegressor"):
-        raise Mistake("--auto is for the algorithms lasvm and lasvm-regressor.")
+        raise Mistake("--auto supports the algorithms lasvm and lasvm-regressor only.")
     rows = Rows(reader_of(source, options, needs_label=True))
     has_classes = is_classifier(each())
     _check_labels(rows, has_classes, source)
@@ -103,14 +103,16 @@ def _check_labels(rows: Rows, has_classes: bool, source: str) -> None:
 
 
 def train_by_race(source: str | None, output: Path | None, options: dict[str, Any]) -> None:
-    """``train --auto``: race, learn, save, tell."""
+    """``train --auto``: race, learn, save, report."""
     from ..model.files import write_model
 
     if source is None or output is None:
         raise Mistake("--auto needs a SOURCE, and -o MODEL.")
     for name in WITHOUT:
         if options[name] not in (None, False, 0, 1):
-            raise Mistake(f"--auto reads all rows at once; leave out --{name.replace('_', '-')}.")
+            raise Mistake(
+                f"--auto reads all rows into memory; leave out --{name.replace('_', '-')}."
+            )
     rows, found = raced(source, options)
     model = found.model
     write_model(output, model, preprocessing=rows.preprocessing(), summary={"auto": _facts(found)})

@@ -1,4 +1,4 @@
-"""``onlinesvm demo``: a tour of five stops, as it is seen on a terminal or in a pipe."""
+"""``onlinesvm demo``: a tour of five stops, on a terminal or in a pipe."""
 
 from __future__ import annotations
 
@@ -20,16 +20,11 @@ from .streams import warm_up as warm_up_loops
 LINES = 4
 """Lines of progress a stream prints where no bar can be drawn."""
 
-FOOTNOTE = (
-    "LASVM sees each row once, block by block; SVC has all of them at hand. Error so far: each "
-    "block is predicted before it is learned. Time is that of learning alone. On the ten digits "
-    "LASVM learns one machine per class, SVC one for each pair of classes; a batch of 1,200 rows is "
-    "so small that SVC is faster there."
-)
+FOOTNOTE = "LASVM sees each row once, block by block; SVC has all rows in memory. Error so far: each block is predicted before it is learned. Times are those of learning only. On the ten digits LASVM learns one machine per class, SVC one for each pair of classes; with only 1,200 rows SVC is faster."
 
 NEXT = (
-    ("learn from a file of your own", "onlinesvm train train.csv --label target -o model.safetensors"),
-    ("kernel, C and gamma found for you", "onlinesvm train train.csv --label target -o model.safetensors --auto"),
+    ("learn from your own file", "onlinesvm train train.csv --label target -o model.safetensors"),
+    ("the same, with automatic kernel, C and gamma", "onlinesvm train train.csv --label target -o model.safetensors --auto"),
     ("label your own images or texts", "onlinesvm label photos/ -o labels.db"),
 )  # fmt: skip
 """What to type after the tour."""
@@ -70,7 +65,7 @@ def run(folder: Path | None, seed: int) -> None:
 
 
 def warm_up(console: Console) -> None:
-    """Have the loops ready before any clock runs, and say how long that took."""
+    """Compile the loops before any time is measured, and report how long that took."""
     steps: dict[str, Callable[[], Any]] = {
         "one pass": lambda: None,
         "streams": lambda: tour.drift(0, 300),
@@ -89,7 +84,7 @@ def warm_up(console: Console) -> None:
     how = "Loops compiled in" if compiled else "Compiled loops read from disk in"
     later = " (in a later run: read from disk)" if compiled else ""
     seconds = time.perf_counter() - begin
-    console.print(f"{how} {seconds:.1f} s{later}; no time below includes it.")
+    console.print(f"{how} {seconds:.1f} s{later}; not included in the times below.")
 
 
 def heading(console: Console, text: str) -> None:
@@ -120,12 +115,12 @@ def stop(console: Console, name: str, find: Callable[[], Any], say: Callable[[An
 
 
 def say_drift(found: tour.Drift) -> str:
-    """What a change of the world does to two memories."""
+    """Report the effect of a change on two kinds of memory."""
     follows, keeps = (100 * found.after(name) for name in (tour.FOLLOWS, tour.KEEPS))
     seen = (
         "was not found"
         if found.found_after is None
-        else f"was found {found.found_after:,} rows later"
+        else f"was detected {found.found_after:,} rows later"
     )
     return (
         f"All labels are swapped after {found.n // 2:,} of {found.n:,} rows; with {tour.FOLLOWS} the "
@@ -140,9 +135,9 @@ def say_why(found: tour.Why) -> str:
         f"{name} {share:+.2f}" for name, share in zip(found.names, found.shares, strict=True)
     )
     return (
-        f"A tumour is called {found.answer}, score {found.score:+.2f}: {parts}, "
-        f"all else {found.rest:+.2f}.\nThese are exact Shapley values of the kernel machine, which errs "
-        f"on {100 * found.error:.1f} % of other tumours."
+        f"A tumour is predicted to be {found.answer}, score {found.score:+.2f}: {parts}, "
+        f"all else {found.rest:+.2f}.\nThese are exact Shapley values of the kernel machine, whose "
+        f"error on other tumours is {100 * found.error:.1f} %."
     )
 
 
@@ -159,14 +154,11 @@ def say_interval(found: tour.Interval) -> str:
 def say_labels(found: tour.Labels) -> str:
     """What chosen questions are worth."""
     chosen, drawn = (100 * found.errors[name][-1] for name in ("active", "random"))
-    return (
-        f"{found.labels[-1]} labels of {found.n_pool:,} digits: test error {chosen:.1f} % where the model "
-        f"chose the questions, {drawn:.1f} % where chance did."
-    )
+    return f"{found.labels[-1]} labels of {found.n_pool:,} digits: test error {chosen:.1f} % if the model chose the questions, {drawn:.1f} % if they were random."
 
 
 def waiting(console: Console, what: str) -> Any:
-    """A sign of life on a terminal, nothing in a pipe."""
+    """A spinner on a terminal, nothing in a pipe."""
     return console.status(f"{what} ...") if console.is_terminal else nullcontext()
 
 

@@ -33,7 +33,7 @@ CLASSES, VALUES, OUTLIERS = "classes", "values", "outliers"
 
 @click.command("evaluate", epilog=EPILOG)
 @click.argument("arguments", nargs=-1, metavar="[MODEL] SOURCE")
-@click.option("--predictions", metavar="FILE", help="Lines of predict, instead of a model.")
+@click.option("--predictions", metavar="FILE", help="Output of predict, instead of a model.")
 @click.option(
     "--plot",
     type=click.Path(path_type=Path),
@@ -128,7 +128,9 @@ def _read_lines(predictions: str, source: str, options: dict[str, Any]) -> Pairs
                 )
             yield y, labels_of(part, y, name_of(predictions), block.first)
         if next(text, b"").strip():
-            raise Mistake(f"There are more predictions than rows in {source!r}.")
+            raise Mistake(
+                f"There are more predictions than rows in {source!r}; predict the same file."
+            )
 
 
 def _tell_values(pairs: Pairs, options: dict[str, Any], _: Ranking | None) -> None:
@@ -178,8 +180,8 @@ def _tell_outliers(pairs: Pairs, options: dict[str, Any], _: Ranking | None) -> 
         return
     if options["plot"] is not None:
         raise Mistake(
-            "--plot draws the confusion matrix of labels 1 and -1, which this file has not; "
-            "leave it out."
+            "--plot draws the confusion matrix of labels 1 and -1, which this file does not "
+            "have; leave it out."
         )
     result = of_outliers(counts)
     if options["as_json"]:
@@ -215,7 +217,7 @@ def _tell_counts(counts: Any, options: dict[str, Any], ranked: dict[str, Any]) -
 
 
 def _ranked_lines(result: dict[str, Any]) -> Iterator[str]:
-    """AUC and log loss, where there are any."""
+    """AUC and log loss, if available."""
     if result.get("auc") is not None:
         several = ", mean of each class against the others" if len(result["classes"]) > 2 else ""
         part = f", of {result['auc_rows']:,} rows" if "auc_rows" in result else ""

@@ -25,7 +25,7 @@ Examples:
 def command(model: Path, target: str, output: Path, as_json: bool) -> None:
     """Write MODEL as an ONNX graph, as LIBSVM's text, or as a Python function of NumPy.
 
-    What is exported takes features as numbers: categories as the columns that ``info`` lists. A
+    The exported model takes features as numbers: categories as the columns that ``info`` lists. A
     standardisation becomes part of it.
     """
     import importlib

@@ -1,4 +1,4 @@
-"""``onlinesvm info``: what a model file is, how it was made, how large it is."""
+"""``onlinesvm info``: what is in a model file, how it was trained, how large it is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Example:
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 def command(model: Path, as_json: bool) -> None:
-    """Say what MODEL is, how it was made, and how large it is."""
+    """Show what is in MODEL, how it was trained, and how large it is."""
     from ..model.files import read_model
 
     found = read_model(model)

@@ -40,7 +40,7 @@ def command() -> None:
     check_installed(needed, "Labelling", "label")
 
 
-@command.command("page", epilog=EPILOG, short_help="Label on a page.")
+@command.command("page", epilog=EPILOG, short_help="Label on a web page.")
 @click.argument("source", required=False, type=click.Path(), metavar="[SOURCE]")
 @click.option(
     "-o",
@@ -48,10 +48,14 @@ def command() -> None:
     type=click.Path(path_type=Path),
     required=True,
     metavar="LABELS.db",
-    help="Database of the labels; made if it does not exist, else labelling goes on.",
+    help="Database of the labels; created if it does not exist, otherwise labelling continues.",
 )
 @click.option("--text", metavar="COLUMN", help="Column of a table that has the texts.")
-@click.option("--classes", metavar="A,B,C", help="Names of classes; more can be added on the page.")
+@click.option(
+    "--classes",
+    metavar="A,B,C",
+    help="Names of classes, separated by commas; more can be added on the page.",
+)
 @click.option(
     "--guidelines",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -62,9 +66,11 @@ def command() -> None:
     "--features",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE.npy",
-    help="Embeddings made elsewhere, one row for each item in its order.",
+    help="Embeddings computed elsewhere, one row for each item, in the order of the items.",
 )
-@click.option("--annotator", metavar="NAME", help="Who labels; the page asks if it is not given.")
+@click.option(
+    "--annotator", metavar="NAME", help="Name of the annotator; the page asks if it is not given."
+)
 @click.option(
     "--overlap",
     type=click.FloatRange(0.0, 1.0),
@@ -92,7 +98,7 @@ def page(
 
     SOURCE is a folder of images (PNG, JPEG, WebP), a CSV, Parquet or JSON lines file with a column of
     texts (--text) or with numbers and categories, or nothing: the digits that come with scikit-learn. Each
-    answer is saved before the next item is shown, and each changes the model that chooses it.
+    answer is saved before the next item is shown, and changes the model that chooses that item.
 
     The sub commands `onlinesvm label export` and `onlinesvm label import` need no page.
     """  # fmt: skip
@@ -102,13 +108,13 @@ def page(
 
     check_writable(output, inputs=(source, features))
     if output.exists() and not _is_writable(output):
-        raise Mistake(f"{str(output)!r} cannot be written; its permissions do not allow it.")
+        raise Mistake(f"{str(output)!r} cannot be written; check its permissions.")
     names = [name.strip() for name in (classes or "").split(",") if name.strip()]
     said = "" if guidelines is None else guidelines.read_text(encoding="utf-8", errors="replace")
     if host not in LOOPBACK:
         click.echo(
-            f"Warning: {host} may be reached from other machines. Whoever has the address with its key "
-            "can read and change the labels; the connection is not encrypted.",
+            f"Warning: {host} may be reachable from other machines. Anybody with the address and "
+            "its key can read and change the labels; the connection is not encrypted.",
             err=True,
         )
     with _Progress() as progress:
@@ -186,16 +192,19 @@ database = click.argument("database", type=click.Path(path_type=Path), metavar="
 source_option = click.option(
     "--source",
     type=click.Path(),
-    help="Where the items are; the place that the database knows if not given.",
+    help="Folder or file of the items; the one stored in the database if not given.",
 )
-text_option = click.option("--text", metavar="COLUMN", help="Column that has the texts.")
+text_option = click.option("--text", metavar="COLUMN", help="Column of the texts.")
 
 
 @command.command("export", short_help="Write labels, predictions or the model to a file.")
 @database
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, metavar="FILE")
 @click.option(
-    "--to", "target", type=click.Choice(FORMATS), help="Format; by the file's ending if not given."
+    "--to",
+    "target",
+    type=click.Choice(FORMATS),
+    help="Format; recognised by the ending of the file if not given.",
 )
 @click.option(
     "--what",
@@ -217,7 +226,7 @@ def export_command(
     source: str | None,
     text: str | None,
 ) -> None:
-    """Write what LABELS.db holds: labels, predictions for all items, or a model file.
+    """Write the content of LABELS.db: labels, predictions for all items, or a model file.
 
     Labels are written as CSV, JSON lines, Parquet, Label Studio's JSON, or a folder of images for each class;
     predictions as CSV or JSON lines.
@@ -264,13 +273,13 @@ def export_command(
     "--from",
     "origin",
     type=click.Choice(FORMATS),
-    help="Format; by the file's ending if not given.",
+    help="Format; recognised by the ending of the file if not given.",
 )
 @click.option(
     "--annotator",
     default="import",
     show_default=True,
-    help="Whose labels they are, if the file does not say.",
+    help="Annotator of the labels, if the file does not name one.",
 )
 @source_option
 @text_option
@@ -284,9 +293,9 @@ def import_command(
 ) -> None:
     """Add the labels of FILE to LABELS.db.
 
-    FILE is what `onlinesvm label export` has written, a table with an id, file, row or text and a label in each
-    row, an export of Label Studio, or a folder with a folder of images for each class. The database is made if
-    it does not exist; give --source then.
+    FILE is what `onlinesvm label export` has written, a table with an id, file, row or text and a
+    label in each row, an export of Label Studio, or a folder with a folder of images for each
+    class. The database is created if it does not exist; give --source then.
     """
     from ..label.exporting import format_of
     from ..label.importing import import_labels, read_labels
@@ -300,7 +309,7 @@ def import_command(
     session.journal.close()
     click.echo(f"Read: {file}, {n:,} labels")
     if unknown:
-        click.echo(f"{unknown:,} rows are about items that are not in the source.")
+        click.echo(f"{unknown:,} rows refer to items that are not in the source.")
 
 
 def _check_there(database: Path) -> None:

@@ -18,7 +18,7 @@ def line_of(label: Any) -> str:
 
 
 def labels_of(lines: list[bytes], truth: list[Any], name: str, first: int) -> list[Any]:
-    """What lines of ``predict`` mean, by the true labels of the same rows; scores are left alone."""
+    """Predictions from lines of ``predict``, in the type of the true labels; scores are ignored."""
     known = {line_of(label): label for label in truth}
     found = []
     for number, line in enumerate(lines):
@@ -39,6 +39,6 @@ def _number(text: str, where: str) -> float | int:
         except ValueError:
             continue
     raise Mistake(
-        f"{where}: the prediction {text[:60]!r} is no number, but the labels are; "
-        "give lines that predict has written for this file."
+        f"{where}: the prediction {text[:60]!r} is not a number, but the labels are; use the "
+        "output of predict for this file."
     )

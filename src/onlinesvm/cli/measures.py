@@ -1,4 +1,4 @@
-"""What ``evaluate`` tells: tables of classes, deviations of values, outliers that were flagged."""
+"""The measures of ``evaluate``: tables of classes, errors of values, flagged outliers."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def of_classes(classes: list[Any], matrix: np.ndarray) -> dict[str, Any]:
 class Ranking:
     """AUC and log loss of a classifier's scores and probabilities, in constant memory.
 
-    Up to ``MOST`` scores are kept, of rows evenly spaced in the source: of more rows, every other
-    one is dropped, and AUC is that of the sample. Log loss is a sum over all rows.
+    Up to ``MOST`` scores are kept, of rows evenly spaced in the source: if there are more, every
+    other one is dropped, and AUC is that of the sample. Log loss is a sum over all rows.
     """
 
     MOST = 1 << 22

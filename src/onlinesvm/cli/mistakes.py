@@ -1,4 +1,6 @@
-"""What users can mend: one sentence, exit code 2, no traceback; files before they are written."""
+"""Errors that users can correct: one sentence, exit code 2, no traceback; checks of output
+files.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ class Mistake(click.ClickException):
 
 
 def check_writable(path: Path, option: str = "-o", inputs: Iterable[Any] = ()) -> None:
-    """Find out before hours of learning whether a file can be written, and is none of those read."""
+    """Check before training that a file can be written, and that it is not an input file."""
     folder = path.resolve().parent
     for each in inputs:
         if each is not None and Path(each).resolve() == path.resolve():
@@ -37,7 +39,7 @@ def check_writable(path: Path, option: str = "-o", inputs: Iterable[Any] = ()) -
         _check_special(path, option)
         return
     if not folder.is_dir():
-        raise Mistake(f"There is no folder {str(folder)!r}; make it, or choose another {option}.")
+        raise Mistake(f"There is no folder {str(folder)!r}; create it, or choose another {option}.")
     try:
         with tempfile.TemporaryFile(dir=folder):
             pass
@@ -51,17 +53,17 @@ def _check_special(path: Path, option: str) -> None:
     """A device or a FIFO is written to as it is; its folder is left alone."""
     refusal = special_refusal(path)
     if refusal is None and not os.access(path, os.W_OK):
-        refusal = "its permissions do not allow it"
+        refusal = "permission denied"
     if refusal:
         raise Mistake(f"{str(path)!r} cannot be written ({refusal}); name a file with {option}.")
 
 
 REMAINS_AFTER = 3600
-"""Seconds after which nobody writes to a temporary file any more."""
+"""Age in seconds from which a temporary file is abandoned."""
 
 
 def remove_remains(path: Path) -> None:
-    """Remove temporary files of this file that processes have left when they were killed."""
+    """Remove temporary files of this file that were left by killed processes."""
     if is_special(path):
         return
     target = path.resolve()

@@ -29,13 +29,13 @@ Examples:
   onlinesvm predict model.safetensors new.csv --explain 3
 
 \b
-Each line is the id, if --id was given, the label, then the scores, then the probabilities that were asked for, with tabs
-between; both in the order of the classes that info shows. Two classes have one score, which is
+Each line has the id, if --id is given, the label, then the scores and the probabilities, if requested, separated by
+tabs; both in the order of the classes that info shows. With two classes there is one score, which is
 positive for the second class. A tab or line break in a label is written \\t or \\n.
 
 \b
 --explain N adds the N features with the largest share in the score of the predicted label, each as
-name:share. The shares of all features add up to the score, less what it is without any feature.
+name:share. The shares of all features add up to the score minus its value without any feature.
 """
 
 
@@ -47,7 +47,7 @@ name:share. The shares of all features add up to the score, less what it is with
     "--output",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Instead of standard output; appears when all rows are done.",
+    help="File instead of standard output; written when all rows are done.",
 )
 @click.option("--scores", is_flag=True, help="Decision values after the label, tab-separated.")
 @click.option("--probabilities", is_flag=True, help="Probability of each class.")
@@ -55,7 +55,7 @@ name:share. The shares of all features add up to the score, less what it is with
     "--explain",
     type=click.IntRange(1),
     metavar="N",
-    help="The N features that count most for each label, with their shares.",
+    help="The N features with the largest shares in each score.",
 )
 @click.option("--id", "id_column", metavar="COLUMN", help="Begin each line with this column.")
 @click.option("--header", is_flag=True, help="A first line with the names of the columns.")
@@ -73,7 +73,7 @@ def command(model: Path, source: str, output: Path | None, **options: Any) -> No
     _check_columns(found.estimator, model, options)
     check_same_columns(options, found, model)
     if options["as_json"] and options["header"]:
-        raise Mistake("JSON objects name their values themselves; leave out --header.")
+        raise Mistake("--json already names all values; leave out --header.")
     with_ids = options["id_column"] is not None
     reader = _reader_with_ids(source, options, found) if with_ids else None
     reader = reader or reader_for(source, options, found, needs_label=False)
@@ -95,11 +95,11 @@ def _reader_with_ids(source: str, options: dict[str, Any], model: Any) -> Any:
     schema = dict((model.preprocessing or {}).get("schema") or {})
     name = options["id_column"]
     if schema.get("kind") == "libsvm":
-        raise Mistake("LIBSVM text has no column that could be an id; leave out --id.")
+        raise Mistake("LIBSVM text has no named columns; leave out --id.")
     if name in [column["name"] for column in schema.get("columns") or ()]:
         raise Mistake(
-            f"Column {name!r} is a feature of the model; an id is a column that the model does not "
-            f"use (train with --ignore {name})."
+            f"Column {name!r} is a feature of the model; an id must be a column that the model "
+            f"does not use (train with --ignore {name})."
         )
     if "columns" in schema:
         schema["label_kind"] = "text"
@@ -125,18 +125,19 @@ def _header(estimator: Any, options: dict[str, Any]) -> str:
 
 
 def _check_columns(estimator: Any, model: Path, options: dict[str, Any]) -> None:
-    """Whether the model has the scores and probabilities that were asked for."""
+    """Refuse scores and probabilities that the model does not have."""
     name = type(estimator).__name__
     if options["explain"]:
         refuse_unexplained(view_of(estimator).kernel)
     if options["scores"] and not hasattr(estimator, "decision_function"):
-        raise Mistake(f"A {name} predicts the value itself; leave out --scores.")
+        raise Mistake(f"A {name} predicts values and has no scores; leave out --scores.")
     if not options["probabilities"] or has_probabilities(estimator):
         return
     if hasattr(estimator, "predict_proba"):
         raise Mistake(
-            f"{str(model)!r} has no probabilities: it was trained without --probability, and keeps no "
-            "scores that they could be made of; train again with it, or leave out --probabilities."
+            f"{str(model)!r} has no probabilities: it was trained without --probability, and has "
+            "no scores to calibrate them; train again with --probability, or leave out "
+            "--probabilities."
         )
     instead = "use --scores" if is_classifier(estimator) else "leave out --probabilities"
     raise Mistake(f"A {name} has no probabilities; {instead}.")

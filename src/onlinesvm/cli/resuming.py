@@ -1,8 +1,9 @@
-"""Options that say how rows are read: kept in the model file, and compared when it is used again.
+"""Options for reading rows: stored in the model file, and compared when it is used again.
 
-``train --resume`` goes on with the options that the run was begun with. One that is given again must
-say the same; one that is not given is taken from the file. The columns of a finished model are
-fixed as well: ``predict`` and ``evaluate`` refuse an option that would change them.
+``train --resume`` continues with the options with which the run was started. An option that is
+given again must be the same; one that is not given is taken from the file. The columns of a
+finished model are fixed as well: ``predict`` and ``evaluate`` refuse an option that would change
+them.
 """
 
 from __future__ import annotations
@@ -46,33 +47,34 @@ def given_options(options: dict[str, Any]) -> dict[str, Any]:
 def resumed_options(
     options: dict[str, Any], before: dict[str, Any], output: Path | None
 ) -> dict[str, Any]:
-    """The options of the run that was begun, or one sentence if others are given."""
+    """The options of the interrupted run; raises an error if others are given."""
     for name, value in given_options(options).items():
         if name in before and name not in BY_CONTENT and value != before[name]:
             raise Mistake(
-                f"{str(output)!r} was begun with {_shown(name, before[name])}, not "
-                f"{_shown(name, value)}; use the same settings, or leave out --resume to begin anew."
+                f"{str(output)!r} was started with {_shown(name, before[name])}, not "
+                f"{_shown(name, value)}; use the same settings, or leave out --resume to start "
+                "again."
             )
     known = {name: value for name, value in before.items() if name not in BY_CONTENT}
     return {**options, **known}
 
 
 def check_same_columns(options: dict[str, Any], model: Any, path: Any) -> None:
-    """Refuse an option that the columns of a trained model do not follow any more."""
+    """Refuse an option that would change the columns of a trained model."""
     before = (model.summary or {}).get("source") or {}
     for name, value in given_options(options).items():
         if name in before and name not in OF_A_FILE and value != before[name]:
             raise Mistake(
-                f"{str(path)!r} was trained with {_shown(name, before[name])}, and its columns stay "
-                f"as they are; leave out {_typed(name)}, or train again."
+                f"{str(path)!r} was trained with {_shown(name, before[name])}, and its columns "
+                f"cannot change; leave out {_typed(name)}, or train again."
             )
     schema = (model.preprocessing or {}).get("schema") or {}
     used = {column["name"] for column in schema.get("columns") or ()}
     for name in options.get("ignore") or ():
         if name in used:
             raise Mistake(
-                f"{str(path)!r} was trained on column {name!r}, which cannot be left out; leave out "
-                f"--ignore {name}, or train again."
+                f"{str(path)!r} was trained on column {name!r}, which cannot be ignored; leave "
+                f"out --ignore {name}, or train again."
             )
 
 

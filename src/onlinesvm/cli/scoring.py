@@ -21,14 +21,14 @@ class Loaded:
         self.estimator = estimator
         if "pipeline" in (preprocessing or {}):
             raise StreamError(
-                "The model was saved as a scikit-learn pipeline, whose steps the command line does not "
+                "The model was saved as a scikit-learn pipeline, which the command line cannot "
                 "run; use onlinesvm.load_model in Python."
             )
         facts = (preprocessing or {}).get("standardize")
         self.scale = None if facts is None else RunningScale.from_json(facts)
 
     def rows(self, block: Block, reader: Reader) -> Any:
-        """The block's rows as the model knows them, or one sentence."""
+        """The block's rows as the model takes them; raises an error if they do not fit."""
         known = self.estimator.n_features_in_
         if block.X.shape[1] != known:
             raise StreamError(
@@ -38,7 +38,7 @@ class Loaded:
         return block.X if self.scale is None else self.scale.apply(block.X)
 
     def blocks(self, reader: Reader, size: int = 2048) -> Iterator[tuple[Any, np.ndarray | None]]:
-        """Rows as the model knows them, and labels, as they come."""
+        """Rows as the model takes them, and labels, as they arrive."""
         for block in reader.arriving(size):
             yield self.rows(block, reader), block.y
 

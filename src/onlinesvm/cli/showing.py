@@ -1,4 +1,4 @@
-"""Progress of training: a line that moves on a terminal, now and then a line in a pipe, a log."""
+"""Progress of training: one updated line on a terminal, occasional lines in a pipe, a log."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def described(
 
 def counted_drifts(count: int) -> str:
     """The number of drifts, in words."""
-    return f"{count:,} drift{'' if count == 1 else 's'} noticed"
+    return f"{count:,} drift{'' if count == 1 else 's'} detected"
 
 
 class Reporter:
-    """Writes progress to standard error, if anybody may read it."""
+    """Writes progress to standard error, unless it is quiet."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Reporter:
             self._status.stop()
 
     def show(self, progress: Progress, seconds: float) -> None:
-        """Say where learning stands, if it is time; a drift is told at once, in a line that stays."""
+        """Report progress, if it is time; a drift is reported immediately, in a permanent line."""
         self._tell_of_drift(progress)
         if not self._quiet and time.monotonic() >= self._next:
             self.say(described(progress, seconds, self._begun_with, self._measure))
@@ -79,7 +79,7 @@ class Reporter:
         if self._quiet or not count or count == before:
             return
         text = (
-            f"Drift: the error rate has risen, noticed between rows {row + 1:,} and "
+            f"Drift: the error rate has risen, detected between rows {row + 1:,} and "
             f"{progress.rows:,} ({counted_drifts(count)})."
         )
         if self._status is not None:

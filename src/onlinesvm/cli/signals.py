@@ -1,8 +1,8 @@
-"""Ctrl-C during training: noted, and heeded between two blocks, so that the model can be saved.
+"""Ctrl-C during training: recorded, and handled between two blocks, so that the model can be saved.
 
-While the next block is being read nothing is half-done, and a stream may be silent for long: there
-Ctrl-C is heeded at once. A second Ctrl-C always ends the command at once, without saving. SIGTERM
-is treated like Ctrl-C.
+While the next block is being read the model is consistent, and a stream may be silent for a long
+time: then Ctrl-C is handled immediately. A second Ctrl-C always ends the command immediately,
+without saving. SIGTERM is treated like Ctrl-C.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ..stream.reader import Reader
 
 
 class StopReading(BaseException):
-    """Leaves a read, which may be waiting for rows."""
+    """Interrupts a read that may be waiting for rows."""
 
 
 class Interrupts:
-    """A context in which signals are noted; ``number`` is that of the one that came, or 0."""
+    """A context in which signals are recorded; ``number`` is that of the signal received, or 0."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -50,7 +50,7 @@ class Interrupts:
         return "Stopped by Ctrl-C" if self.number == signal.SIGINT else "Stopped by SIGTERM"
 
     def watch(self, reader: Reader) -> None:
-        """Heed signals while this reader reads, and before it reads on."""
+        """Handle signals while this reader reads, and before each read."""
         blocks = reader.blocks
         reader.blocks = lambda *a, **k: self._reading(blocks(*a, **k))  # type: ignore[method-assign]
 
@@ -68,5 +68,5 @@ class Interrupts:
             yield block
 
     def at_once(self) -> None:
-        """From now on a signal is heeded at once: what was learned is saved."""
+        """Handle signals immediately from now on: what was learned is saved."""
         self._at_once = KeyboardInterrupt

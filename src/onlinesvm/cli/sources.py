@@ -28,42 +28,42 @@ class Missing(click.ParamType):
 
 
 OPTIONS: list[Callable[[Any], Any]] = [
-    click.option("--format", type=click.Choice(FORMATS), help="Format; found out if not given."),
+    click.option("--format", type=click.Choice(FORMATS), help="Format; recognised if not given."),
     click.option("--label", metavar="NAME", help="Column, array or file of the labels."),
     click.option("--ignore", multiple=True, metavar="COLUMN", help="Column to leave out; repeatable."),
     click.option(
         "--categorical", multiple=True, metavar="COLUMN",
-        help="Column of numbers that are categories; repeatable.",
+        help="Column of numbers to treat as categories; repeatable.",
     ),
     click.option(
         "--numeric", multiple=True, metavar="COLUMN",
-        help="Column of numbers in spite of text or leading zeros; repeatable.",
+        help="Column to treat as numbers despite text or leading zeros; repeatable.",
     ),
     click.option(
         "--encode", type=click.Choice(["onehot", "hash"]), default="onehot", show_default=True,
-        help="What becomes of categories.",
+        help="How categories are encoded.",
     ),
     click.option(
         "--hash-size", type=click.IntRange(1, 1 << 20), default=64, show_default=True, metavar="N",
-        help="Features for a column of hashed categories.",
+        help="Number of features for each column of hashed categories.",
     ),
     click.option(
         "--missing", type=Missing(), metavar="NUMBER|mean|median|most_frequent",
-        help="Used where a number is missing.",
+        help="Replacement of missing numbers.",
     ),
     click.option(
-        "--missing-indicator", is_flag=True, help="Features that say which numbers are missing."
+        "--missing-indicator", is_flag=True, help="Add features that mark missing numbers."
     ),
-    click.option("--delimiter", metavar="CHARACTER", help="Separates values of CSV."),
+    click.option("--delimiter", metavar="CHARACTER", help="Character between values of CSV."),
     click.option(
         "--n-features", type=click.IntRange(1, 1 << 30), metavar="N",
-        help="Features of LIBSVM text; found out if not given.",
+        help="Number of features of LIBSVM text; found while reading if not given.",
     ),
-    click.option("--zero-based", is_flag=True, help="LIBSVM text that counts features from 0."),
+    click.option("--zero-based", is_flag=True, help="LIBSVM text counts features from 0."),
 ]  # fmt: skip
 
 COLUMN_OPTIONS = tuple(option.name for option in fields(TableOptions))
-"""Names of the options that say what becomes of the columns of a table."""
+"""Names of the options that determine how the columns of a table are encoded."""
 
 NAMES = ("format", *COLUMN_OPTIONS, "delimiter", "n_features", "zero_based")
 

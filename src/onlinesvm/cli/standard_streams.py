@@ -1,7 +1,8 @@
 """Standard streams that the shell has closed (``<&-``, ``>&-``, ``2>&-``).
 
-Python has None in their place, and the next file that is opened gets their number, so that whatever
-writes to that number writes into the file. Each closed one is taken up by the null device here.
+Python has None instead of them, and the next file that is opened gets their number, so that
+anything written to that number would go into the file. Here each closed stream is replaced by the
+null device.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from .mistakes import Mistake
 
 
 def occupy_closed() -> bool:
-    """Let no file have the number of a closed stream. Returns whether standard output was closed."""
+    """Occupy the numbers of closed streams. Returns whether standard output was closed."""
     for number in range(3):
         try:
             os.fstat(number)

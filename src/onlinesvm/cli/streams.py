@@ -1,8 +1,8 @@
 """What the demo measures: data sets as streams, LASVM on them block by block, SVC on the whole.
 
-A stream is judged twice. *Error so far* is prequential: each block is predicted before it is
-learned. *Test error* is that of the present model on rows held back. Clocks run while learning and
-at no other time.
+A stream is scored twice. *Error so far* is prequential: each block is predicted before it is
+learned. *Test error* is that of the current model on held-out rows. Times are those of learning
+only.
 """
 
 from __future__ import annotations

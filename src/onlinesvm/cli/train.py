@@ -33,7 +33,7 @@ Examples:
       --budget 500 --checkpoint 100000 --resume
 
 \b
-Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by Ctrl-C and saved.
+Exit codes: 0 done (or time limit reached), 2 an error that you can correct, 130 stopped by Ctrl-C and saved.
 """
 
 
@@ -54,7 +54,7 @@ Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by 
     "--auto",
     "auto",
     is_flag=True,
-    help="Race kernels, C, gamma and weights of features on the rows in memory, then learn with the best.",
+    help="Compare kernels, C, gamma and feature weights on the rows in memory, then learn with the best.",
 )
 @click.option(
     "--epochs",
@@ -64,16 +64,16 @@ Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by 
     metavar="N",
     help="Passes over the source.",
 )
-@click.option("--test", metavar="FILE", help="Examples to measure the error on at the end.")
+@click.option("--test", metavar="FILE", help="Examples on which the error is measured at the end.")
 @click.option(
     "--checkpoint", type=click.IntRange(1), metavar="ROWS", help="Save after every ROWS rows."
 )
-@click.option("--resume", is_flag=True, help="Go on from MODEL, if there is one.")
+@click.option("--resume", is_flag=True, help="Continue from MODEL, if it exists.")
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="Stop and save after so long.",
+    help="Stop and save after this time.",
 )
 @click.option(
     "--seed",
@@ -81,7 +81,7 @@ Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by 
     default=0,
     show_default=True,
     metavar="N",
-    help="Seed of all that is random.",
+    help="Seed for everything that is random.",
 )
 @click.option(
     "--batch-rows",
@@ -89,7 +89,7 @@ Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by 
     default=2048,
     show_default=True,
     metavar="N",
-    help="Rows that are read, predicted and learned at a time.",
+    help="Number of rows that are read, predicted and learned at a time.",
 )
 @click.option(
     "--shuffle-buffer",
@@ -97,9 +97,11 @@ Exit codes: 0 done (or time limit reached), 2 something to mend, 130 stopped by 
     default=0,
     show_default=True,
     metavar="ROWS",
-    help="Mix the rows in a buffer, for sorted files.",
+    help="Shuffle rows within a buffer, for sorted files.",
 )
-@click.option("--standardize", is_flag=True, help="Scale features by their running mean, variance.")
+@click.option(
+    "--standardize", is_flag=True, help="Scale features by their running mean and variance."
+)
 @click.option("--plot", type=click.Path(path_type=Path), metavar="PNG", help="Draw the curve.")
 @click.option("--log", type=click.Path(path_type=Path), metavar="JSONL", help="Figures as data.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -111,10 +113,10 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
     compressed.
     Without SOURCE, scikit-learn's digits are learned. Each block is predicted before it is
     learned, which gives the error so far. Ctrl-C finishes the block and saves; a second one stops
-    at once, and the last checkpoint stays.
+    immediately, and the last checkpoint is kept.
     """
     if source is not None and output is None:
-        raise Mistake("Where should the model go? Give -o MODEL.")
+        raise Mistake("The model needs a file: give -o MODEL.")
     if output is None and (options["resume"] or options["checkpoint"]):
         raise Mistake("--checkpoint and --resume need a model file: give -o MODEL.")
     inputs = [source, options["test"]]
@@ -126,8 +128,8 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
         raise Mistake(f"There is no file {options['test']!r} to test on; check --test.")
     if output is not None and is_special(output) and (options["resume"] or options["checkpoint"]):
         raise Mistake(
-            f"{str(output)!r} is no regular file, so that nothing can be gone on with; leave out "
-            "--checkpoint and --resume, or name a file with -o."
+            f"{str(output)!r} is not a regular file, so that training cannot be resumed; leave "
+            "out --checkpoint and --resume, or name a file with -o."
         )
     if output is not None:
         remove_remains(output)
@@ -203,20 +205,20 @@ class Run:
         return training
 
     def _check_source(self, reader: Reader, schema: dict[str, Any]) -> None:
-        """Refuse to go on with rows of another kind."""
+        """Refuse to resume with rows of another format."""
         before = schema.get("kind")
         if before not in (None, reader.kind) and reader.schema.get("columns") is None:
             raise Mistake(
-                f"{str(self.output)!r} was begun with rows of format {before}, not {reader.kind}; "
-                "name the same source, or leave out --resume to begin anew."
+                f"{str(self.output)!r} was started with rows of format {before}, not "
+                f"{reader.kind}; name the same source, or leave out --resume to start again."
             )
 
     def _check_same(self, estimator: Any, facts: dict[str, Any]) -> None:
-        """Refuse to go on with other settings than those that the run was begun with."""
+        """Refuse to resume with settings other than those of the first run."""
         each = algorithms.algorithm(self.options["algorithm"])
         if type(estimator) is not each:
             raise Mistake(
-                f"{str(self.output)!r} holds a {type(estimator).__name__}; give --algorithm "
+                f"{str(self.output)!r} contains a {type(estimator).__name__}; give --algorithm "
                 f"{algorithms.short_name(type(estimator).__name__)}, or leave out --resume."
             )
         now = asdict(self._settings())
@@ -227,8 +229,8 @@ class Run:
         for name, value in now.items():
             if value != before[name]:
                 raise Mistake(
-                    f"{str(self.output)!r} was begun with {name}={before[name]}, not {value}; "
-                    "use the same settings, or leave out --resume to begin anew."
+                    f"{str(self.output)!r} was started with {name}={before[name]}, not {value}; "
+                    "use the same settings, or leave out --resume to start again."
                 )
 
     # -- running ------------------------------------------------------------------------------
@@ -241,8 +243,7 @@ class Run:
         reporter = Reporter(self.options["as_json"], begun.rows, self.measure, begun.n_drifts)
         if self.training.finished:
             click.echo(
-                f"{str(self.output)!r} is finished: nothing is left to learn; leave out --resume "
-                "to begin anew.", err=True,
+                f"{str(self.output)!r} is finished: nothing is left to learn; leave out --resume to start again.", err=True,
             )  # fmt: skip
         rows_before = self.training.rows
         with Interrupts() as interrupts, reporter:
@@ -285,8 +286,8 @@ class Run:
     def _finish(self, interrupts: Interrupts, rows_before: int) -> str | None:
         """The finishing step; if it is interrupted, the model as it was before stays saved.
 
-        A run that has nothing else to do any more is finished whatever the time limit: else a
-        short limit would never let it end.
+        If only the finishing step is left, it is completed whatever the time limit: otherwise a
+        short limit would never let the run end.
         """
         limit = self.options["time_limit"]
         left = None if limit is None else limit - (time.monotonic() - self.begin)
@@ -322,7 +323,7 @@ class Run:
     def _tell(self, stopped: str | None) -> None:
         result = self._result(stopped)
         if stopped:
-            goes_on = "." if self.once else "; --resume goes on."
+            goes_on = "." if self.once else "; --resume continues."
             kept = f"the model of {result['rows']:,} rows is in {self.output}{goes_on}"
             if not self.training.rows or self.output is None:
                 kept = "nothing is saved."
@@ -378,6 +379,6 @@ class Run:
         return reader_of(options["test"], options, schema=schema, needs_label=needs_label)
 
     def _check_test(self) -> None:
-        """Find out before hours of learning whether the examples to test on can be read."""
+        """Check before training that the test examples can be read."""
         if self.options["test"] is not None:
             next(self._test_reader(self.options, None).blocks(1))

@@ -40,7 +40,7 @@ FACTORS = (1 / 16, 1 / 4, 1.0, 4.0)
 
 @dataclass
 class Candidate:
-    """A pair of settings and how it does."""
+    """A pair of settings and its results."""
 
     C: float
     gamma: float
@@ -60,7 +60,7 @@ def _numbers(_: Any, option: Any, text: str | None) -> list[float] | None:
     except ValueError:
         values = []
     if not values or not all(0 < value < np.inf for value in values):
-        raise Mistake(f"--{option.name} takes positive numbers with commas between, not {text!r}.")
+        raise Mistake(f"--{option.name} takes positive numbers separated by commas, not {text!r}.")
     return values
 
 
@@ -75,7 +75,7 @@ def _numbers(_: Any, option: Any, text: str | None) -> list[float] | None:
     default=2000,
     show_default=True,
     metavar="ROWS",
-    help="Rows of the first round; each one is twice as long as the one before.",
+    help="Number of rows of the first round; it doubles with each round.",
 )
 @click.option("--batch-rows", type=click.IntRange(1), default=500, show_default=True, metavar="N")
 @click.option("--standardize", is_flag=True, help="As in train.")
@@ -89,7 +89,7 @@ def _numbers(_: Any, option: Any, text: str | None) -> list[float] | None:
     "--auto",
     "auto",
     is_flag=True,
-    help="Race kernels and weights of features as well, as train --auto.",
+    help="Also choose the kernel and feature weights, as train --auto does.",
 )
 @click.option(
     "--time-limit",
@@ -102,7 +102,7 @@ def _numbers(_: Any, option: Any, text: str | None) -> list[float] | None:
 def command(source: str, **options: Any) -> None:
     """Find C and gamma for SOURCE by successive halving on one pass over it.
 
-    With --auto: kernel, C, gamma and weights of features, by the race of train --auto.
+    With --auto: kernel, C, gamma and feature weights, as with train --auto.
     """
     if options.pop("auto"):
         from .auto import tune_by_race
@@ -110,7 +110,7 @@ def command(source: str, **options: Any) -> None:
         tune_by_race(source, options)
         return
     if options["time_limit"] is not None:
-        raise Mistake("--time-limit is for --auto.")
+        raise Mistake("--time-limit needs --auto.")
     each = algorithms.algorithm(options["algorithm"])
     if not {"C", "gamma"} <= set(algorithms.parameters(each)) or is_outlier_detector(each()):
         raise Mistake(f"{options['algorithm']} has no C and gamma to tune.")
@@ -118,7 +118,7 @@ def command(source: str, **options: Any) -> None:
     stopped = search.run()
     candidates = search.ranked()
     if stopped:
-        click.echo("Stopped by Ctrl-C; the table is that of the rows so far.", err=True)
+        click.echo("Stopped by Ctrl-C; the table shows the results so far.", err=True)
     _check(source, candidates)
     _tell(source, candidates, search.measure, options)
     if stopped:
@@ -195,7 +195,7 @@ class Search:
         return f"{self.rows:,} rows, {len(self.alive)} of {len(self.candidates)} pairs left{best}"
 
     def _judge(self) -> None:
-        """The round is over: the errors on its rows; the count begins anew."""
+        """End of a round: compute the errors on its rows, and reset the counts."""
         for candidate in self.alive:
             if candidate.judged:
                 candidate.error = candidate.loss / candidate.judged
@@ -226,17 +226,17 @@ def scale_of(X: Any) -> float:
 
 
 def _check(source: str, candidates: list[Candidate]) -> None:
-    """Whether there is anything to choose by."""
+    """Refuse data on which settings cannot be compared."""
     best = candidates[0] if candidates else None
     if best is None or best.error is None:
         raise Mistake(
-            f"{source!r} has too few rows to compare settings: none was predicted before it was "
-            "learned; give a smaller --batch-rows, or more rows."
+            f"{source!r} has too few rows to compare settings: no row was predicted before it "
+            "was learned; give a smaller --batch-rows, or more rows."
         )
     if len(getattr(best.estimator, "classes_", (0, 1))) < 2:
         raise Mistake(
-            f"All rows of {source!r} so far have the same label; nothing can be tuned. "
-            "Check --label, or mix sorted rows with --shuffle-buffer."
+            f"All rows of {source!r} so far have the same label, so that settings cannot be "
+            "compared. Check --label, or shuffle sorted rows with --shuffle-buffer."
         )
 
 

@@ -1,8 +1,8 @@
-"""``onlinesvm warmup``: every loop compiled, so that later processes find them on disk.
+"""``onlinesvm warmup``: compile every loop, so that later processes find them on disk.
 
-Each class is used on a few rows, in all the ways that lead to compiled functions of their own: dense
-and sparse rows, far rows, whole fits and single examples. Numba compiles what is called. The ways are
-shared out over processes, which compile each loop once between them.
+Each class is used on a few rows, in all ways that need different compiled functions: dense and
+sparse rows, rows far from the centre, whole fits and single examples. Numba compiles what is
+called. The work is divided among processes, which compile each loop once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def examples(n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forms(X: np.ndarray) -> Iterator[Any]:
-    """The same rows as loops may meet them: dense, sparse, and so far away that digits are lost."""
+    """The same rows in all forms: dense, sparse, and so far away that digits are lost."""
     far = X.copy()
     far[::2] += 1e5
     yield X
@@ -68,7 +68,7 @@ def stream(model: Any, rows: Any, y: np.ndarray) -> None:
 
 
 def use_one(model: Any, row: np.ndarray) -> None:
-    """Whatever a model can say of a single row."""
+    """All methods for a single row."""
     for name in ("predict_one", "decision_one", "predict_proba_one"):
         if hasattr(model, name):
             getattr(model, name)(row)
@@ -159,11 +159,11 @@ USES: dict[str, tuple[Callable[[], None], ...]] = {
         )
     },
 }
-"""Each class with the uses that are made of it, in any order, by any process."""
+"""The uses of each class, run in any order by any process."""
 
 
 def run(names: tuple[str, ...], jobs: int | None = None) -> None:
-    """Use the classes, and say for each when it is done and how much time that took."""
+    """Use the classes, and report the time of each."""
     from ..core.runtime.threads import available_cores
 
     begin = time.perf_counter()
@@ -194,7 +194,7 @@ def _done(parts: list[tuple[str, int]], jobs: int) -> Iterator[tuple[str, float]
 
 
 def _share(locks: Path) -> None:
-    """In a new process: compile what no other one compiles."""
+    """In a new process: compile what no other process compiles."""
     from ..core.runtime.compiling.sharing import share_compilation
 
     share_compilation(locks)
@@ -215,5 +215,5 @@ def _where() -> str:
 
     path = getattr(tiles.squared_norms, "stats").cache_path  # noqa: B009, a dispatcher of Numba
     if path is None:
-        return "No folder is private to you and writable: nothing was kept on disk."
-    return f"Compiled loops are kept on disk, those of the kernels in {path}."
+        return "No folder is both writable and private to you: nothing was stored on disk."
+    return f"Compiled loops are stored on disk, those of the kernels in {path}."

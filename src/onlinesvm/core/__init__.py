@@ -1,1 +1,1 @@
-"""The compiled heart: kernels tiles, support set, solvers. Imports nothing above it."""
+"""The compiled core: kernel tiles, support set, solvers. Imports nothing above it."""

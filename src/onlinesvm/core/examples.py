@@ -1,4 +1,4 @@
-"""What a learner is given: examples as parallel arrays, one entry for each."""
+"""Input of a learner: examples as parallel arrays, one entry for each."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The contract of a learner: its verbs, and what it leaves, an expansion that owns its arrays.
+"""The interface of a learner: its methods, and its model, an expansion that owns its arrays.
 
     f_m(x) = sum_s coef[m, s] k(x, x_s) + bias_m
 
-Learning never changes these arrays, so a model may be used while learning goes on.
+Learning never changes these arrays, so a model may be used while learning continues.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .kernel.tiles.dense import SparseRows
 from .runtime.interrupts import checkpoint
 
 _PART_WORK, _FUNCTION_WORK = 4_000_000_000, 30
-"""Multiplications between two looks at whether Ctrl-C has come: a fraction of a second. The kernel
+"""Number of multiplications between two checkpoints for Ctrl-C: a fraction of a second. The kernel
 function counts as thirty of them."""
 
 _SLOW_PART = 1024
@@ -51,15 +51,15 @@ class Model(NamedTuple):
 
 @runtime_checkable
 class Learner(Protocol):
-    """What every learner of a stream can be asked. Labels are 0, 1, ... as they were made known.
+    """The interface of every learner. Labels are 0, 1, ... in the order of ``add_label``.
 
-    Learners inherit from it: a verb with a body here is what most of them do.
+    Learners inherit from it; methods with a body here are the default.
     """
 
     kernel: Kernel
     n_labels: int
     watch: Any = None
-    """Takes note of decision values before examples are learned (``core.prequential``), or None."""
+    """Records decision values before examples are learned (``core.prequential``), or None."""
 
     # -- learning -------------------------------------------------------------------------
 
@@ -74,8 +74,8 @@ class Learner(Protocol):
     def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
         """One dense row, float32 and shifted like the others, with a compiled kernel.
 
-        ``wide`` is the row before it became float32. False: it has to be given to ``learn``, after
-        all checks; nothing was done.
+        ``wide`` is the row before it became float32. False: nothing was done, and the row must be
+        passed to ``learn``, after full validation.
         """
         diagonal = self.kernel.row_diagonal(x)
         if diagonal is None:
@@ -88,16 +88,16 @@ class Learner(Protocol):
         return True
 
     def learn_everything(self) -> None:
-        """From now on learn every example that is given: for a learner that chooses among them."""
+        """Learn every example from now on; for learners that otherwise select examples."""
         return
 
     @abstractmethod
     def finish(self) -> bool | None:
-        """The finishing step of the paper; false where it did not get to its end."""
+        """The finishing step of the paper; False if it did not reach its tolerance."""
 
     @abstractmethod
     def finishing_work(self) -> float:
-        """Kernel values that the finishing step takes, about; 0 where nothing is left to do."""
+        """About how many kernel values the finishing step needs; 0 if nothing is left to do."""
 
     # -- what was learned -----------------------------------------------------------------
 
@@ -134,15 +134,15 @@ class Learner(Protocol):
         return None
 
     def gap(self) -> float | None:
-        """How far what is held is from its optimum; None where that is not measured."""
+        """Optimality gap of the model; None if it is not measured."""
         return None
 
     def is_precise(self) -> bool:
-        """Whether rounding errors of kernel values are small beside what was learned."""
+        """Whether rounding errors of kernel values are small compared with the decision values."""
         return True
 
     def choices(self) -> tuple[int, int] | None:
-        """Examples looked at, and examples learned; None for a learner that does not choose."""
+        """Numbers of examples scored and learned; None without selection of examples."""
         return None
 
 
@@ -177,7 +177,7 @@ def owned_rows(rows: Rows) -> Rows:
 
 
 def product(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
-    """``kernel.product`` in parts, between which Ctrl-C is heard. Nothing is changed by it."""
+    """``kernel.product`` in parts, with a checkpoint for Ctrl-C between them. Changes nothing."""
     return weighted_sums(kernel, X, kernel.summands(Z, coef))
 
 

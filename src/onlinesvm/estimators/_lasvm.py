@@ -1,7 +1,7 @@
 """What LASVM's classifier, regressor and novelty detector share.
 
-The stages of a fit are those of ``core.lasvm.fit``, told to callbacks. With ``window``, ``budget``
-or ``half_life`` memory is bounded, and examples are learned one by one.
+The stages of a fit are those of ``core.lasvm.fit``, reported to callbacks. With ``window``,
+``budget`` or ``half_life`` memory is bounded, and examples are learned one by one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from .rows import is_estimated
 from .trained import Trained
 
 SHARE = 1 / 3
-"""Part of the time limit of a fit that learning weights of features may take; then all are one."""
+"""Share of the time limit of ``fit`` for learning feature weights; all are one if it is
+exceeded."""
 
 OF_A_SAMPLE: dict[str, Any] = {
     "class_weight": None,  # it is in the weights of the examples
@@ -40,11 +41,11 @@ OF_A_SAMPLE: dict[str, Any] = {
 """Parameters of fits that learn weights of features: all examples of the sample count."""
 
 FORGOTTEN = 10
-"""Half-lives after which an example is forgotten altogether, where there is no other limit."""
+"""Number of half-lives after which an example is removed, if there is no other limit."""
 
 
 class LASVMEstimator(KernelEstimator):
-    """Base of the estimators of LASVM. Subclasses say what the task is, and what a fit is to do."""
+    """Base class of the LASVM estimators. Subclasses define the task and the plan of a fit."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = LASVM_CONSTRAINTS
     tol: float
@@ -62,11 +63,11 @@ class LASVMEstimator(KernelEstimator):
 
     @abstractmethod
     def _settings(self, trained: Trained) -> dict[str, Any]:
-        """Settings of a learner of which memory is not bounded, its task among them."""
+        """Settings of a learner with unbounded memory, including its task."""
 
     @abstractmethod
     def _bounded_settings(self, trained: Trained) -> dict[str, Any]:
-        """Settings of a learner of which memory is bounded, besides those of all tasks."""
+        """Additional settings of a learner with bounded memory."""
 
     def _plan(self, data: Any, rng: Any) -> Any:
         """What the parameters say about epochs."""
@@ -110,13 +111,13 @@ class LASVMEstimator(KernelEstimator):
         return LASVM(*given, tau=self.tol, limits=limits, **settings)
 
     def _prepare(self, data: Any) -> Any:
-        """Copies of an example become one of greater cost, where they need not be counted."""
+        """Merge duplicates into one example of greater cost, unless they must be counted."""
         from ..core.lasvm.duplicates import merge_duplicates
 
         return data if self._counts_copies else merge_duplicates(data)
 
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
-        """The stages of the fit, told to callbacks."""
+        """The stages of the fit, reported to callbacks."""
         from ..core.lasvm.fit import Fit
 
         fit = Fit(trained.learner, data, rng, self._plan(data, rng))
@@ -142,7 +143,7 @@ class LASVMEstimator(KernelEstimator):
         learned = trained.n_iter or 0
         if learned < n:
             return f"{learned:,} of {n:,} examples were learned"
-        return f"all {n:,} examples were learned, and not all judged again by the final model"
+        return f"all {n:,} examples were learned, but not all were scored again by the final model"
 
     def _tell_of_finish(self, done: bool, exhausted: bool = False) -> None:
         trained = self._fitted("fit_status_")
@@ -161,27 +162,27 @@ class LASVMEstimator(KernelEstimator):
         elif not precise:
             _warn(
                 "LASVM's coefficients are so large that rounding errors of single-precision kernel "
-                "values decide on its values. Use a smaller C, or scale the features."
+                "values dominate its decision values. Use a smaller C, or scale the features."
             )
 
     def forget(self, indices: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Remove examples of ``fit``, and optimise what is left.
 
-        An example that is no support vector has no part in the model: it is gone already. The
-        coefficient of one that is goes to the others, and the model is optimised to ``tol`` on the
-        rows that it holds. Rows that ``fit`` left out because they lay beyond the margin may matter
-        now; they are looked at again where the data set is given once more. The model is then the
-        SVM of all other examples, to ``tol``.
+        An example that is not a support vector does not contribute to the model: nothing changes.
+        The coefficient of a support vector is moved to the others, and the model is optimised to
+        ``tol`` on the rows that it stores. Rows that ``fit`` left out because they lay beyond the
+        margin may matter now; to have them checked again, pass the data set once more. The model is
+        then the SVM of all other examples, to ``tol``.
 
-        Examples that are equal, label included, count as one, under the number of the first; they
-        are forgotten together.
+        Duplicates (the same row with the same label) count as one example, with the index of the
+        first, and are forgotten together.
 
         Parameters
         ----------
         indices : int or array-like of int
             Rows of the X given to ``fit``.
         X : {array-like, CSR matrix} of shape (n_samples, n_features), default=None
-            The X given to ``fit``, all rows, to look at them again.
+            The X given to ``fit``, with all rows, if they should be checked again.
         y : array-like of shape (n_samples,), default=None
             The y given to ``fit``.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -190,8 +191,8 @@ class LASVMEstimator(KernelEstimator):
         Returns
         -------
         self : object
-            The estimator. ``forget_report_`` says what was done, and what else the examples had a
-            part in.
+            The estimator. ``forget_report_`` says what was done, and what else still depends on the
+            examples.
         """
         check_is_fitted(self)
         trained = self._fitted("")
@@ -205,7 +206,7 @@ class LASVMEstimator(KernelEstimator):
         return self
 
     def _forget(self, trained: Trained, stays: np.ndarray, left: Any) -> None:
-        """Examples that do not stay leave a copy of the learner, which then is the model."""
+        """Remove the examples from a copy of the learner, which then becomes the model."""
         from ..core.lasvm.block.removal import forget
 
         learner = deepcopy(trained.learner)
@@ -225,7 +226,7 @@ class LASVMEstimator(KernelEstimator):
         }
 
     def _remains(self, trained: Trained) -> list[str]:
-        """What examples had a part in that forgetting does not compute anew."""
+        """What depends on the forgotten examples and is not recomputed."""
         found = []
         if is_estimated(self.kernel, self.gamma):
             found.append("gamma_, estimated from all rows of fit: set gamma to a number")
@@ -236,22 +237,23 @@ class LASVMEstimator(KernelEstimator):
         watch, asides = trained.learner.watch, trained.learner.asides
         if (watch is not None and watch.n) or asides is not None:
             found.append(
-                "scores noted before examples were learned, for probabilities and intervals"
+                "scores recorded before examples were learned, for probabilities and intervals"
             )
         return found
 
     def _numbers_of(self, trained: Trained, indices: Any) -> np.ndarray:
-        """The learner's numbers of rows of ``fit``, or one clear error."""
+        """The learner's numbers of rows of ``fit``; raises an error if invalid."""
         asked = np.atleast_1d(np.asarray(indices))
         if asked.ndim != 1 or (asked.size and asked.dtype.kind not in "iu"):
             raise ValueError("indices must be an integer or a list of integers.")
         if trained.learner.memory is not None or trained.shape_fit is None:
             raise ValueError(
-                "forget takes rows of the X given to fit, and this model has none: it learned a stream, "
-                "or has a window, budget or half-life. SimpleSVM forgets rows of a stream."
+                "forget needs row numbers of the X given to fit, and this model has none: it "
+                "learned a stream, or has a window, budget or half-life. SimpleSVM can forget "
+                "rows of a stream."
             )
         if len(np.unique(asked)) < len(asked):
-            raise ValueError("indices names an example twice.")
+            raise ValueError("indices contains an example twice.")
         n = trained.shape_fit[0]
         if len(asked) and not 0 <= asked.min() <= asked.max() < n:
             wrong = asked[(asked < 0) | (asked >= n)][0]
@@ -261,22 +263,23 @@ class LASVMEstimator(KernelEstimator):
         missing = asked[number[asked] < 0]
         if len(missing):
             raise ValueError(
-                f"Example {missing[0]} is not known by its number: it was forgotten already, had the "
-                "weight 0, or equals an earlier example, under whose number both are."
+                f"Example {missing[0]} cannot be forgotten: it was forgotten already, had weight "
+                "0, or is a duplicate of an earlier example; use the number of the first of "
+                "them."
             )
         return number[asked]
 
     def _data_again(
         self, trained: Trained, X: Any, y: Any, sample_weight: Any, rows: np.ndarray
     ) -> Any:
-        """The examples of ``fit`` that stay, of which these are the rows, numbered in order."""
+        """The examples of ``fit`` that remain, with these row numbers, numbered in order."""
         given = self._checked(X, y, trained)
         weight, _ = self._weights(given.y, trained.encoder, sample_weight)
         data = self._prepare(self._examples(trained, given.X, given.y, weight))
         place = np.searchsorted(data.key, rows)
         found = place < len(data.key)
         if given.X.shape != trained.shape_fit or not (data.key[place * found] == rows).all():
-            raise ValueError("X, y and sample_weight must be those given to fit, all rows of them.")
+            raise ValueError("X, y and sample_weight must be those given to fit, with all rows.")
         return data.take(place)._replace(key=np.arange(len(rows)))
 
     # -- weights of features --------------------------------------------------------------
@@ -299,16 +302,17 @@ class LASVMEstimator(KernelEstimator):
         return learned_weights(fit, sample, np.random.RandomState(0))
 
     def _check_weights_apply(self, given: Checked) -> None:
-        """Refuse weights of features for a kernel that is not given features."""
+        """Refuse feature weights for a kernel that does not take rows of features."""
         precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
         if precomputed or given.objects is not None:
             raise ValueError(
-                "feature_weights needs rows of features, and the examples are not: use None."
+                "feature_weights needs rows of features: use None for objects and precomputed "
+                "kernels."
             )
         if callable(self.kernel) and self._learns_weights:
             raise ValueError(
-                "feature_weights='learn' needs the gradient of the kernel, which a Python function "
-                "does not tell: give the weights as numbers, or use a kernel that has a name."
+                "feature_weights='learn' needs the gradient of the kernel, which is unknown for a "
+                "Python function: give the weights as numbers, or use a built-in kernel."
             )
 
     def _fit_sample(self, latest: float, sample: Sample, factors: np.ndarray | None) -> Any:
@@ -331,12 +335,12 @@ class LASVMEstimator(KernelEstimator):
 
     @property
     def _in_order(self) -> bool:
-        """Whether time matters, so that ``fit`` does not shuffle."""
+        """Whether the order of the examples matters, so that ``fit`` does not shuffle."""
         return self.window is not None or self.half_life is not None
 
     @property
     def _counts_copies(self) -> bool:
-        """Whether copies of an example are learned one by one."""
+        """Whether duplicates of an example are learned one by one."""
         precomputed = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return precomputed or self._is_bounded
 
@@ -380,7 +384,7 @@ class LASVMEstimator(KernelEstimator):
 
     @property
     def n_iter_(self) -> int:
-        """Examples learned by ``fit``, copies counting as one."""
+        """Number of examples learned by ``fit``; duplicates count as one."""
         return int(self._known("n_iter_", self._fitted("n_iter_").n_iter))
 
     @property
@@ -390,7 +394,7 @@ class LASVMEstimator(KernelEstimator):
 
     @property
     def feature_weights_(self) -> np.ndarray:
-        """What every feature is multiplied by; ones before they are learned."""
+        """Factor of each feature; all one until they are learned."""
         if "feature_weights" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no weights of features.")
         trained = self._fitted("feature_weights_")

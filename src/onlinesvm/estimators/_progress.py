@@ -1,5 +1,5 @@
-"""A fit under way: its steps within a time limit, what it tells to scikit-learn's callbacks, and when
-enough has been learned.
+"""Progress of a fit: its steps within a time limit, reports to scikit-learn's callbacks, and early
+stopping.
 
 A fit is a tree of tasks: the fit itself, its epochs, their blocks. ``ProgressBar`` and other
 callbacks are attached with ``estimator.set_callbacks(...)``. A callback may ask to stop.
@@ -8,10 +8,10 @@ The early stopping rules of ``fit`` are:
 
 ``"margin"``   no example that was not learned yet lies inside the margin (lasvm-2005, 4.4)
 ``"support"``  the number of support vectors has stopped growing
-``"score"``    the accuracy on examples held out has stopped growing
+``"score"``    the accuracy on held-out examples has stopped improving
 
-A rule is asked now and then: after a tenth more iterations than at the time before. The last two
-stop when ``patience`` answers in a row brought nothing better.
+A rule is checked whenever the number of iterations has grown by a tenth. The last two stop after
+``patience`` checks in a row without improvement.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ __all__ = [
 
 
 class FitProgress:
-    """The tasks of one fit. Does nothing where no callback listens."""
+    """The tasks of one fit. Does nothing without callbacks."""
 
     def __init__(self, estimator: Any, X: Any, y: Any, epochs: int | None):
         self.estimator, self.X, self.y = estimator, X, y
@@ -66,7 +66,7 @@ class FitProgress:
             self._begin(self.root)
 
     def epoch(self, name: str, blocks: Iterable[Any], n_blocks: int | None) -> Iterator[Any]:
-        """Pass on what ``blocks`` yields, telling of each; stops early if a callback asks."""
+        """Pass on what ``blocks`` yields and report each block; callbacks may stop it early."""
         self.learning = True
         yield from blocks if self.root is None else self._told(name, blocks, n_blocks)
         self.learning = False
@@ -162,7 +162,7 @@ GROWTH, FEWEST = 1.1, 64
 """Minimum number of iterations between two checks; otherwise a tenth of those made so far."""
 
 STALLED = 1.005
-"""A support set that has not grown by half a per cent has not grown."""
+"""Growth of the support set below half a per cent counts as no growth."""
 
 _CHUNK = 2048
 
@@ -224,13 +224,11 @@ def _any_within_margin(learner: Any, data: Any, unseen: np.ndarray) -> bool:
 def warn_of_time_limit(
     seconds: float | None, learned: str, finished: bool = True, stacklevel: int = 3
 ) -> None:
-    """Say that a fit has ended before it was done, how far it has come, and what is left to do."""
-    rest = (
-        "" if finished else " finish() optimises what was learned: the limit left no time for it."
-    )
+    """Warn that a fit was stopped by its time limit: what was learned, and how to continue."""
+    rest = "" if finished else " There was no time left for the finishing step: call finish()."
     warnings.warn(
-        f"fit stopped after time_limit={seconds} seconds: {learned}.{rest} partial_fit goes on from "
-        "there; a larger time_limit lets fit end by itself.",
+        f"fit stopped after time_limit={seconds} seconds: {learned}.{rest} partial_fit continues "
+        "from there; a larger time_limit lets fit complete.",
         ConvergenceWarning,
         stacklevel=stacklevel,
     )

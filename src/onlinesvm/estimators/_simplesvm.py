@@ -1,9 +1,9 @@
 """What the SimpleSVM estimators share: rows in double precision, learning, forgetting.
 
-A learner that an estimator has is never changed: work is done on a new one or on a copy, which
-takes its place in one step, together with the number and the names of the features. Bad input,
-data that cannot be separated, a working set that does not fit, Ctrl-C: the model stays as it was,
-and predictions in other threads use the old model or the new one, and wait for nobody.
+The learner of an estimator is immutable: all work is done on a new learner or on a copy, which
+replaces it in one step, together with the number and the names of the features. After invalid
+input, data that cannot be separated, a working set that does not fit, or Ctrl-C, the model is
+unchanged. Predictions in other threads use either the old model or the new one, and never wait.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SimpleSVMEstimator(KernelEstimator):
 
     @abstractmethod
     def _task(self, encoder: Any) -> Any:
-        """The problems that are posed on the examples."""
+        """The optimisation problems to solve on the examples."""
 
     def _explained(self, error: Exception) -> Exception:
         """The engine's errors in the user's words."""
@@ -53,7 +53,7 @@ class SimpleSVMEstimator(KernelEstimator):
     # -- learning -------------------------------------------------------------------------
 
     def _learning(self) -> AbstractContextManager[None]:
-        """Around whatever makes a new model; its errors are told in the user's words."""
+        """Context of everything that makes a new model; translates the engine's errors."""
         return _explaining(self)
 
     def _examples(self, trained: Trained, X: Any, y: Any, weight: np.ndarray) -> Any:
@@ -84,14 +84,14 @@ class SimpleSVMEstimator(KernelEstimator):
     ) -> bool:
         """A data set at hand, from scratch, with progress by sweep.
 
-        After Ctrl-C the model is what the last sweep left; after one that does not wait for the end
-        of a sweep, the copy that was made last, or as it was if there is none.
+        After Ctrl-C the model is that of the last complete sweep; after a second Ctrl-C within a
+        sweep, it is the last copy made, or unchanged if there is none.
         """
         before, copies, safe = self._trained, _Copies(), None
         try:
             for _ in self._run(trained, data, None, progress):
                 safe = trained.learner if is_asked() else copies.of(trained.learner)
-                if progress.root is not None:  # somebody looks at the estimator
+                if progress.root is not None:  # callbacks may read the estimator
                     snapshot = replace(trained, learner=trained.learner.snapshot())
                     self._trained = progress.trained = snapshot
                 deadline.arm()
@@ -109,10 +109,10 @@ class SimpleSVMEstimator(KernelEstimator):
         return True
 
     def _due(self, trained: Trained, y: Any, weight: np.ndarray) -> np.ndarray:
-        return np.empty(0, np.int64)  # labels are not made known one by one: all are learned anew
+        return np.empty(0, np.int64)  # labels are not added one by one: all are learned again
 
     def _teach(self, trained: Trained, data: Any, due: np.ndarray) -> None:
-        """More examples, from the solution that is there; the first ones from scratch."""
+        """Learn more examples, starting from the current solution if there is one."""
         if trained.learner is None:
             trained.learner = self._make_learner(trained, data, len(trained.encoder))
             self._train(trained, data, FitProgress(None, None, None, None), Deadline(None))
@@ -123,7 +123,7 @@ class SimpleSVMEstimator(KernelEstimator):
         self._improve(trained, learner)
 
     def _improve(self, trained: Trained, learner: Any) -> None:
-        """The learner, once it is optimal again, as the model; Ctrl-C before that: not at all."""
+        """Optimise the learner and make it the model; after Ctrl-C the model is unchanged."""
         for _ in learner.optimise(self.max_sweeps):
             checkpoint()
         self._trained = replace(trained, learner=learner, kernel=learner.kernel)
@@ -167,7 +167,7 @@ class SimpleSVMEstimator(KernelEstimator):
         return self
 
     def _positions(self, indices: Any) -> np.ndarray:
-        """A mask over the kept examples, or one clear error."""
+        """A mask over the kept examples; raises an error if invalid."""
         asked = np.atleast_1d(np.asarray(indices))
         if asked.ndim != 1 or (asked.size and asked.dtype.kind not in "iu"):
             raise ValueError("indices must be an integer or a list of integers.")
@@ -182,7 +182,7 @@ class SimpleSVMEstimator(KernelEstimator):
         if len(missing):
             raise ValueError(f"Example {missing[0]} was already forgotten.")
         if len(np.unique(asked)) < len(asked):
-            raise ValueError("indices names an example twice.")
+            raise ValueError("indices contains an example twice.")
         return np.isin(learner.number, asked)
 
     def _check_forget(self, gone: np.ndarray) -> None:
@@ -227,12 +227,12 @@ class SimpleSVMEstimator(KernelEstimator):
 
     @property
     def fit_status_(self) -> int:
-        """0 if the solution is optimal, 1 if ``max_sweeps`` ended the search before."""
+        """0 if the solution is optimal, 1 if ``max_sweeps`` was reached first."""
         return int(not self._fitted("fit_status_").learner.converged)
 
     @property
     def n_sweeps_(self) -> int:
-        """Sweeps made by the machines together."""
+        """Total number of sweeps of all machines."""
         return sum(machine.n_sweeps for machine in self._fitted("n_sweeps_").learner.machines)
 
     @property
@@ -259,7 +259,7 @@ def _explaining(estimator: SimpleSVMEstimator) -> Iterator[None]:
 
 
 class _Copies:
-    """Copies of a learner at work, as often as they cost a fiftieth of its time."""
+    """Copies of a learner while it works, made so often that they take a fiftieth of its time."""
 
     def __init__(self) -> None:
         self.copy: Any = None

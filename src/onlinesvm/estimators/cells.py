@@ -1,7 +1,7 @@
-"""A table in cells of space, each with an estimator of its own: time grows with the rows.
+"""A table divided into cells of space, with one estimator per cell: time is linear in the rows.
 
 The cells are those of ``core.lasvm.parts.cells``: nearest centres, and rows near an edge help on both
-sides of it. Centres are sought with the weights of features that the estimator has, so that cells are
+sides of it. Centres are computed with the feature weights of the estimator, so that cells are
 small along the features that matter. Here a cell is an ordinary estimator, in this process; Dask
 learns the same cells on a cluster.
 """
@@ -25,10 +25,10 @@ from ..core.runtime.threads import thread_count
 from .rows import weighted
 
 ROWS_PER_CELL = 256
-"""Rows of the sample in which clusters are sought, per cell."""
+"""Number of rows per cell in the sample that is clustered."""
 
 SHORTEST = 0.05
-"""Seconds that a cell has in any case."""
+"""Minimum number of seconds for a cell."""
 
 
 def centres_of(X: Any, n_cells: int, seed: int) -> Any:
@@ -45,7 +45,7 @@ def centres_of(X: Any, n_cells: int, seed: int) -> Any:
 
 
 class CellEstimator(BaseEstimator):
-    """What cells of classes and of values share.
+    """Base class of the classifier and the regressor.
 
     Parameters
     ----------
@@ -54,11 +54,12 @@ class CellEstimator(BaseEstimator):
     n_cells : int
         Number of cells.
     overlap : float
-        Rows also help in cells whose centre is at most ``1 + overlap`` times as far as their own.
+        A row is also learned in other cells whose centre is at most ``1 + overlap`` times as far
+        away as that of its own cell.
     time_limit : float or None
-        Seconds for all cells; those that are late learn what they can.
+        Seconds for all cells together; the last cells learn as much as the remaining time allows.
     n_jobs : int or None
-        Cells that are learned at a time.
+        Number of cells that are learned at the same time.
     random_state : int
         Seed of the clusters.
     """
@@ -96,7 +97,7 @@ class CellEstimator(BaseEstimator):
         return self
 
     def _learned(self, X: np.ndarray, y: np.ndarray, ends: float) -> Any:
-        """The estimator of a cell; its label or value where there is but one; None without rows."""
+        """The fitted estimator of a cell; a constant if all labels are equal; None without rows."""
         if not len(y):
             return None
         if (y == y[0]).all():
@@ -120,7 +121,7 @@ class CellEstimator(BaseEstimator):
         return Rows.of(self._placed(X))
 
     def _asked(self, X: Any, ask: Callable[[Any, np.ndarray], np.ndarray], out: np.ndarray) -> Any:
-        """What each row's own cell says."""
+        """The prediction of each row by the cell that it is in."""
         from ..core.lasvm.parts import cells
 
         check_is_fitted(self, "machines_")
@@ -138,7 +139,7 @@ class CellEstimator(BaseEstimator):
 
 
 class Constant:
-    """The machine of a cell in which all rows say the same."""
+    """Predicts the only label or value of its cell."""
 
     def __init__(self, said: Any, count: int):
         self.said, self.count = said, count

@@ -1,4 +1,4 @@
-"""The door: examples as users have them become examples that compiled loops can take.
+"""Input validation: users' data becomes examples that compiled loops can take.
 
 Input is checked as scikit-learn checks that of an estimator, and nothing is written onto the
 estimator: the number and the names of the features are a record, ``Features``.
@@ -30,7 +30,7 @@ UNCHECKED = "no_validation"
 
 
 class Features(NamedTuple):
-    """Whose features they are, by the name of its class, how many, and how they are called."""
+    """Number and names of the features, and the class name of the estimator."""
 
     owner: str
     n_features: int | None = None
@@ -38,7 +38,7 @@ class Features(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Input that was found to be good."""
+    """Validated input."""
 
     X: Any
     y: Any
@@ -62,7 +62,7 @@ class _Checker:
 
 @cache
 def _checker(owner: str) -> type[_Checker]:
-    """A class of that name: error messages have it."""
+    """A class of that name, which appears in error messages."""
     return type(owner, (_Checker,), {})
 
 
@@ -70,12 +70,12 @@ def check_examples(
     features: Features, X: Any, y: Any = UNCHECKED, *, dtype: Any = DTYPES, reset: bool = False,
     **how: Any,
 ) -> Checked:  # fmt: skip
-    """Examples, and labels or values unless ``UNCHECKED``, or one clear error.
+    """Examples, and labels or values unless ``UNCHECKED``; raises an error if invalid.
 
     X itself where nothing has to change; X is never changed. ``reset``: these are the first
     examples, whose features are those of the model. ``how`` is for ``validate_data``.
     """
-    if sparse.issparse(X):  # before anybody, SciPy included, walks along its indices
+    if sparse.issparse(X):  # before any code, SciPy's included, follows its indices
         check_structure(X)
     has_y = not (isinstance(y, str) and y == UNCHECKED)
     checker = _checker(features.owner)(features, has_y)
@@ -86,7 +86,7 @@ def check_examples(
 
 
 def check_rows(features: Features, X: Any, **how: Any) -> Any:
-    """Rows with these features, or one clear error; ``how`` as for ``check_examples``."""
+    """Rows with these features; raises an error if invalid; ``how`` as for ``check_examples``."""
     return check_examples(features, X, **how).X
 
 
@@ -146,9 +146,11 @@ class ObjectKernel:
 
 
 def learned_rows(n: int) -> np.ndarray:
-    """The rows that stand for n examples given to ``fit``, or one clear error."""
+    """The rows that stand for n examples given to ``fit``; raises an error if invalid."""
     if n > _MOST:
-        raise ValueError(f"A kernel function of objects takes up to {_MOST} examples.")
+        raise ValueError(
+            f"With a kernel function of objects, at most {_MOST} examples are supported."
+        )
     return np.arange(n, dtype=np.float64)[:, None]
 
 
@@ -177,7 +179,7 @@ def _is_object(item: Any) -> bool:
 
 
 def check_objects(owner: str, objects: np.ndarray, y: Any, **how: Any) -> Checked:
-    """Objects to learn, and their labels or values unless ``UNCHECKED``, or one clear error."""
+    """Objects to learn, and their labels or values unless ``UNCHECKED``; raises an error if invalid."""
     features = Features(owner)
     if not (isinstance(y, str) and y == UNCHECKED):
         y = validate_data(_checker(owner)(features, True), y=y, **how)
@@ -186,11 +188,11 @@ def check_objects(owner: str, objects: np.ndarray, y: Any, **how: Any) -> Checke
 
 
 def check_asked(owner: str, X: Any) -> np.ndarray:
-    """Objects to predict, or one clear error."""
+    """Objects to predict; raises an error if invalid."""
     objects = as_objects(X)
     if objects is None:
         raise ValueError(
-            f"This {owner} has learned a list of objects with a kernel "
-            "function; it predicts a list of such objects."
+            f"This {owner} was fitted on a list of objects with a kernel function; pass a list "
+            "of such objects."
         )
     return objects

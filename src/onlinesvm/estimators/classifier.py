@@ -50,10 +50,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         return True
 
     def _check_labels(self, n_labels: int) -> None:
-        """Refuse more labels than the settings allow: by default, any number is welcome."""
+        """Refuse more labels than the settings allow; by default there is no limit."""
 
     def _indicators(self, y: np.ndarray, classes: Any) -> Indicators:
-        """What y means where examples have several labels: by default, that is refused."""
+        """Encoder of y if examples have several labels; by default, raises an error."""
         raise ValueError(
             f"{type(self).__name__} learns one label per example; LASVMClassifier learns several, or use "
             "sklearn.multiclass.OneVsRestClassifier."
@@ -77,7 +77,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn a data set at hand.
+        """Fit the model to a data set.
 
         Parameters
         ----------
@@ -86,14 +86,14 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         Returns
         -------
         self : object
-            The fitted classifier. After Ctrl-C it is what was learned so far.
+            The fitted classifier. After Ctrl-C it has what was learned so far.
         """
         return self._fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn examples of a stream, one row or many, in the order given.
 
-        A call with bad input changes nothing. Labels never seen before are welcome. After Ctrl-C
+        Invalid input raises an error and changes nothing. New labels are accepted at any time. After Ctrl-C
         the examples up to the last finished block are learned, the others are not.
 
         Parameters
@@ -103,29 +103,29 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         Returns
         -------
         self : object
-            The classifier, which has learned the examples.
+            The classifier, updated.
         """
         return self._learn_many(X, y, classes, sample_weight)
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
-        """Learn one example: as ``partial_fit`` with one row, in microseconds.
+        """Learn one example, as ``partial_fit`` does with one row, in microseconds.
 
-        For streams of dense input once the model has seen its first examples. Of scikit-learn's
-        checks it makes those that protect the model: the number of features, and that they are
-        finite. A call with bad input changes nothing.
+        For streams of dense input once the model has seen its first examples. It makes only those
+        of scikit-learn's checks that protect the model: the number of features, and finite values.
+        Invalid input raises an error and changes nothing.
 
         Parameters
         ----------
         x : shared
         y : label
-            Label; a new one is welcome.
+            Label; it may be a new one.
         sample_weight : float, default=1.0
             Weight that multiplies the cost of the example.
 
         Returns
         -------
         self : object
-            The classifier, which has learned the example.
+            The classifier, updated.
         """
         return self._learn_one(x, y, sample_weight)
 
@@ -146,7 +146,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             return self._indicators(y, classes)
         if isinstance(known, Indicators):
             raise ValueError(
-                f"The examples learned so far had {len(known)} labels each: give y one column for each."
+                f"The model was trained with a y of {len(known)} columns, one per label; y must "
+                "have the same columns."
             )
         book = known or self._book()
         book = book.extended(stream_labels(y, classes), y if self._in_turn else None)
@@ -157,7 +158,10 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         """Weight of each example, class_weight times sample_weight, and of each class."""
         class_weight = getattr(self, "class_weight", None)
         if sample_weight is not None and not self._weighted:
-            raise ValueError(f"{type(self).__name__} has no cost that sample_weight could scale.")
+            raise ValueError(
+                f"{type(self).__name__} does not support sample_weight: it has no cost that "
+                "weights could scale."
+            )
         labels = None if encoder is None else encoder.classes
         return example_weights(sample_weight, class_weight, y, labels)
 
@@ -168,8 +172,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         label, new = trained.encoder.encode(y), len(trained.encoder) - len(due)
         present, first = np.unique(label, return_index=True)
         first = first[present >= new]
-        # Where ``classes`` names labels that are still to come, or labels have their numbers from
-        # before (an older file), all are known from the start.
+        # If ``classes`` has labels that have not appeared yet, or labels have their numbers from an
+        # older file, all are known from the start.
         if len(first) < len(due) or (np.diff(first) < 0).any():
             return due
         return first_examples(label, weight > 0, range(new, len(trained.encoder)))
@@ -197,13 +201,13 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
-            Examples; with ``kernel="precomputed"`` their kernel values with the examples given.
+            Examples; with ``kernel="precomputed"`` their kernel values with the training examples.
 
         Returns
         -------
         values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Positive for ``classes_[1]`` with two classes, else one column per class, or per label
-            where examples have several: positive where they have it.
+            With two classes, positive for ``classes_[1]``; otherwise one column per class. If
+            examples have several labels, one column per label, positive if the label is predicted.
         """
         check_is_fitted(self)
         view = self._view()
@@ -220,7 +224,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         return winners
 
     def _check_ties(self) -> None:
-        """Refuse settings that do not say which of equal classes is predicted."""
+        """Refuse settings that leave open which of several tied classes is predicted."""
 
     def _predicted(self, values: np.ndarray, encoder: Any) -> np.ndarray:
         """Labels from values of machines (n, machines)."""
@@ -238,7 +242,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_labels)
-            Labels; where examples have several, 1 for those they have, else 0.
+            Labels; if examples have several, a matrix of 0 and 1 with one column per label.
         """
         check_is_fitted(self)
         self._check_ties()
@@ -278,8 +282,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
     def suspects(self, n: int | None = None) -> Suspects:
         """Examples whose labels are probably wrong, the most doubtful first.
 
-        Every support vector is judged by all others: its own term is taken out of the decision
-        function. Examples that are no support vectors agree with the model.
+        Every support vector is scored by the model without its own term. Examples that are not
+        support vectors agree with the model.
 
         Parameters
         ----------
@@ -307,10 +311,12 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
         check_is_fitted(self)
         if n is not None:
-            check_number(n, "n is a number of examples", 1, " or None")
+            check_number(n, "n must be a number of examples", 1, " or None")
         view = self._view()
         if isinstance(view.encoder, Indicators):
-            raise ValueError("suspects is for examples with one label each; these have several.")
+            raise ValueError(
+                "suspects supports one label per example; this model was trained with several."
+            )
         return suspects(view, n)
 
     # -- fitted attributes ----------------------------------------------------------------
@@ -322,7 +328,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
     @property
     def n_support_(self) -> np.ndarray:
-        """Support vectors of each class; where examples have several labels, of each machine."""
+        """Number of support vectors of each class; with several labels each, of each machine."""
         view = self._seen("n_support_")
         if isinstance(view.encoder, Indicators):
             return np.count_nonzero(view.coefficients(), axis=1)
@@ -333,13 +339,13 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         """Weights that multiply ``C``, one per class."""
         view = self._seen("class_weight_")
         if not hasattr(self, "class_weight"):
-            raise AttributeError(f"{type(self).__name__} has no weights of classes.")
+            raise AttributeError(f"{type(self).__name__} has no class weights.")
         table = view.trained.class_weights
         return np.array([table.get(label, 1.0) for label in view.classes.tolist()], np.float64)
 
 
 def scores_and_labels(classifier: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of the classes, (n,) or (n, classes), and predicted labels, by one look at the rows."""
+    """Scores of the classes, (n,) or (n, classes), and predicted labels, from one evaluation."""
     if not isinstance(classifier, KernelClassifier):
         return classifier.decision_function(X), classifier.predict(X)
     check_is_fitted(classifier)
@@ -349,7 +355,7 @@ def scores_and_labels(classifier: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_new_labels(classifier: KernelClassifier, labels: np.ndarray) -> None:
-    """Refuse labels that the classifier, as it is, could not learn."""
+    """Refuse labels that the classifier cannot learn with its current settings."""
     trained = trained_of(classifier)
     known = None if trained is None else trained.encoder
     classifier._stream_encoder(labels, known, None)
@@ -358,27 +364,28 @@ def check_new_labels(classifier: KernelClassifier, labels: np.ndarray) -> None:
 
 @shared_docs
 class UnweightedClassifier(KernelClassifier):
-    """Base of the classifiers whose algorithm has no cost to scale.
+    """Base class of the classifiers whose algorithm has no cost that weights could scale.
 
     There is no ``sample_weight`` in the signatures, so that tools which look there (scikit-learn's
-    ``has_fit_parameter``, ensembles, searches) do not offer one; who passes it is told why not.
+    ``has_fit_parameter``, ensembles, searches) do not offer one; passing it raises an error that
+    says why.
     """
 
     _weighted = False
 
     def fit(self, X: Any, y: Any, **refused: Any) -> Self:
-        """Learn a data set at hand.
+        """Fit the model to a data set.
 
         Parameters
         ----------
         X (square), y (labels) : shared
         **refused : dict
-            There is no cost to scale: ``sample_weight`` is refused.
+            ``sample_weight`` is not supported: there is no cost that it could scale.
 
         Returns
         -------
         self : object
-            The fitted classifier. After Ctrl-C it is what was learned so far.
+            The fitted classifier. After Ctrl-C it has what was learned so far.
         """
         return super().fit(X, y, **refused)
 
@@ -387,38 +394,38 @@ class UnweightedClassifier(KernelClassifier):
     ) -> Self:
         """Learn examples of a stream, one row or many, in the order given.
 
-        A call with bad input changes nothing. Labels never seen before are welcome.
+        Invalid input raises an error and changes nothing. New labels are accepted at any time.
 
         Parameters
         ----------
         X (stream), y (labels), classes : shared
         **refused : dict
-            There is no cost to scale: ``sample_weight`` is refused.
+            ``sample_weight`` is not supported: there is no cost that it could scale.
 
         Returns
         -------
         self : object
-            The classifier, which has learned the examples.
+            The classifier, updated.
         """
         return super().partial_fit(X, y, classes, **refused)
 
     def learn_one(self, x: Any, y: Any, **refused: Any) -> Self:  # type: ignore[override]
-        """Learn one example: as ``partial_fit`` with one row, in microseconds.
+        """Learn one example, as ``partial_fit`` does with one row, in microseconds.
 
-        A call with bad input changes nothing.
+        Invalid input raises an error and changes nothing.
 
         Parameters
         ----------
         x : shared
         y : label
-            Label; a new one is welcome.
+            Label; it may be a new one.
         **refused : dict
-            There is no cost to scale: ``sample_weight`` is refused.
+            ``sample_weight`` is not supported: there is no cost that it could scale.
 
         Returns
         -------
         self : object
-            The classifier, which has learned the example.
+            The classifier, updated.
         """
         if refused:
             return self.partial_fit(np.asarray(x)[None, :], [y], **refused)

@@ -1,4 +1,4 @@
-"""Explain the answers of a fitted model, of any algorithm: a view on its expansion.
+"""Explain the predictions of a fitted model of any algorithm, from its kernel expansion.
 
     f(x) = b + sum_i a_i k(x, s_i)
 
@@ -22,7 +22,7 @@ _PART_VALUES = 1 << 22
 
 
 class Expansion(NamedTuple):
-    """A model and the examples asked for, in double precision, as the kernel sees them."""
+    """A model and the examples to explain, in double precision, as the kernel takes them."""
 
     X: Any  # both dense or both CSR
     S: Any
@@ -55,20 +55,20 @@ def explain(view: Any, X: Any, n_examples: int) -> Explanation:
 
 
 def refuse_unexplained(kernel: Any) -> None:
-    """One clear error for a kernel that has no exact explanation."""
+    """Raise an error for a kernel that has no exact explanation."""
     from ..core.explain.shapley import PRODUCT_KERNELS
 
     if kernel.name in (*PRODUCT_KERNELS, "linear"):
         return
     raise ValueError(
-        f"explain has no exact answer for kernel {kernel.name!r}: it takes kernels that are a product "
-        "over features (rbf, laplacian), or a sum (linear). Fit one of these, or use an explainer "
-        "that samples, such as shap.KernelExplainer."
+        f"explain has no exact result for kernel {kernel.name!r}: it takes kernels that are a "
+        "product over features (rbf, laplacian), or a sum (linear). Fit one of these, or use an "
+        "explainer that samples, such as shap.KernelExplainer."
     )
 
 
 def _by_features(model: Expansion) -> tuple[np.ndarray, np.ndarray]:
-    """Shares (n, machines, features) and the answers without any feature (n, machines)."""
+    """Shares (n, machines, features) and the base values (n, machines)."""
     from ..core.explain.shapley import shapley_values
 
     if model.kernel.name == "linear":
@@ -112,7 +112,7 @@ def _kernel_values(model: Expansion, part: slice) -> np.ndarray:
 
 
 def _largest(shares: np.ndarray, k: int) -> np.ndarray:
-    """Columns of the k largest amounts of each row, largest first; the first of equal ones."""
+    """Columns of the k largest absolute values of each row, largest first; of ties, the first."""
     if not k:
         return np.empty((len(shares), 0), np.int64)
     amounts = np.abs(shares)
@@ -122,7 +122,7 @@ def _largest(shares: np.ndarray, k: int) -> np.ndarray:
 
 
 def alike(X: Any, S: Any) -> tuple[Any, Any]:
-    """Rows of both kinds in one form: CSR where the support vectors are, else dense."""
+    """Examples and support vectors in one format: CSR if the support vectors are, else dense."""
     if not sparse.issparse(S):
         return as_array(X), S
     X, S = sparse.csr_matrix(X), sparse.csr_matrix(S)

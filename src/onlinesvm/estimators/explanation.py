@@ -1,4 +1,4 @@
-"""What ``explain`` returns: the share of every feature, and of the support vectors most alike."""
+"""What ``explain`` returns: the share of each feature and of the most similar support vectors."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import numpy as np
 from ..core.runtime.dependencies import require
 
 MOST_BARS = 12
-"""Features that a plot shows; the others are one bar."""
+"""Number of features shown in a plot; the others are summed in one bar."""
 
 
 @dataclass(frozen=True, eq=False)
 class SupportShares:
-    """The support vectors with the largest share in each answer: "because it is like these three".
+    """The support vectors with the largest share in each decision value.
 
-    ``share`` is the coefficient times the kernel value. The shares and ``rest``, what all other
-    support vectors bring, add up to f(x) - b.
+    ``share`` is the coefficient times the kernel value. The shares and ``rest``, the sum of all
+    others, add up to f(x) - b.
 
     Attributes
     ----------
     position : ndarray of shape (n_samples, n_examples) or (n_samples, n_examples, n_classes)
-        Where each support vector stands in ``support_vectors_`` and ``dual_coef_``.
+        Index of each support vector in ``support_vectors_`` and ``dual_coef_``.
     index : ndarray of the same shape
         Its row in the X given to ``fit``; -1 for one learned from a stream.
     share : ndarray of the same shape
-        Its share, largest amount first.
+        Its share; largest absolute value first.
     rest : ndarray of shape (n_samples,) or (n_samples, n_classes)
         The sum of the shares of all others.
     """
@@ -44,23 +44,23 @@ class SupportShares:
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Shares of features in decision values: ``base_values + values.sum(axis=1)`` is the answer.
+    """Shapley values: ``base_values + values.sum(axis=1)`` are the decision values.
 
-    The attributes have the names that ``shap.plots`` reads; ``to_shap`` makes an object of that
-    library, where it is installed.
+    The attributes have the names that ``shap.plots`` expects; ``to_shap`` makes an object of that
+    library, if it is installed.
 
     Attributes
     ----------
     values : ndarray of shape (n_samples, n_features) or (n_samples, n_features, n_classes)
         Share of each feature.
     base_values : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        The answer where no feature is known.
+        Decision value without any feature.
     data : ndarray or CSR matrix of shape (n_samples, n_features)
         The examples.
     feature_names : list of str
         Names of the features.
     output_names : list of str or None
-        Names of the classes, where there are more than two.
+        Names of the classes, if there are more than two.
     examples : SupportShares
         The support vectors with the largest share.
     """
@@ -90,7 +90,7 @@ class Explanation:
         )  # fmt: skip
 
     def importance(self) -> np.ndarray:
-        """Mean amount of the shares: how much each feature matters over these examples.
+        """Mean absolute share of each feature over these examples.
 
         Returns
         -------
@@ -101,7 +101,7 @@ class Explanation:
         return np.abs(self.values) if one else np.abs(self.values).mean(axis=0)
 
     def to_shap(self) -> Any:
-        """The same as an object of the library ``shap``, for its plots.
+        """Convert to an object of the library ``shap``, for its plots.
 
         Returns
         -------
@@ -120,8 +120,8 @@ class Explanation:
         Parameters
         ----------
         output : int, str or None, default=None
-            The class, by number or name, where there are more than two; None: the class with the
-            highest answer (one example), or the mean over the classes (several).
+            The class, by number or name, if there are more than two. None: the class with the
+            highest decision value (one example), or the mean over the classes (several).
         ax : matplotlib Axes or None, default=None
             Where to draw; None: a new figure.
 

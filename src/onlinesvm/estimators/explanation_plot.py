@@ -57,7 +57,8 @@ def _draw_one(explanation: Explanation, which: int | None, ax: Any) -> None:
     ax.axvline(0.0, color=NEUTRAL, linewidth=0.8)
     name = "" if which is None else f" for {(explanation.output_names or [])[which]}"
     ax.set_xlabel(
-        f"share of the answer{name}: {float(base):.3g} without features, {total:.3g} with all"
+        f"share of the decision value{name}: {float(base):.3g} without features, {total:.3g} "
+        "with all"
     )
 
 
@@ -72,11 +73,11 @@ def _draw_several(explanation: Explanation, output: int | str | None, ax: Any) -
     _bars(ax, importance[top], [explanation.feature_names[j] for j in top], [NEUTRAL] * len(top))
     ax.set_xlim(left=0.0)
     shown_of = f"{len(top)} of {len(importance)} features, " if len(top) < len(importance) else ""
-    ax.set_xlabel(f"{shown_of}mean amount of the share over {len(explanation)} examples")
+    ax.set_xlabel(f"{shown_of}mean absolute share over {len(explanation)} examples")
 
 
 def _bars(ax: Any, values: np.ndarray, labels: list[str], colours: list[str]) -> None:
-    """The largest amounts, largest on top, and the sum of all others as the last bar."""
+    """Bars of the largest absolute values, largest on top, and one bar for all others."""
     order = np.argsort(-np.abs(values), kind="stable")
     top, others = order[:MOST_BARS], order[MOST_BARS:]
     length, names = list(values[top]), [labels[j] for j in top]

@@ -20,7 +20,8 @@ from .trained import Trained
 _MOST_EPOCHS, _MOST_SWEEPS = 100, 1000
 
 _PROGRESS = 1e-9
-"""Convergence ends with an epoch that shrinks the distance of the hulls by less than this share."""
+"""With ``epochs="converge"``, ``fit`` stops after an epoch that reduces the distance of the hulls
+by less than this share."""
 
 if TYPE_CHECKING:
     from ..core.huller.learner import Huller
@@ -49,9 +50,10 @@ class HullerClassifier(KernelClassifier):
         ``1/2 |w|^2 + C/2 sum_i slack_i^2``, the hard margin under the kernel k + I/C (section 6).
     kernel, gamma, degree, coef0 : shared
     tol : float, default=1e-3
-        Examples that miss their margin by no more than this are not inserted; the margin has width 1.
+        Tolerance: examples that violate their margin, of width 1, by no more than this are not
+        inserted.
     epochs : int or "converge", default=1
-        Passes over the data in ``fit``; ``"converge"`` goes on until no example misses its
+        Passes over the data in ``fit``; ``"converge"`` continues until no example violates its
         margin by more than ``tol``.
     max_sweeps : int, default=10
         Maximum number of times that the finishing step updates every support vector; 0 is the
@@ -77,11 +79,11 @@ class HullerClassifier(KernelClassifier):
 
     Notes
     -----
-    The decision function is eq. (3) times ``2 / |X_P - X_N|^2``, which makes the margins +1 and
-    -1. With ``C``, k(x, x) + 1/C replaces k(x, x) of training examples while learning;
-    ``decision_function`` never adds the 1/C. Without ``C``, data that cannot be separated has
-    no solution: the two points meet, learning stops with a ``ConvergenceWarning``, and the
-    model stays as it was before they met. Weights scale C, so without it they are refused.
+    The decision function is eq. (3) times ``2 / |X_P - X_N|^2``, which makes the margins +1 and -1.
+    With ``C``, k(x, x) + 1/C replaces k(x, x) of training examples while learning;
+    ``decision_function`` never adds the 1/C. Without ``C``, data that cannot be separated has no
+    solution: the two points meet, learning stops with a ``ConvergenceWarning``, and the model stays
+    as it was before they met. Weights scale ``C``, so without ``C`` they are not supported.
 
     References
     ----------
@@ -96,7 +98,7 @@ class HullerClassifier(KernelClassifier):
     >>> bool(model.score(X[1500:], y[1500:]) > 0.95)
     True
 
-    Noisy labels want the quadratic slack:
+    For noisy labels use the quadratic slack:
 
     >>> soft = HullerClassifier(C=10, random_state=0).fit(X[:1500], y[:1500] % 2)
     >>> bool(soft.score(X[1500:], y[1500:] % 2) > 0.95)
@@ -167,8 +169,8 @@ class HullerClassifier(KernelClassifier):
     def _weights(self, y: np.ndarray, encoder: Any, sample_weight: Any) -> tuple[np.ndarray, Any]:
         if self._is_hard and (sample_weight is not None or self.class_weight is not None):
             raise ValueError(
-                f"The hard margin (C={self.C}) has no cost that sample_weight or class_weight could "
-                "scale; set C for the quadratic slack."
+                f"The hard margin (C={self.C}) does not support sample_weight or class_weight: "
+                "it has no cost that they could scale. Set C for the quadratic slack."
             )
         return super()._weights(y, encoder, sample_weight)
 
@@ -200,7 +202,7 @@ class HullerClassifier(KernelClassifier):
         self._tell(learner, done or progress.stopped)
 
     def _tell(self, learner: Any, done: bool) -> None:
-        """Warn where the fit has no solution, or has not reached it."""
+        """Warn if the problem has no solution, or if the fit has not reached it."""
         if learner.stuck or (self._is_hard and self.max_sweeps and not learner.separates()):
             self._warn_touching(stacklevel=8)
         elif not done:

@@ -25,8 +25,8 @@ from .probabilities import chances, check_alpha, sets_of
 from .trained import Trained, finite_cost
 
 _WITHOUT = (
-    "{} needs scores of examples that the model had not learned, and this one has kept none (it was "
-    "taught by an ActiveLearner, learned with selection={}, was put together from parts, stopped "
+    "{} needs scores of examples from before they were learned, and this model has none (it was "
+    "taught by an ActiveLearner, learned with selection={}, was merged from parts, stopped "
     "early, or is from a file of an older version): learn again with probability=True."
 )
 
@@ -34,20 +34,20 @@ ONE_LABEL: dict[str, Any] = {
     "probability": False, "detect_drift": False, "selection": "random", "early_stopping": None,
     "class_weight": None, "window": None, "decision": "ovr",
 }  # fmt: skip
-"""Parameters that are for examples with one label each, and their values where there are several; of
-windows, ``"auto"`` alone."""
+"""Parameters that support one label per example only, and the values required if there are several;
+of ``window`` only ``"auto"`` is meant."""
 
 NARROWEST = 100
-"""The window at the beginning, with ``window="auto"``: the least that drifts leave."""
+"""The initial and smallest window with ``window="auto"``."""
 
 
 def _has_one_label(estimator: Any) -> bool:
-    """Whether examples have one label each; probabilities and prediction sets are for these."""
+    """Whether examples have one label each, as probabilities and prediction sets require."""
     trained = trained_of(estimator)
     if trained is not None and isinstance(trained.encoder, Indicators):
         raise AttributeError(
-            "probabilities and prediction sets are for examples with one label each; for several, put the "
-            "classifier into sklearn.multiclass.OneVsRestClassifier."
+            "probabilities and prediction sets support one label per example; for several, wrap "
+            "the classifier in sklearn.multiclass.OneVsRestClassifier."
         )
     return True
 
@@ -61,8 +61,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         max_a  sum_i a_i y_i - 1/2 sum_ij a_i a_j k(x_i, x_j)
         with   sum_i a_i = 0,   0 <= y_i a_i <= C
 
-    by online iterations: PROCESS inserts a new example, REPROCESS improves the support set
-    and removes what it no longer needs (Bordes, Ertekin, Weston, Bottou 2005, section 3.2). One
+    by online iterations: PROCESS inserts a new example, REPROCESS improves the support set and
+    removes rows that are no longer needed (Bordes, Ertekin, Weston, Bottou 2005, section 3.2). One
     pass over the data gives about the accuracy of the exact SVM; ``epochs="converge"`` gives the
     exact SVM.
 
@@ -75,7 +75,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     Examples may have several labels: y is then a matrix of 0 and 1, dense or sparse, with one column
     for each label, and so are predictions (dense). There is one binary problem per label, all on
     the same kernel values. ``classes_`` are the numbers of the columns. Probabilities, drift detection,
-    selection, early stopping and class weights are for one label per example.
+    selection, early stopping and class weights support one label per example only.
 
     Parameters
     ----------
@@ -145,21 +145,22 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         ``half_life`` the order is always the order given.
     time_limit (finishing), n_jobs, random_state (LASVM) : shared
     decision : {"ovr", "ovo"}, default="ovr"
-        How three classes or more are told apart: ``"ovr"``, one machine per class against all others;
-        ``"ovo"``, one per pair of classes, which vote, as in ``SVC``. Attributes are then those of
-        ``SVC`` as well: support vectors stand class by class, ``dual_coef_`` has the shape
-        (n_classes - 1, n_SV), ``intercept_`` one value per pair. Memory grows with the number of
-        pairs: with 100 classes there are 4,950. Not with ``selection``. ``predict_proba``,
-        ``predict_set`` and ``ActiveLearner`` go by how much each class beats the one that it beats
-        least; ``explain`` by the mean of its values against the others.
+        How three classes or more are separated: ``"ovr"``, one machine per class against all
+        others; ``"ovo"``, one per pair of classes, which vote, as in ``SVC``. The attributes are
+        then those of ``SVC`` as well: support vectors are grouped by class, ``dual_coef_`` has the
+        shape (n_classes - 1, n_SV), ``intercept_`` one value per pair. Memory grows with the number
+        of pairs: with 100 classes there are 4,950. Not available with ``selection``.
+        ``predict_proba``, ``predict_set`` and ``ActiveLearner`` use the smallest decision value of
+        each class against another class; ``explain`` uses the mean of its values against
+        the others.
     decision_function_shape : {"ovr", "ovo"}, default="ovr"
         Columns of ``decision_function``, as in ``SVC``. ``"ovr"``: one per class; with
-        ``decision="ovo"`` the number of votes, and a confidence between -1/3 and 1/3. ``"ovo"``: one
-        per pair of classes, positive for the first; refused for three classes or more with
-        ``decision="ovr"``. For two classes both are the same.
+        ``decision="ovo"`` the number of votes, and a confidence between -1/3 and 1/3. ``"ovo"``:
+        one per pair of classes, positive for the first; not available for three classes or more
+        with ``decision="ovr"``. For two classes both are the same.
     break_ties : bool, default=False
-        With ``decision="ovo"``: whether of classes with as many votes the most confident one is
-        predicted, not the first. Without it there are no votes, and no effect.
+        With ``decision="ovo"``: whether ties in the votes are broken in favour of the most
+        confident class, instead of the first. No effect with ``decision="ovr"``.
     shrinking, verbose (SVC), max_iter : shared
 
     Attributes
@@ -332,28 +333,29 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         return given._replace(y=check_indicators(given.y, known))
 
     def _indicators(self, y: np.ndarray, classes: Any) -> Indicators:
-        """Columns of y are labels; what is meant for one label per example is refused."""
+        """The encoder of a y with one column per label; refuses settings for single labels."""
         if classes is not None:
             raise ValueError(
-                "classes is for examples with one label each; the columns of y are the labels here."
+                "classes supports one label per example; here the columns of y are the labels."
             )
         self._check_labels(y.shape[1])
         if self._learns_weights:
             raise ValueError(
-                "feature_weights='learn' is for examples with one label each: give the weights as numbers."
+                "feature_weights='learn' supports one label per example: give the weights as "
+                "numbers."
             )
         for name, plain in ONE_LABEL.items():
             value = getattr(self, name)
             if value != plain and not (name == "window" and value != "auto"):
                 raise ValueError(
-                    f"{name}={value!r} is for examples with one label each, and y has a column for "
+                    f"{name}={value!r} supports one label per example, and y has a column for "
                     f"each of {y.shape[1]} labels: use {name}={plain!r}."
                 )
         return Indicators(y.shape[1])
 
     @property
     def _notes_scores(self) -> bool:
-        """Whether scores of examples are noted before they are learned (``core.prequential``)."""
+        """Whether scores are recorded before examples are learned (``core.prequential``)."""
         return self.probability or self.detect_drift or self.window == "auto"
 
     @property
@@ -441,8 +443,9 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         one_vs_rest = self.decision == "ovr" and n_labels > 2
         if one_vs_rest and self.decision_function_shape == "ovo":
             raise ValueError(
-                f"decision_function_shape='ovo' is one column per pair of {n_labels} classes, and with "
-                "decision='ovr' there is one machine per class: use 'ovr', or decision='ovo'."
+                f"decision_function_shape='ovo' needs one machine per pair of the {n_labels} "
+                "classes, and decision='ovr' has one per class: use "
+                "decision_function_shape='ovr', or decision='ovo'."
             )
 
     def _plan(self, data: Any, rng: Any) -> Any:
@@ -464,8 +467,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             )
         if self._notes_scores and self.selection != "random":
             raise ValueError(
-                f"selection={self.selection!r} learns examples that are not like the others; it cannot "
-                "be combined with probability=True, detect_drift=True or window='auto'."
+                f"selection={self.selection!r} learns examples that are not representative; it "
+                "cannot be combined with probability=True, detect_drift=True or window='auto'."
             )
         if self._is_bounded:
             for name, plain in (("selection", "random"), ("delta_max", None)):
@@ -490,7 +493,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         return view, record, view.values(X)
 
     def _answered(self, method: str) -> tuple[Any, Any]:
-        """The view, and what probabilities are made of when they were not asked for beforehand."""
+        """The view, and the calibration made on demand (``probability=False``)."""
         with published(self):
             view = self._view()
             view.answered = self._fitted(method).answered()
@@ -565,16 +568,16 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     @available_if(_has_one_label)
     def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
-        """For each example the classes that its label is among, in a share 1 - alpha of cases.
+        """Predict sets of classes that contain the true one in a share 1 - alpha of cases.
 
-        With ``probability=True`` the sets adapt while the model learns: of the examples of any long
-        stretch of a stream, each asked for before it is learned, about a share alpha has a label
-        outside its set, also while the world changes; without it, they are those of the last 2,048
-        scores. After ``fit`` they are those of conformal prediction from
-        cross-fitted scores: of new examples like those learned, coverage differs from 1 - alpha by
-        about 1 point for thousands of examples learned, 3 for hundreds.
+        With ``probability=True`` the sets adapt while the model learns: over any long part of a
+        stream, with each set computed before its example is learned, about a share alpha of the
+        labels is outside its set, even if the distribution changes. Otherwise the sets are based on
+        the last 2,048 scores. After ``fit`` they are those of conformal prediction from
+        cross-fitted scores: for new examples of the same distribution, coverage differs from 1 -
+        alpha by about 1 point if thousands of examples were learned, by 3 points if hundreds were.
 
-        On a stream alpha is met exactly, in the long run, for 0.001, 0.002, 0.005, 0.01,
+        On a stream the share is alpha, in the long run, for 0.001, 0.002, 0.005, 0.01,
         0.02, 0.03, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3 and 0.4 to 0.9; sets for values
         between these are interpolated, and smaller values give all classes.
 
@@ -588,9 +591,9 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         Returns
         -------
         sets : ndarray of bool of shape (n_samples, n_classes)
-            Whether each class, in the order of ``classes_``, is in the set. A set may be empty,
-            where the model is wrong less often than alpha and the example is unlike the others,
-            and may hold all classes.
+            Whether each class, in the order of ``classes_``, is in the set. A set may contain all
+            classes, or none: if the model is wrong less often than alpha, and the example is
+            unlike the others.
         """
         check_alpha(alpha)
         with Interruptible():
@@ -598,7 +601,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             scores = view.encoder.scores(values).reshape(len(values), -1)
             return sets_of(scores, len(view.classes), record.q, float(alpha))
 
-    # -- what it has noticed about its stream ---------------------------------------------
+    # -- drift of the stream ----------------------------------------------------------------
 
     def _detector(self, name: str) -> tuple[Any, Any]:
         watch = self._fitted(name).learner.watch
@@ -611,17 +614,17 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     @property
     def drift_detected_(self) -> bool:
-        """Whether the last call that learned has noticed a drift."""
+        """Whether a drift was detected in the last call that learned."""
         return bool(self._detector("drift_detected_")[0].drifted)
 
     @property
     def n_drifts_(self) -> int:
-        """Number of drifts noticed so far."""
+        """Number of drifts detected so far."""
         return int(self._detector("n_drifts_")[1].n_drifts)
 
     @property
     def prequential_error_(self) -> float:
-        """Share of wrong predictions, each made before its label was learned, of late."""
+        """Share of wrong predictions among recent examples, each made before it was learned."""
         return float(self._detector("prequential_error_")[1].error)
 
     # -- what it has chosen ---------------------------------------------------------------
@@ -629,15 +632,15 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     def _choices(self, name: str) -> tuple[int, int]:
         choices: tuple[int, int] | None = self._fitted(name).learner.choices()
         if choices is None:
-            raise AttributeError(f"{name} is counted with a selection other than 'random'.")
+            raise AttributeError(f"{name} is only available with a selection other than 'random'.")
         return choices
 
     @property
     def n_looked_at_(self) -> int:
-        """Examples judged by the criterion of ``selection``."""
+        """Number of examples scored by ``selection``."""
         return self._choices("n_looked_at_")[0]
 
     @property
     def n_learned_(self) -> int:
-        """Examples learned of those looked at."""
+        """Number of examples learned."""
         return self._choices("n_learned_")[1]

@@ -31,9 +31,9 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         max_a  sum_i a_i y_i - 1/2 sum_ij a_i a_j k(x_i, x_j) - epsilon sum_i |a_i|
         with   sum_i a_i = 0,   -C <= a_i <= C
 
-    and is optimised by the online iterations of ``LASVMClassifier``: examples outside the tube
-    join the support set, which is improved block by block, and those that end up inside it
-    leave. One pass over the data predicts about as well as the exact ``SVR``;
+    and is optimised by the online iterations of ``LASVMClassifier``: examples outside the tube are
+    added to the support set, which is improved block by block, and those that end up inside it are
+    removed. One pass over the data predicts about as well as the exact ``SVR``;
     ``epochs="converge"`` gives the exact one.
 
     Parameters
@@ -93,7 +93,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
     example with ``TransformedTargetRegressor(LASVMRegressor(), transformer=StandardScaler())``.
     Nothing else depends on the size of y: targets of 1e6 or 1e-6 lose no digits.
 
-    *Several targets.* With a two-dimensional y each column is a problem of its own; all share rows
+    *Several targets.* With a two-dimensional y each column is a separate problem; all share rows
     and, while the examples are learned, kernel values.
 
     Rows are stored in single precision. For the RBF kernel, which does not depend on the origin,
@@ -219,7 +219,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
 
     @property
     def _n_quantiles(self) -> int | None:
-        """How many quantiles are asked for; None: there is one value for each target."""
+        """Number of quantiles; None: one value for each target."""
         if self.quantile is None:
             return None
         levels = check_quantiles(self.quantile)
@@ -239,7 +239,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn a data set at hand.
+        """Fit the model to a data set.
 
         Parameters
         ----------
@@ -251,14 +251,14 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         Returns
         -------
         self : object
-            The fitted regressor. After Ctrl-C it is what was learned so far.
+            The fitted regressor. After Ctrl-C it has what was learned so far.
         """
         return self._fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn examples of a stream, one row or many, in the order given.
 
-        A call with bad input changes nothing. After Ctrl-C the examples up to the last finished
+        Invalid input raises an error and changes nothing. After Ctrl-C the examples up to the last finished
         block are learned, the others are not.
 
         Parameters
@@ -271,14 +271,14 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         Returns
         -------
         self : object
-            The regressor, which has learned the examples.
+            The regressor, updated.
         """
         return self._learn_many(X, y, None, sample_weight)
 
     def learn_one(self, x: Any, y: Any, sample_weight: float = 1.0) -> Self:
-        """Learn one example: as ``partial_fit`` with one row, in microseconds.
+        """Learn one example, as ``partial_fit`` does with one row, in microseconds.
 
-        For streams of dense input once the model has seen its first examples. A call with bad input changes nothing.
+        For streams of dense input once the model has seen its first examples. Invalid input raises an error and changes nothing.
 
         Parameters
         ----------
@@ -291,7 +291,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         Returns
         -------
         self : object
-            The regressor, which has learned the example.
+            The regressor, updated.
         """
         return self._learn_one(x, y, sample_weight)
 
@@ -330,17 +330,18 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         return encoder.decode(values)[0] if encoder.two_dimensional else float(values[0, 0])
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """An interval for each example that holds its target in a share ``coverage`` of cases.
+        """Prediction intervals that contain the target in a share ``coverage`` of cases.
 
-        The intervals adapt while the model learns: of the examples of any long stretch of a stream,
-        each asked for before it is learned, about the share ``coverage`` lies inside, also while
-        the world changes (adaptive conformal prediction). They come from the errors of examples
-        that were predicted before they were learned, and need no assumption about the errors.
-        After ``fit`` of a data set they are quantiles of the errors in its second half.
+        The intervals adapt while the model learns: over any long part of a stream, with each
+        interval computed before its example is learned, about the share ``coverage`` of the targets
+        lies inside, even if the distribution changes (adaptive conformal prediction). They are
+        based on the errors of examples that were predicted before they were learned, and assume
+        nothing about the errors. After ``fit`` they are quantiles of the errors in the second half
+        of the data.
 
-        With several quantiles, an interval goes from the lowest to the highest of them, wider or
-        narrower by what the errors say, and has another width for every example. Else all
-        intervals have the same width.
+        With several quantiles, an interval extends from the lowest to the highest of them, adjusted
+        by the errors, and its width differs between examples. Otherwise all intervals have the same
+        width.
 
         Parameters
         ----------
@@ -348,7 +349,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
             Examples.
         coverage : float, default=0.9
             Share of the targets that should lie inside, between 0 and 1. Above 0.999 the intervals
-            have no ends.
+            are infinite.
 
         Returns
         -------
@@ -384,19 +385,20 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         return self._around(values, self._view_extras(trained)["thresholds"], coverage)[0]
 
     def _around(self, values: np.ndarray, q: np.ndarray | None, coverage: float) -> np.ndarray:
-        """Intervals around predictions, or an error where too little is known of their errors."""
+        """Intervals around predictions; raises an error if too few errors are known."""
         from ..core.prequential.thresholds import interpolated
 
         if q is None:
             raise ValueError(
-                "predict_interval needs the errors of at least 20 examples that were predicted before "
-                "they were learned: learn more examples, with fit, partial_fit or learn_one."
+                "predict_interval needs the errors of at least 20 examples that were predicted "
+                "before they were learned: learn more examples with fit, partial_fit or "
+                "learn_one."
             )
         width = np.array([interpolated(each, 1.0 - coverage) for each in q])
         return intervals(values, width, self._n_quantiles is not None)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R2 of the predictions; of several quantiles, the mean share of pinball loss explained.
+        """R^2 of the predictions; with several quantiles, the mean share of pinball loss explained.
 
         Parameters
         ----------
@@ -410,7 +412,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         Returns
         -------
         score : float
-            1 for perfect predictions; 0 for those of a model that does not look at X.
+            1 for perfect predictions; 0 for those of a constant model.
         """
         if self._n_quantiles is None:
             return float(super().score(X, y, sample_weight))
@@ -436,8 +438,8 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         min_a  1/2 sum_ij a_i a_j k(x_i, x_j)    with   0 <= a_i <= 1,   sum_i a_i = nu n
 
     for n examples. It is optimised by the online iterations of ``LASVMClassifier``: examples
-    outside join the support set, which is improved block by block, and those that end up well
-    inside leave. One pass over the data gives about the ranking of the exact
+    outside are added to the support set, which is improved block by block, and those that end up
+    well inside are removed. One pass over the data gives about the ranking of the exact
     ``OneClassSVM``; ``epochs="converge"`` gives the exact one.
 
     Parameters
@@ -499,7 +501,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
     >>> model.predict([[0.0, 0.0], [5.0, 5.0]])
     array([ 1, -1])
 
-    What is normal changes; only the last 100 examples count:
+    The distribution changes; only the last 100 examples count:
 
     >>> stream = LASVMOneClass(nu=0.1, gamma=0.5, window=100)
     >>> for x in X + np.linspace(0, 9, 500)[:, None]:
@@ -570,46 +572,46 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the support of a data set at hand.
+        """Estimate the support of a data set.
 
         Parameters
         ----------
         X (or objects) : shared
         y : Ignored
-            There for scikit-learn's sake.
+            Not used; present for API consistency.
         sample_weight (bound) : shared
 
         Returns
         -------
         self : object
-            The fitted estimator. After Ctrl-C it is what was learned so far.
+            The fitted estimator. After Ctrl-C it has what was learned so far.
         """
         return self._fit(X, None, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn examples of a stream, one row or many, in the order given.
 
-        A call with bad input changes nothing. After Ctrl-C the examples up to the last finished
+        Invalid input raises an error and changes nothing. After Ctrl-C the examples up to the last finished
         block are learned, the others are not.
 
         Parameters
         ----------
         X (stream) : shared
         y : Ignored
-            There for scikit-learn's sake.
+            Not used; present for API consistency.
         sample_weight (bound) : shared
 
         Returns
         -------
         self : object
-            The estimator, which has learned the examples.
+            The estimator, updated.
         """
         return self._learn_many(X, None, None, sample_weight)
 
     def learn_one(self, x: Any, sample_weight: float = 1.0) -> Self:
-        """Learn one example: as ``partial_fit`` with one row, in microseconds.
+        """Learn one example, as ``partial_fit`` does with one row, in microseconds.
 
-        For streams of dense input once the model has seen its first examples. A call with bad input changes nothing.
+        For streams of dense input once the model has seen its first examples. Invalid input raises an error and changes nothing.
 
         Parameters
         ----------
@@ -620,16 +622,14 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         Returns
         -------
         self : object
-            The estimator, which has learned the example.
+            The estimator, updated.
         """
         return self._learn_one(x, None, sample_weight)
 
-    forget: Any = Absent(
-        "the share nu is of all examples seen; fit again, or use SimpleSVMOneClass."
-    )
+    forget: Any = Absent("its nu refers to all examples seen; fit again, or use SimpleSVMOneClass.")
 
     def decision_one(self, x: Any) -> float:
-        """Signed distance of one row from the edge: as ``decision_function``, in microseconds.
+        """Signed distance of one row from the boundary, as ``decision_function``, in microseconds.
 
         Parameters
         ----------
@@ -644,7 +644,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         return float(values[0, 0])
 
     def predict_one(self, x: Any) -> int:
-        """Whether one row is like those learned: as ``predict``.
+        """Whether one row is an inlier, as ``predict``.
 
         Parameters
         ----------
@@ -662,7 +662,7 @@ def intervals(values: np.ndarray, width: np.ndarray, quantiles: bool) -> np.ndar
     """Lower and upper ends around values, or around the lowest and the highest quantile."""
     if quantiles:
         low, high = values[:, 0] - width[0], values[:, -1] + width[0]
-        middle = (low + high) / 2  # a negative width may be more than there is between them
+        middle = (low + high) / 2  # a negative width may exceed the distance of the quantiles
         return np.stack([np.minimum(low, middle), np.maximum(high, middle)], axis=-1)
     half = width if values.ndim > 1 else width[0]
     return np.stack([values - half, values + half], axis=-1)

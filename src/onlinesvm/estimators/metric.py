@@ -1,12 +1,12 @@
-"""Weights of features: checked where they are given, or learned from a sample of the examples.
+"""Feature weights: given by the user, or learned from a sample of the examples.
 
-A kernel with one gamma treats all features alike. Where some matter more, it helps to multiply each by
-a weight. Learning goes in rounds: fit, measure how fast the decision function changes along each
-feature, the root of its mean squared gradient, multiply the features by that, fit again. Features that
-the function does not depend on shrink with every round.
+A kernel with one gamma treats all features alike. If some matter more, it helps to multiply each by
+a weight. Weights are learned in rounds: fit, measure how fast the decision function changes along
+each feature (the root of its mean squared gradient), multiply the features by that, fit again. The
+weights of features that the function does not depend on shrink with every round.
 
-Rounds can do harm, so they are chosen by scores of examples that were not learned: all rounds are run
-on each of a few folds, and plain weights stay unless another round is better by more than noise.
+Rounds can do harm, so the number of rounds is chosen by cross-validation: all rounds are run on
+each of a few folds, and weights of one are kept unless a round is better by more than noise.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ FEWEST = 20
 """Number of examples below which nothing is learned: all weights are one."""
 
 ROUNDS, FOLDS = 5, 3
-"""Number of times that the features are rescaled, and of folds that choose among the rounds."""
+"""Number of rounds, and of folds that choose among them."""
 
 POINTS = 1000
 """Number of examples at which the gradient is measured."""
 
 SURE = 2.0
-"""A round is better than plain weights if its gain is this number of standard errors."""
+"""A round is better than weights of one if its gain is this number of standard errors."""
 
 
 class TooLong(Exception):  # noqa: N818 - not an error
@@ -53,14 +53,14 @@ class Sample(NamedTuple):
 
 
 Fit = Callable[[Sample, "np.ndarray | None"], Any]
-"""Fits an estimator on a sample with weights of the features, None for plain ones."""
+"""Fits an estimator on a sample with feature weights; None: all are one."""
 
 
 # -- weights as data ----------------------------------------------------------------------
 
 
 def check_weights(given: Any, n_features: int) -> np.ndarray:
-    """Weights that a user gives, or one clear error."""
+    """Weights that a user gives; raises an error if invalid."""
     try:
         weights = np.asarray(given, np.float64)
     except (TypeError, ValueError):
@@ -83,9 +83,9 @@ def check_weights(given: Any, n_features: int) -> np.ndarray:
 
 
 def learned_weights(fit: Fit, given: Sample, rng: np.random.RandomState) -> np.ndarray:
-    """Weights for all features, all one where no round is clearly better than that.
+    """Weights of all features; all one if no round is clearly better than that.
 
-    ``fit`` may raise ``TooLong``: all are one as well.
+    All are also one if ``fit`` raises ``TooLong``.
     """
     try:
         return _learned(fit, _sampled(given, rng), rng)
@@ -110,10 +110,10 @@ def _learned(fit: Fit, sample: Sample, rng: np.random.RandomState) -> np.ndarray
 def next_weights(
     model: Any, X: Any, weights: np.ndarray | None, spread: np.ndarray, rng: np.random.RandomState
 ) -> np.ndarray:
-    """The root mean squared gradient of a fitted model along each feature as users have it.
+    """The root mean squared gradient of a fitted model along each feature, in the user's units.
 
     Weights keep the mean distance of two examples, so that gamma keeps its meaning. Features that
-    do not vary in X have the weight one: nothing is known of them.
+    do not vary in X have the weight one.
     """
     from ..core.kernel.gradients import squared_gradients
     from .base import view_of
@@ -127,7 +127,7 @@ def next_weights(
 
 
 def kept_distance(weights: np.ndarray, spread: np.ndarray, kernel: str) -> np.ndarray:
-    """The weights times a number that keeps the mean distance of two examples as without weights."""
+    """The weights, scaled so that the mean distance of two examples is that without weights."""
     varies = spread > 0
     power = 1 if kernel == "laplacian" else 2  # distances add up, or their squares do
     size = ((weights * spread)[varies] ** power).sum()
@@ -138,9 +138,9 @@ def kept_distance(weights: np.ndarray, spread: np.ndarray, kernel: str) -> np.nd
 
 
 def chosen_round(losses: np.ndarray, weight: np.ndarray) -> int:
-    """The number of rounds with the least mean loss; fewer where the gain is within its noise.
+    """The number of rounds with the least mean loss; fewer if the gain is within the noise.
 
-    ``losses`` is (rounds + 1, examples), the first row that of plain weights.
+    ``losses`` is (rounds + 1, examples); the first row is that of weights of one.
     """
     share = weight / weight.sum()
     best = int((losses @ share).argmin())
@@ -158,7 +158,7 @@ def _gain(difference: np.ndarray, share: np.ndarray) -> float:
 
 
 def _losses(fit: Fit, sample: Sample, held: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """Losses of the held examples after each number of rounds on the others."""
+    """Losses of the held-out examples after each number of rounds on the others."""
     learn, score = sample.take(np.flatnonzero(~held)), sample.take(np.flatnonzero(held))
     spread, weights, found = spread_of(learn.X), None, []
     for done in range(ROUNDS + 1):

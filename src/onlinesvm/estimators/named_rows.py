@@ -18,11 +18,11 @@ import numpy as np
 from .base import widen
 
 PLAIN = frozenset((float, int, bool, np.float64, np.float32, np.int64, np.int32, np.bool_))
-"""Types of numbers that need no closer look."""
+"""Types of numbers that need no further check."""
 
 
 class NamedRows:
-    """The columns of names, and one row that is used again and again."""
+    """The column of each name, and one row buffer that is reused."""
 
     def __init__(self) -> None:
         self.columns: dict[Any, int] = {}
@@ -36,7 +36,7 @@ class NamedRows:
 
     @property
     def width(self) -> int:
-        """Number of columns of a row: those of the names, and some for names to come."""
+        """Number of columns of a row: one per name, and spare ones for new names."""
         return len(self.buffer)
 
     def known(self, x: Mapping[Any, Any]) -> np.ndarray:
@@ -59,7 +59,7 @@ class NamedRows:
             return self._fill(x, values), before
 
     def _fill(self, names: Iterable[Any], values: Iterable[Any]) -> np.ndarray:
-        """The buffer with these values and zeros. One by one is faster than by a list of places."""
+        """Fill the buffer with these values and zeros. A loop is faster than fancy indexing."""
         columns, row = self.columns, self.buffer
         row.fill(0.0)
         for name, value in zip(names, values):
@@ -67,7 +67,7 @@ class NamedRows:
         return row
 
     def extend(self, names: Iterable[Any]) -> None:
-        """Columns for new names. Which of them comes first does not depend on their order here."""
+        """Add columns for new names, sorted: the order of a dictionary does not matter."""
         new = sorted(
             set(names) - self.columns.keys(), key=lambda name: (str(type(name)), str(name))
         )
@@ -76,11 +76,11 @@ class NamedRows:
             name: k for k, name in enumerate(new, start=len(self.columns))
         }
         if total > self.width:
-            # The first example says how many there are; who brings more is likely to go on.
+            # The first example fixes the width; if new names appear, more are likely to follow.
             self.buffer = np.zeros(max(total, 2 * self.width))
 
     def _numbers(self, x: Mapping[Any, Any]) -> list[Any]:
-        """The values of an example, or one clear error."""
+        """The values of an example; raises an error if invalid."""
         values = list(x.values()) if isinstance(x, dict) else [x[name] for name in _named(x)]
         try:
             if PLAIN.issuperset(map(type, values)) and isfinite(sum(values)) and values:
@@ -88,11 +88,11 @@ class NamedRows:
         except OverflowError:
             pass
         if not values:
-            raise ValueError("An example without features says nothing: the dictionary is empty.")
+            raise ValueError("The dictionary is empty: an example needs at least one feature.")
         return [self._number(name, value) for name, value in x.items()]
 
     def _number(self, name: Any, value: Any) -> float:
-        """One value as a float, after a closer look."""
+        """One value as a float, after all checks."""
         if not _is_number(value):
             before = " was a number before and" if name in self.columns else ""
             raise ValueError(
@@ -113,16 +113,16 @@ class NamedRows:
     # -- data frames ----------------------------------------------------------------------
 
     def check_frame(self, X: Any) -> np.ndarray:
-        """The values of a data frame, or one clear error."""
+        """The values of a data frame; raises an error if invalid."""
         if not (hasattr(X, "columns") and hasattr(X, "to_numpy")):
-            raise TypeError(
-                f"Many examples at a time come as a pandas.DataFrame, not as {type(X).__name__}."
-            )
+            raise TypeError(f"Pass many examples as a pandas.DataFrame, not as {type(X).__name__}.")
         if not len(X.columns):
-            raise ValueError("Examples without features say nothing: the frame has no columns.")
+            raise ValueError("The data frame has no columns: examples need at least one feature.")
         if X.columns.has_duplicates:
             twice = X.columns[X.columns.duplicated()][0]
-            raise ValueError(f"The data frame has several columns {twice!r}: names must be unique.")
+            raise ValueError(
+                f"The data frame has more than one column {twice!r}: names must be unique."
+            )
         try:
             kinds = [dtype.kind in "fiub" for dtype in X.dtypes]
             values = X.to_numpy(dtype=np.float64) if all(kinds) else None
@@ -144,7 +144,7 @@ class NamedRows:
 
 
 class NamedModel:
-    """Dictionaries in, around one estimator. Subclasses name its class, and have its parameters."""
+    """Base class of River models: dictionaries of features around one estimator."""
 
     _kind: ClassVar[Any]
     _fixed: ClassVar[dict[str, Any]] = {"n_jobs": None}
@@ -156,7 +156,7 @@ class NamedModel:
 
     @property
     def estimator(self) -> Any:
-        """The estimator within, for its fitted attributes; None before anything was learned."""
+        """The wrapped estimator, for its fitted attributes; None before the first example."""
         return self._model
 
     @property
@@ -165,11 +165,11 @@ class NamedModel:
         return list(self._rows.columns)
 
     def explain_one(self, x: dict[Any, Any]) -> dict[Any, Any]:
-        """Why the model answers as it does: the exact share of each name, as ``explain`` has it.
+        """Explain one prediction: the exact Shapley value of each feature, as ``explain`` does.
 
-        The shares and a base add up to the decision value, or to the prediction of a regressor; of a
-        detector they are shares of its score. With several answers (three labels or more, several
-        quantiles) there is such a dictionary for each. Empty before anything was learned.
+        The shares and a base value add up to the decision value, the prediction of a regressor, or
+        the score of a detector. With several outputs (three labels or more, several quantiles)
+        there is one such dictionary for each. Empty before the first example.
 
         Parameters
         ----------
@@ -200,13 +200,15 @@ class NamedModel:
             self._learn_new_names(before, lambda model: hand_over(model, row))
 
     def _learn_new_names(self, before: dict[Any, int] | None, learn: Any) -> None:
-        """Learn examples that may have names never seen before; an error leaves all as it was."""
+        """Learn examples that may have new names; after an error nothing has changed."""
         rows, model = self._rows, self._model
         if model is None:
             model = self._make()
         elif rows.width > model.n_features_in_ and not widen(model, rows.width, dense=True):
             rows.columns = rows.columns if before is None else before
-            raise ValueError(f"{type(self).__name__} cannot take new names with these settings.")
+            raise ValueError(
+                f"{type(self).__name__} cannot accept new feature names with these settings."
+            )
         try:
             learn(model)
         except Exception:
@@ -222,7 +224,9 @@ class NamedModel:
         names = inspect.signature(type(self)).parameters
         own = {name: getattr(self, name) for name in names}
         if own.get("kernel") == "precomputed":
-            raise ValueError("kernel='precomputed' has no features to name; use another kernel.")
+            raise ValueError(
+                "kernel='precomputed' does not work with named features; use another kernel."
+            )
         return self._kind(**own, **self._fixed)
 
 
@@ -236,7 +240,7 @@ def _named(x: Any) -> Mapping[Any, Any]:
     """An example that is not a ``dict``: any mapping will do."""
     if not isinstance(x, Mapping):
         raise TypeError(
-            f"An example is a dictionary of features, not {type(x).__name__}; for arrays use the "
-            "classifiers of onlinesvm itself."
+            f"An example must be a dictionary of features, not {type(x).__name__}; for arrays "
+            "use the estimators of onlinesvm itself."
         )
     return x

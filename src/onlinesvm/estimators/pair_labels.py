@@ -13,7 +13,7 @@ from .labels import LabelBook
 
 
 class PairBook(LabelBook):
-    """Labels, and what the values of machines for pairs of them say about each."""
+    """Labels, and how the values of the machines for pairs of them are combined."""
 
     @property
     def _has_pairs(self) -> bool:
@@ -35,19 +35,19 @@ class PairBook(LabelBook):
         return values[machine] * sign.reshape(-1, *[1] * (values.ndim - 1)) + 0.0  # and no -0.0
 
     def scores(self, values: np.ndarray) -> np.ndarray:
-        """By how much each class beats the one that it beats least; two classes: one column."""
+        """The smallest value of each class against another class; two classes: one column."""
         if not self._has_pairs:
             return super().scores(values)
         return least_margins(values, len(self))[:, self.order()]
 
     def shares(self, values: np.ndarray) -> np.ndarray:
-        """Machines (axis 0) as means over the pairs of each class: a sum stays a sum."""
+        """Machines (axis 0) as means over the pairs of each class, which preserves sums."""
         if not self._has_pairs:
             return super().shares(values)
         return mean_margins(values, len(self))[self.order()]
 
     def votes(self, values: np.ndarray, shape: str) -> np.ndarray:
-        """What ``SVC`` has as decision function: of ``shape`` "ovr" or "ovo"."""
+        """The decision function of ``SVC``, with ``shape`` "ovr" or "ovo"."""
         if not self._has_pairs:
             return super().scores(values)
         if shape == "ovo":

@@ -1,7 +1,7 @@
-"""Parameters and attributes that several estimators share: what values they may have, what is said.
+"""Parameters and attributes that several estimators share: valid values and documentation.
 
-A docstring names a shared entry in a line of its own, ``kernel, gamma : shared``; ``shared_docs`` puts
-the text of ``ENTRIES`` in its place, with the default value of the signature.
+A docstring refers to shared entries in a line such as ``kernel, gamma : shared``; ``shared_docs``
+replaces it by the text of ``ENTRIES``, with the default values of the signature.
 """
 
 from __future__ import annotations
@@ -95,9 +95,9 @@ cache_size (gradient) : float
 cache_size (SimpleSVM) : float
     Memory in MB, half of it for the factor, half for kernel values.
 class_weight : dict, "balanced" or None
-    Weights that multiply the loss of each class. ``"balanced"`` only in ``fit``.
+    Weights that multiply the loss of each class. ``"balanced"`` is available in ``fit`` only.
 class_weight (cost) : dict, "balanced" or None
-    Weights that multiply ``C`` for each class. ``"balanced"`` only in ``fit``.
+    Weights that multiply ``C`` for each class. ``"balanced"`` is available in ``fit`` only.
 class_weight (Dask) : dict, "balanced" or None
     Weights that multiply ``C`` for each class.
 classes_ : ndarray
@@ -127,7 +127,7 @@ dual_objective_ : ndarray of shape (1,)
 epochs : int
     Passes over the data in ``fit``.
 epochs (LASVM) : int or "converge"
-    Passes over the data in ``fit``; ``"converge"`` goes on until no example violates the
+    Passes over the data in ``fit``; ``"converge"`` continues until no example violates the
     optimality conditions by more than ``tol``.
 epsilon : float
     Errors up to this size cost nothing.
@@ -140,7 +140,7 @@ feature_names_in_ (SimpleSVM) : ndarray
 feature_weights : "learn", array-like of shape (n_features,) or None
     Factors by which the features are multiplied before the kernel is computed; None: no weights.
     ``"learn"`` learns them from up to 3,000 examples: the root mean squared gradient of the
-    decision function along each feature, in up to three rounds. The round is selected by scores
+    decision function along each feature, in up to five rounds. The round is selected by scores
     of examples that were not learned; all weights are one if no round is clearly better.
     ``partial_fit`` learns them once, from the first 1,000 rows. With weights,
     ``support_vectors_`` are multiplied by them, and ``gamma="scale"`` is that of weighted rows.
@@ -182,7 +182,7 @@ kernel : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "precompu
     Kernel; ``laplacian`` is exp(-gamma sum_j abs(x_j - z_j)), ``matern12`` exp(-gamma norm(x - z)).
     A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values.
 kernel (Dask) : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid"} or callable
-    Kernel; a callable takes two arrays and must be known to the workers.
+    Kernel; a callable takes two arrays and must be available on the workers.
 kernel (LASVM) : {"linear", "poly", "rbf", "laplacian", "matern12", "sigmoid", "precomputed"} or callable
     Kernel; ``laplacian`` is exp(-gamma sum_j abs(x_j - z_j)), ``matern12`` exp(-gamma norm(x - z)).
     A callable takes arrays of shapes (n, d) and (m, d) and returns (n, m) values. If
@@ -195,8 +195,8 @@ low_rank : int, float, "linear", callable or None
     Replace the kernel matrix by one of low rank, as in ``SimpleSVMClassifier``.
 max_iter : int
     Maximum number of pair steps of each machine in ``fit``, as in ``SVC``; -1: no limit. A fit that
-    ends there warns, and ``fit_status_`` is 1. Not with ``block_size=1``, ``window``, ``budget`` or
-    ``half_life``.
+    reaches the limit warns, and ``fit_status_`` is 1. Not available with ``block_size=1``,
+    ``window``, ``budget`` or ``half_life``.
 max_sweeps : int or None
     Maximum number of sweeps.
 n_features_in_ : int
@@ -247,7 +247,7 @@ shape_fit_ : tuple of int
 shape_fit_ (SimpleSVM) : tuple of int
     Number of stored examples and number of features.
 shrinking : bool
-    No effect: accepted because ``SVC`` has it. The finishing step always shrinks.
+    Not used; present for compatibility with ``SVC``. The finishing step always shrinks.
 shuffle : bool
     Whether ``fit`` visits the examples in random order, the same in every epoch.
 shuffle (any order) : bool
@@ -273,7 +273,7 @@ tol : float
 verbose : bool
     Whether to show a progress bar.
 verbose (SVC) : bool
-    No effect: accepted because ``SVC`` has it. scikit-learn's callbacks show progress.
+    Not used; present for compatibility with ``SVC``. scikit-learn's callbacks show progress.
 window : int or None
     Number of most recent examples that count; None: no limit.
 window_ : int
@@ -292,11 +292,11 @@ X (stream) : {array-like, CSR matrix} of shape (n_samples, n_features)
 y (labels) : array-like of shape (n_samples,)
     Labels.
 """
-"""Entries of docstrings. A word in brackets tells those of the same name apart."""
+"""Entries of docstrings. A word in brackets distinguishes entries of the same name."""
 
 
 def with_nearest_kernel(error: ValueError, kernel: Any) -> ValueError:
-    """scikit-learn's error about a parameter; of a kernel that does not exist, with the nearest name."""
+    """scikit-learn's error about a parameter; for an unknown kernel, with the most similar name."""
     if not isinstance(kernel, str) or kernel in KERNEL_NAMES:
         return error
     hint = nearest_kernel(kernel)
@@ -348,5 +348,5 @@ def _written(default: Any) -> str:
 
 @cache
 def _entries() -> dict[str, tuple[str, str]]:
-    """What is said of each parameter and attribute: its type, and the indented text."""
+    """Documentation of each parameter and attribute: its type, and the indented text."""
     return {name: (kind, text.rstrip()) for name, kind, text in _ENTRY.findall(ENTRIES)}

@@ -177,7 +177,7 @@ class BudgetPerceptronClassifier(UnweightedClassifier):
 
     Crammer, Kandola and Singer's rule as listed in section 2.2 of Bordes et al. (2005): if
     y_t o(x_t) <= margin, example t joins with a_t = y_t (4a); if there are now more support
-    vectors than the budget, the one that is classified best without itself leaves (4b) ::
+    vectors than the budget, the one that is best classified without its own term is removed (4b) ::
 
         argmax_i  y_i (o(x_i) - a_i k(x_i, x_i))
 
@@ -194,11 +194,11 @@ class BudgetPerceptronClassifier(UnweightedClassifier):
         Examples with a smaller margin join; the paper's beta. The scale is that of the kernel.
     kernel, gamma, degree, coef0, epochs : shared
     shuffle : bool, default=True
-        Whether ``fit`` visits the examples in random order, another in every epoch.
+        Whether ``fit`` visits the examples in random order, a new one in every epoch.
     time_limit, n_jobs, random_state : shared
     cache_size : float, default=200
-        Memory for kernel values among support vectors, in MB. Where they do not fit, a row is
-        computed for each one that leaves.
+        Memory for kernel values among support vectors, in MB. If they do not fit, a
+        kernel row is computed for each removal.
 
     Attributes
     ----------
@@ -216,9 +216,9 @@ class BudgetPerceptronClassifier(UnweightedClassifier):
     t counts iterations: an example that is visited again in a later epoch may join again as another
     support vector. With noisy labels the rule keeps examples with wrong labels, because the others
     never classify them well: unless the budget is much larger than their number, the model fails,
-    while the averaged perceptron does not. Of several examples that are classified equally well
-    the oldest is removed. ``sample_weight`` and ``class_weight`` are refused: the algorithm has no
-    cost that they could scale.
+    while the averaged perceptron does not. Of several examples that are classified equally well the
+    oldest is removed. ``sample_weight`` and ``class_weight`` are not supported: the algorithm has
+    no cost that they could scale.
 
     References
     ----------

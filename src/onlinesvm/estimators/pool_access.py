@@ -1,8 +1,8 @@
-"""What a pool of unlabelled examples asks of a classifier of this package.
+"""The interface of a classifier for a pool of unlabelled examples.
 
-A pool keeps its examples as the classifier's learner takes them, so that each label costs
-one iteration and no second check. ``PoolModel`` is all that it may ask for; how a classifier keeps its
-kernel, its labels and its learner is known in this room only.
+A pool stores its examples in the form that the learner takes, so that each label costs one
+iteration and no second validation. ``PoolModel`` has everything that a pool may use; only this
+module knows how a classifier stores its kernel, its labels and its learner.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class RowForm(NamedTuple):
 
 
 class PoolModel(Protocol):
-    """The verbs of a classifier that learns from a pool."""
+    """The methods of a classifier that a pool uses."""
 
     @property
     def form(self) -> RowForm:
@@ -97,7 +97,7 @@ class PoolModel(Protocol):
         """Whether the classifier makes probabilities, of at least two labels."""
 
     def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
-        """Make probabilities of the chosen examples, which stand for the pool.
+        """Calibrate probabilities on the chosen examples, weighted to represent the pool.
 
         ``others`` are decision values (n, machines) of examples that were not chosen.
         """
@@ -131,7 +131,8 @@ class PoolAccess:
         """The examples of the pool, checked; parameters are checked as well."""
         if getattr(self._model, "kernel", None) == "precomputed":
             raise ValueError(
-                "kernel='precomputed' needs all examples at once; a pool needs the kernel itself."
+                "kernel='precomputed' cannot be used with a pool: pass the kernel by name or as "
+                "a function."
             )
         self._model._validate_params()
         new = self.learner is None
@@ -147,7 +148,7 @@ class PoolAccess:
         check_new_labels(self._model, labels)
 
     def prepare(self, given: Checked) -> None:
-        """Gamma, the shift, dense or sparse: of the whole pool, where a stream has only a row."""
+        """Fix gamma, the shift and the row format from the whole pool."""
         if self.learner is None:
             install(self._model, self._model._begin(given, LabelBook(), {}))
 
@@ -172,7 +173,7 @@ class PoolAccess:
         return self._model._learning()
 
     def learn(self, example: Any, label: Any, classes: np.ndarray | None) -> None:
-        """Learn one example, by a new learner if there is none; no selection passes it over."""
+        """Learn one example, with a new learner if necessary; ``selection`` does not skip it."""
         model, trained, y = self._model, self._trained, np.array([label])
         encoder = model._stream_encoder(y, trained.encoder, classes)
         class_weights = model._weights(y, None, None)[1]
@@ -180,11 +181,11 @@ class PoolAccess:
             trained.learner.learn_everything()
         taught = replace(
             trained, encoder=encoder, class_weights=class_weights, first_rows=None
-        )  # what the pool teaches is not among the first rows
+        )  # examples of the pool are not among the first rows
         due = np.zeros(len(encoder) - (0 if self.learner is None else self.learner.n_labels), int)
         model._teach(taught, example._replace(label=encoder.encode(y)), due)
         self.learner.learn_everything()
-        self.learner.asides = None  # scores of examples that were chosen are unlike those of others
+        self.learner.asides = None  # scores of selected examples are not representative
 
     def decide(self, rows: Any) -> np.ndarray:
         """Decision values of each machine, (machines, n)."""
@@ -214,7 +215,7 @@ class PoolAccess:
         return watch is not None and watch.keeps_scores and len(self._trained.encoder) > 1
 
     def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
-        """Make probabilities of the chosen examples, by models that have not learned them."""
+        """Calibrate probabilities on cross-fitted scores of the chosen examples."""
         from ..core.lasvm.block.held_out import held_out
         from ..core.lasvm.choose.pool import renumbered
         from ..core.prequential.importance import pool_weights
@@ -235,10 +236,10 @@ class PoolAccess:
 
 
 def has_pool_access(model: Any) -> bool:
-    """Whether a pool can hand its rows straight to the model's learner."""
+    """Whether a pool can pass its rows directly to the model's learner."""
     return isinstance(model, KernelClassifier) and not isinstance(model, SimpleSVMEstimator)
 
 
 def pool_access(model: KernelClassifier) -> PoolModel:
-    """The surface through which a pool sees a classifier."""
+    """The ``PoolModel`` of a classifier."""
     return PoolAccess(model)

@@ -14,7 +14,7 @@ from .labels import check_share
 
 
 def has_probabilities(estimator: Any) -> bool:
-    """Whether ``predict_proba`` has an answer; makes it, if it was not made yet."""
+    """Whether ``predict_proba`` is available; calibrates it if that was not done yet."""
     trained = trained_of(estimator) if hasattr(estimator, "predict_proba") else None
     return trained is not None and (trained.noted() or trained.answered()) is not None
 
@@ -24,7 +24,8 @@ def chances(
 ) -> np.ndarray:
     """Probabilities (n, classes) from scores of the classes; those of ``winners`` are the largest.
 
-    ``order`` is the number of each class: the scores noted are those of the labels as they came.
+    ``order`` is the number of each class: recorded scores are in the order of appearance of the
+    labels.
     """
     from ..core.prequential.calibration import follow, probabilities
 
@@ -41,8 +42,8 @@ def chances(
 def _exchanged(scores: np.ndarray, winners: np.ndarray) -> np.ndarray:
     """Scores (n, classes) in which the winners are best.
 
-    Votes may decide otherwise, where three classes beat each other in turn: the winner and the class
-    with the best score change places then.
+    Votes may differ from scores if three classes beat each other in a cycle; then the scores of the
+    winner and of the best class are swapped.
     """
     best = scores.argmax(axis=1)
     rows = np.flatnonzero(best != winners)
@@ -53,7 +54,7 @@ def _exchanged(scores: np.ndarray, winners: np.ndarray) -> np.ndarray:
 
 
 def check_alpha(alpha: Any) -> None:
-    """Refuse what is no share of labels."""
+    """Refuse an alpha that is not between 0 and 1."""
     check_share(alpha, "alpha")
 
 

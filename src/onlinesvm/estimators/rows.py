@@ -1,12 +1,12 @@
-"""Rows on their way into a model: the first ones of a stream, rows times weights, double precision.
+"""Rows for a model: the first ones of a stream, rows times weights, and rows in double precision.
 
 ``gamma="scale"`` is 1 / (features * variance), and the variance of one row, or of five, says little
 about the stream. Until ``ENOUGH`` rows have come, each call estimates gamma (and the centre of the
-rows) from all rows so far and learns them anew; from then on both stay as they are. The model after
-the first ``ENOUGH`` rows is therefore the same however they were cut into calls.
+rows) from all rows so far and learns them again; from then on both are fixed. The model after the
+first ``ENOUGH`` rows is therefore the same however they were divided into calls.
 
-Weights of features are learned once, when ``ENOUGH_FOR_WEIGHTS`` rows have come: rows are kept until
-then, and are learned anew with the weights.
+Feature weights are learned once, when ``ENOUGH_FOR_WEIGHTS`` rows have arrived: rows are kept until
+then, and are learned again with the weights.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ..core.kernel.kernel import GAMMA_NAMES
 from .labels import joined_labels
 
 ENOUGH = 100
-"""Rows from which gamma is estimated for good."""
+"""Number of rows after which gamma is fixed."""
 
 ENOUGH_FOR_WEIGHTS = 1000
-"""Rows from which weights of features are learned; until then all are one."""
+"""Number of rows from which feature weights are learned; until then all are one."""
 
 
 class FirstRows(NamedTuple):
@@ -106,7 +106,7 @@ def exact_rows(
     key: np.ndarray | None = None,
     own: bool = False,
 ) -> Any:
-    """Checked input as rows, moved to ``centre``; ``own``: in memory that is not the user's.
+    """Checked input as rows, shifted by ``centre``; ``own``: always a copy.
 
     Sparse input for a model of sparse rows (``keeps_sparse``) stays sparse.
     """
@@ -136,7 +136,7 @@ def as_array(values: Any) -> np.ndarray:
 
 
 class Shifted:
-    """The user's feature map, which expects examples as the user knows them."""
+    """The user's feature map, applied to rows that are shifted back first."""
 
     def __init__(self, function: Callable[[Any], Any], centre: np.ndarray | None):
         self.function, self.centre = function, centre
@@ -147,7 +147,7 @@ class Shifted:
 
 
 def moved_back(values: Any, centre: np.ndarray | None) -> Any:
-    """Examples as the user knows them, dense or sparse as they are."""
+    """Rows shifted back to the user's coordinates, dense or sparse as they are."""
     if centre is None:
         return values
     if sparse.issparse(values):

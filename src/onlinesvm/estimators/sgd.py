@@ -77,7 +77,7 @@ class StochasticGradientClassifier(KernelClassifier):
         )  # fmt: skip
 
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
-        """The lists shuffle once and then go round in that order."""
+        """The paper's lists shuffle once and keep that order in every epoch."""
         learner, n = trained.learner, len(data.rows)
         order = rng.permutation(n) if self.shuffle else np.arange(n)
         for epoch in range(self.epochs):
@@ -220,9 +220,9 @@ class OLSVMClassifier(StochasticGradientClassifier):
         o(x) = sum_i a_i k(x, x_i) + b                                                       (7)
 
     by Lists 3b and 3a of Kecman and Melki (2016). Step t, with eta = C sqrt(2 / t), looks at the
-    cached output o_i of the next example. If y_i o_i < 1, a_i <- a_i + eta y_i and all outputs
-    move by the kernel column, o <- o + eta y_i k(:, x_i). The regularised loss shrinks the
-    example's own coefficient besides, a_i <- (1 - eta / C) a_i, unless y_i o_i = 1.
+    cached output o_i of the next example. If y_i o_i < 1, a_i <- a_i + eta y_i, and the kernel
+    column is added to all outputs, o <- o + eta y_i k(:, x_i). The regularised loss also shrinks
+    the example's own coefficient, a_i <- (1 - eta / C) a_i, unless y_i o_i = 1.
 
     Several classes are learned one-vs-rest: one binary problem per class, all on the same kernel
     values. For a label that first appears during a stream, a new binary problem is created, which

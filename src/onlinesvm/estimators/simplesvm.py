@@ -36,8 +36,9 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         Cost of a margin violation. ``inf`` is ``margin="hard"``, which has none.
     kernel : shared
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of all kernels but ``linear``. ``"scale"`` is 1 / (n_features * X.var()), of the
-        first examples on a stream; for ``laplacian`` and ``matern12`` as in ``LASVMClassifier``.
+        Coefficient of all kernels except ``linear``. ``"scale"`` is 1 / (n_features * X.var()); on
+        a stream, X means the first 100 rows. For ``laplacian`` and ``matern12`` as in
+        ``LASVMClassifier``.
     degree, coef0 : shared
     margin : {"linear", "quadratic", "hard"}, default="linear"
         ``"linear"`` is the problem of ``SVC``; ``"quadratic"`` charges C/2 for the square of a
@@ -54,11 +55,11 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         The pair of examples to start from: the closest pair (Algorithm 2), the closest of 59
         random pairs, or a random one.
     selection : {"block", "sweep", "random"}, default="block"
-        Violators to work on next: the worst of all, the next in order, or the worst of 59 drawn
-        at random.
+        Which violators are added next: the worst of all, the next in order, or the worst of 59
+        random examples.
     block_size, max_sweeps, class_weight (cost), cache_size (SimpleSVM), time_limit, n_jobs : shared
     random_state : int, RandomState instance or None, default=None
-        Seed of the starting pair and of random selection.
+        Seed for the starting pair and for random selection.
 
     Attributes
     ----------
@@ -77,9 +78,9 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
 
     Notes
     -----
-    Kernel values are in double precision. All examples are kept, for any may become a support
-    vector when others are forgotten; memory grows with the square of the number of support vectors
-    that are strictly within their bounds, except with ``low_rank``.
+    Kernel values are in double precision. All examples are kept, because any of them may become a
+    support vector when others are forgotten; memory grows with the square of the number of support
+    vectors that are strictly within their bounds, except with ``low_rank``.
 
     References
     ----------
@@ -159,7 +160,7 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
     class_weight_: Any = Absent("see class_weight.")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn a data set at hand.
+        """Fit the model to a data set.
 
         Parameters
         ----------
@@ -168,19 +169,19 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         Returns
         -------
         self : object
-            The fitted classifier. After Ctrl-C it is what was learned so far.
+            The fitted classifier. After Ctrl-C it has what was learned so far.
         """
         return super().fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more examples; afterwards the solution is that of all examples kept.
+        """Learn more examples; afterwards the solution is that of all stored examples.
 
         Parameters
         ----------
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Examples, one or many. ``gamma="scale"`` is estimated from the first 100 rows.
         y : array-like of shape (n_samples,)
-            Labels; new ones are welcome.
+            Labels; new ones are accepted.
         classes, sample_weight : shared
 
         Returns
@@ -203,7 +204,8 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         if len(lost):
             label = book.classes[np.flatnonzero(book.order() == lost[0])[0]]
             raise ValueError(
-                f"All examples of class {label} would be forgotten; keep one of positive weight."
+                f"All examples of class {label} would be forgotten; keep at least one of "
+                "positive weight."
             )
         self._check_nu(learner.target[~gone], learner.weight[~gone], book)
 
@@ -211,7 +213,7 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         if self.nu is None:
             return
         if self.margin != "linear":
-            raise ValueError(f"nu is for margin='linear'; got margin={self.margin!r}.")
+            raise ValueError(f"nu needs margin='linear'; got margin={self.margin!r}.")
         largest = self._task(book).largest_nu(target, weight)
         if self.nu > largest:
             raise ValueError(
@@ -220,7 +222,7 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
 
     @property
     def _margin(self) -> str:
-        """``margin`` with an infinite ``C`` seen as what it is."""
+        """``margin``; "hard" if ``C`` is infinite."""
         return "hard" if np.isinf(self.C) and self.nu is None else self.margin
 
     def _check_prepared(self, trained: Trained, data: Any) -> None:
@@ -260,7 +262,7 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
     # -- each example by the model without it ---------------------------------------------
 
     def leave_one_out_decision(self) -> np.ndarray:
-        """Decision values of the kept examples, each by the model without that example.
+        """Decision values of the stored examples, each by the model without that example.
 
         Returns
         -------
@@ -271,7 +273,7 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         return np.asarray(trained.encoder.scores(values))
 
     def leave_one_out_error(self) -> float:
-        """Share of the kept examples that the model without them gets wrong.
+        """Share of the stored examples that are misclassified by the model without them.
 
         Returns
         -------

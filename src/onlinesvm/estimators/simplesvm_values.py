@@ -22,17 +22,17 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
     """Exact support vector regression that keeps its optimum while examples come and go.
 
     Solves the problem of ``SVR`` by the active-set method of ``SimpleSVMClassifier``: errors up
-    to ``epsilon`` cost nothing, larger ones C times what exceeds it.
+    to ``epsilon`` cost nothing, larger ones C times the excess.
 
     Parameters
     ----------
     C : float, default=1.0
-        Cost of an error beyond ``epsilon``. Infinity is allowed where a function exists whose
-        errors are all at most ``epsilon``.
+        Cost of an error beyond ``epsilon``. Infinity is allowed if some function has errors of at
+        most ``epsilon`` everywhere.
     epsilon, kernel, gamma (SimpleSVM), degree, coef0, tol, low_rank, selection, block_size : shared
     max_sweeps, cache_size (SimpleSVM), time_limit, n_jobs : shared
     random_state : int, RandomState instance or None, default=None
-        Seed of random selection.
+        Seed for random selection.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn a data set at hand.
+        """Fit the model to a data set.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
         Returns
         -------
         self : object
-            The fitted regressor. After Ctrl-C it is what was learned so far.
+            The fitted regressor. After Ctrl-C it has what was learned so far.
         """
         return self._fit(X, y, sample_weight)
 
@@ -176,11 +176,11 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
         return self._view().decide(X)
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:
-        """An interval for each example that holds its target in a share ``coverage`` of cases.
+        """Prediction intervals that contain the target in a share ``coverage`` of cases.
 
-        All intervals have the same width. It is a quantile of the errors that ``leave_one_out_decision``
-        makes on the kept examples (the jackknife), which are computed anew in every call: ask for
-        many examples at once.
+        All intervals have the same width, a quantile of the errors of ``leave_one_out_decision`` on
+        the stored examples (the jackknife). These are computed in every call, so pass many examples
+        at once.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
         Returns
         -------
         interval : ndarray of shape (n_samples, 2)
-            Lower and upper ends; infinite where so few examples cannot promise the coverage.
+            Lower and upper ends; infinite if there are too few examples for this coverage.
         """
         check_share(coverage, "coverage")
         values = self.predict(X)
@@ -202,7 +202,7 @@ class SimpleSVMRegressor(RegressorMixin, SimpleSVMEstimator):
         return np.stack([values - half, values + half], axis=-1)
 
     def leave_one_out_decision(self) -> np.ndarray:
-        """Predicted values of the kept examples, each by the model without that example.
+        """Predicted values of the stored examples, each by the model without that example.
 
         Returns
         -------
@@ -235,7 +235,7 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
     kernel, gamma (SimpleSVM), degree, coef0, nu, tol, low_rank, selection, block_size : shared
     max_sweeps, cache_size (SimpleSVM), time_limit, n_jobs : shared
     random_state : int, RandomState instance or None, default=None
-        Seed of the start and of random selection.
+        Seed for the start and for random selection.
 
     Attributes
     ----------
@@ -304,19 +304,19 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn the support of a data set at hand.
+        """Estimate the support of a data set.
 
         Parameters
         ----------
         X (square) : shared
         y : Ignored
-            There for scikit-learn's sake.
+            Not used; present for API consistency.
         sample_weight (bound) : shared
 
         Returns
         -------
         self : object
-            The fitted estimator. After Ctrl-C it is what was learned so far.
+            The fitted estimator. After Ctrl-C it has what was learned so far.
         """
         return self._fit(X, None, sample_weight)
 
@@ -328,7 +328,7 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
         X : {array-like, CSR matrix} of shape (n_samples, n_features)
             Examples, one or many.
         y : Ignored
-            There for scikit-learn's sake.
+            Not used; present for API consistency.
         sample_weight (bound) : shared
 
         Returns
@@ -344,11 +344,12 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
         return OneClass(float(self.nu))
 
     def p_values(self, X: Any) -> np.ndarray:
-        """How often an example like those learned is at least as strange as each of these.
+        """Conformal p-values: how often a normal example is at least as unusual as each of these.
 
-        The share of the kept examples whose decision value, by the model without them, is no larger,
-        the example itself counted with them. Of examples like those learned, the share with a
-        p-value of at most p is at most about p: the rate of false alarms, whatever nu is.
+        The share of the stored examples, and the example itself, whose decision value by the model
+        without them is no larger. Of examples from the distribution that was learned, the share
+        with a p-value of at most p is at most about p: the rate of false alarms, whatever ``nu``
+        is.
 
         Parameters
         ----------
@@ -364,7 +365,7 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
         return (1 + np.searchsorted(known, values, side="right")) / (1 + len(known))
 
     def leave_one_out_decision(self) -> np.ndarray:
-        """Decision values of the kept examples, each by the model without that example.
+        """Decision values of the stored examples, each by the model without that example.
 
         Returns
         -------
@@ -374,7 +375,7 @@ class SimpleSVMOneClass(SimpleSVMEstimator, NoveltyDetector):
         return self._leave_one_out()[0][:, 0]
 
     def leave_one_out_error(self) -> float:
-        """Share of the kept examples that the model without them calls outliers.
+        """Share of the stored examples that are outliers to the model without them.
 
         Returns
         -------

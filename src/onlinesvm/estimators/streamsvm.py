@@ -65,12 +65,13 @@ class StreamSVMClassifier(UnweightedClassifier):
         weight vectors.
     support_ : shared
     dual_coef_ : ndarray of shape (n_machines, n_SV)
-        Their coefficients.
+        Coefficients.
     gamma_ : shared
     intercept_ : ndarray of shape (n_machines,)
         Zeros: there is no bias.
     n_support_ : ndarray of shape (n_classes,)
-        Examples of each class that entered a ball.
+        Number of examples of each class that entered a ball.
+
     n_kernel_evaluations_, n_features_in_, feature_names_in_ : shared
 
     See Also
@@ -84,10 +85,11 @@ class StreamSVMClassifier(UnweightedClassifier):
     the inner products of its centres, and nothing that grows with the stream. Other kernels: the
     expansion over the examples that entered a ball.
 
-    The text starts its slack at 1 and adds 1 in each update; the axes of length 1/sqrt(C) that
-    it defines give 1/C and 1/C, which is what is done here. The hyperplane passes through the
-    origin: add a constant feature if a bias is needed. A label that appears late is learned against
-    the examples that follow it. Weights have no meaning in this geometry and are refused.
+    The text starts its slack at 1 and adds 1 in each update; the axes of length 1/sqrt(C) that it
+    defines give 1/C and 1/C, which is what is done here. The hyperplane passes through the origin:
+    add a constant feature if a bias is needed. A label that first appears during a stream is
+    learned from the examples that follow it. Weights have no meaning in this geometry and are not
+    supported.
 
     References
     ----------

@@ -1,14 +1,15 @@
-"""Examples whose labels a model doubts.
+"""Examples whose labels are probably wrong.
 
-Examples that are no support vectors lie beyond the margin on the side of their label: nobody doubts them.
-A support vector has pulled the decision function towards its own label, by about
+Examples that are not support vectors lie beyond the margin on the side of their label, and agree
+with the model. A support vector has pulled the decision function towards its own label, by about
 
     a_i d_i^2,     d_i the distance of phi(x_i) from the span of other examples
 
-(Chapelle and Vapnik's span: what is within the span of others, these would have learned without it).
-Without that, all others judge it: f(x_i) - a_i d_i^2. The score of a label is this value for its class,
-less that for the best other class: negative where the others say something else, and the more so the
-surer they are. The span is that of a sample of support vectors, with a ridge, for labels have noise.
+(Chapelle and Vapnik's span: the others would have learned what is within their span without it).
+f(x_i) - a_i d_i^2 is therefore the decision value by all others. The score of a label is this value
+for its class minus that for the best other class: negative if the others contradict the label, and
+the lower the clearer they do. The span is that of a sample of support vectors, with a ridge,
+because labels are noisy.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 SAMPLE, RIDGE = 300, 0.1
-"""Support vectors whose span stands for that of all, and the ridge as a share of k(x, x)."""
+"""Number of support vectors in the sample for the span, and the ridge as a share of k(x, x)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,23 +29,23 @@ class Suspects:
     """Examples whose labels may be wrong, the most doubtful first."""
 
     index: np.ndarray
-    """Row in the X given to ``fit``; -1 for a stream's."""
+    """Row in the X given to ``fit``; -1 if learned from a stream."""
     position: np.ndarray
-    """Where the example stands in ``support_vectors_``."""
+    """Index in ``support_vectors_``."""
     label: np.ndarray
     """Its label."""
     suggestion: np.ndarray
-    """What the other examples say."""
+    """The label predicted by the other examples."""
     score: np.ndarray
-    """By how much they say so: negative where they doubt the label."""
+    """Score of the label by the other examples; negative if they contradict it."""
 
 
 def suspects(view: Any, n: int | None) -> Suspects:
-    """The n support vectors that the others doubt most; None: all that they doubt."""
+    """The n support vectors with the lowest scores; None: all with a negative score."""
     if view.kernel.name == "precomputed":
         raise ValueError(
-            "suspects compares support vectors with each other, and kernel='precomputed' does not keep "
-            "them: pass the kernel as a function of two arrays."
+            "suspects compares support vectors with each other, and they are not stored with "
+            "kernel='precomputed': pass the kernel as a function of two arrays."
         )
     label = view.encoder.places()[view.label_numbers()]
     scores = view.encoder.scores(view.support_values() - (view.terms() * _own_part(view)).T)
@@ -63,7 +64,7 @@ def suspects(view: Any, n: int | None) -> Suspects:
 
 
 def _own_part(view: Any) -> np.ndarray:
-    """d^2 of every support vector: what its own term adds that others would not."""
+    """d^2 of every support vector."""
     diagonal = view.diagonal()
     n = len(diagonal)
     if n < 2:

@@ -1,9 +1,9 @@
 """A trained model: everything that was learned, and all that a prediction needs, in one object.
 
-An estimator has its parameters and one ``Trained``, which it replaces in one assignment. Others ask
-the model by its verbs: ``rows`` and ``examples`` turn checked input into what the learner takes,
-``learn`` hands it over, ``learn_row`` and ``decide_row`` are for single rows, ``widen`` adds features, ``view`` is the model
-of one moment for those who predict.
+An estimator has its parameters and one ``Trained``, which it replaces in one assignment. Other
+modules use its methods: ``rows`` and ``examples`` convert checked input to what the learner takes,
+``learn`` passes it on, ``learn_row`` and ``decide_row`` are for single rows, ``widen`` adds features,
+``view`` returns a snapshot for predictions.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from ..core.examples import Examples
 
 SPARSE_BELOW = 0.25
-"""Dense input with a smaller share of non-zeros than this is kept sparse: it is faster."""
+"""Dense input with a smaller share of non-zeros than this is stored sparse, which is faster."""
 
 SPARSE_FROM = 32
-"""... provided that it has at least this number of features."""
+"""... if it has at least this number of features."""
 
 SPARSE_ROWS = 8
-"""... and that at least this number of rows says so: a stream that is standardised on the fly, or
-that brings one row at a time, may begin with a row of zeros, and is faster dense."""
+"""... and at least this number of rows: a stream that is standardised on the fly, or that brings
+one row at a time, may begin with a row of zeros, and is faster dense."""
 
 LONGEST = 1e19
-"""Rows of less length have a square within single precision."""
+"""The squared norm of shorter rows fits in single precision."""
 
 HARD_MARGIN_COST = 1e15
 """Cost that stands for an infinite one: coefficients of classes that can be separated stay below
@@ -59,10 +59,10 @@ class Trained(Compact):
 
     kernel: Kernel
     encoder: Any
-    """What y means: ``LabelBook``, ``Indicators``, ``Targets`` or ``NoTargets``."""
+    """The encoder of y: ``LabelBook``, ``Indicators``, ``Targets`` or ``NoTargets``."""
     features: Features
     centre: np.ndarray | None
-    """What is subtracted from every row, where that changes no kernel value."""
+    """Subtracted from every row, if that changes no kernel value."""
     packs: bool = False
     """Whether dense rows are kept sparse."""
     sparse: bool = False
@@ -73,21 +73,21 @@ class Trained(Compact):
     """Weight of each class; one for a class that is not in it."""
     first_rows: FirstRows | None = None
     objects: np.ndarray | None = None
-    """The examples, where they are not rows of numbers."""
+    """The examples, if they are not rows of numbers."""
     learner: Any = None
     """None before anything was learned."""
     shape_fit: tuple[int, ...] | None = None
     n_iter: int | None = None
     fit_status: int | None = None
     feature_weights: np.ndarray | None = None
-    """What every feature is multiplied by, before the shift; None: nothing."""
+    """Factor of each feature, applied before the shift; None: no factors."""
 
     @classmethod
     def begin(
         cls, kernel: Kernel, given: Checked, encoder: Any, class_weights: Any,
         feature_weights: np.ndarray | None = None,
     ) -> Trained:  # fmt: skip
-        """Fix on the first examples what stays: the shift, dense or sparse. Nothing is learned.
+        """Fix the shift and the row format from the first examples. Nothing is learned.
 
         Their features have been multiplied by ``feature_weights``.
         """
@@ -162,12 +162,12 @@ class Trained(Compact):
         return data if counts.all() else data.take(np.flatnonzero(counts))
 
     def numbered(self, data: Examples) -> Examples:
-        """The examples of ``fit``, some of them merged, numbered anew; the model knows their rows."""
+        """The examples of ``fit``, possibly merged, renumbered; the model stores their rows."""
         self.original = data.key
         return data._replace(key=np.arange(len(data.key)))
 
     def unnumbered(self, data: Examples) -> Examples:
-        """Examples of a stream, which nobody finds again by number."""
+        """Examples of a stream, which have no numbers."""
         return data._replace(key=np.full(len(data.key), -1))
 
     def learn(self, data: Examples, due: np.ndarray) -> None:
@@ -190,7 +190,7 @@ class Trained(Compact):
     def _row(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
         """The row as the learner takes it, float32 and shifted, and what it was before float32.
 
-        None: it needs all checks.
+        None: it needs full validation.
         """
         if not self.kernel.is_compiled or self.sparse:
             return None
@@ -203,7 +203,7 @@ class Trained(Compact):
         return np.ascontiguousarray(shifted, np.float32), shifted
 
     def learn_row(self, x: np.ndarray, y: Any, bound: float) -> bool:
-        """Learn one dense row; false where it needs all checks. Nothing was done then."""
+        """Learn one dense row; False, and nothing was learned, if it needs full validation."""
         if self.first_rows is not None:
             return False
         row, label = self._row(x), self.encoder.number(y)
@@ -220,14 +220,14 @@ class Trained(Compact):
     # -- for those who read ---------------------------------------------------------------
 
     def noted(self) -> Any:
-        """What probabilities and prediction sets are made of; None where no scores are noted."""
+        """The calibration of probabilities and prediction sets; None if no scores are recorded."""
         watch = self.learner.watch
         if watch is None or watch.thresholds is None:
             return None
         return watch.snapshot(self._label_weights())
 
     def answered(self) -> Any:
-        """The same of scores kept in passing: made now, if it was not yet; None: there are none."""
+        """The calibration from scores kept in passing, made if necessary; None without scores."""
         asides = self.learner.asides
         if asides is None or asides.known is not None:
             return None if asides is None else asides.known
@@ -252,28 +252,28 @@ class Trained(Compact):
         return View(own, self.learner, self.noted(), more)
 
     def gap(self) -> float | None:
-        """How far what was learned is from its optimum; None where that is not measured."""
+        """Optimality gap of the model; None if it is not measured."""
         gap: float | None = None if self.learner is None else self.learner.gap()
         return gap
 
     # -- more features --------------------------------------------------------------------
 
     def can_widen(self, dense: bool) -> bool:
-        """Whether rows may come to have more features.
+        """Whether later rows may have more features.
 
-        Users of dense rows who give more features have made a mistake: a model of such rows becomes
-        wider only with ``dense``.
+        More features in dense rows are a mistake of the user: a model of dense rows is widened only
+        with ``dense``.
         """
         stores = [] if self.learner is None else self.learner.stores()
         kept_sparse = all(store.is_sparse for store in stores) and not self.packs
         return bool(stores) and (dense or kept_sparse)
 
     def widen(self, n_features: int) -> None:
-        """Take rows of more features from now on.
+        """Accept rows with more features from now on.
 
-        LIBSVM text shows how many there are only at its end, and names of features appear in
-        dictionaries at any time. The rows that a model holds have zeros in features that they never
-        saw, and zeros change no kernel value: nothing has to be computed again. ``gamma``, once
+        The number of features of LIBSVM text is known only at its end, and new names may appear in
+        dictionaries at any time. Stored rows have zeros in new features, and zeros change no kernel
+        value: nothing has to be recomputed. ``gamma``, once
         fixed, stays as it is.
         """
         for store in self.learner.stores():
@@ -281,7 +281,7 @@ class Trained(Compact):
         self.features = self.features._replace(n_features=n_features)
         if self.centre is not None:
             self.centre = np.pad(self.centre, (0, n_features - len(self.centre)))
-        if self.feature_weights is not None:  # nothing was known of the new features
+        if self.feature_weights is not None:  # new features have no learned weight
             more = 0, n_features - len(self.feature_weights)
             self.feature_weights = np.pad(self.feature_weights, more, constant_values=1.0)
         if self.first_rows is not None:
@@ -301,7 +301,7 @@ class ExactTrained(Trained):
         return len(self.learner.rows), self.learner.rows.values.shape[1]
 
     def rows(self, X: Any, key: np.ndarray | None = None) -> Any:
-        """Checked input as rows of this model, in memory of their own."""
+        """Checked input as rows of this model, copied."""
         return exact_rows(X, self.kernel, self.centre, self.sparse, key, own=True)
 
     def examples(self, X: Any, y: np.ndarray | None, bound: np.ndarray) -> Any:
@@ -322,7 +322,7 @@ class ExactTrained(Trained):
     unnumbered = numbered
 
     def _row(self, x: np.ndarray) -> None:
-        """No row is quick: each changes the factor of a linear system."""
+        """No fast path for single rows: each changes the factor of a linear system."""
         return
 
     def can_widen(self, dense: bool) -> bool:

@@ -1,4 +1,4 @@
-"""A model as it stood between two calls, for prediction and for the fitted attributes."""
+"""Snapshots of a model between two calls, for prediction and for the fitted attributes."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
     from .trained import Trained
 
 LARGEST_WEIGHT = 1e30
-"""Weight vectors up to this predict in single precision."""
+"""Weight vectors up to this size predict in single precision."""
 
 
 class FittedView(ABC):
-    """What predictions and fitted attributes are made of, whatever the algorithm.
+    """The basis of predictions and fitted attributes, for any algorithm.
 
     Machines are in the order of ``classes``, support vectors in the order of ``support``.
     """
 
     noted: Any = None
-    """What probabilities and prediction sets are made of (``core.prequential``), if anything."""
+    """The calibration of probabilities and prediction sets (``core.prequential``), if there is
+    one."""
     answered: Any = None
-    """The same of scores kept in passing, once somebody has asked for it."""
+    """The same from scores kept in passing, once it was requested."""
     more: dict[str, Any]
     """What the fitted attributes of a single algorithm need."""
 
@@ -99,21 +100,21 @@ class FittedView(ABC):
         return shown
 
     def dual_coefficients(self) -> Any:
-        """The same as users see them: sparse where the rows are."""
+        """``dual_coef_``: sparse if the rows are."""
         return self.as_given(self.encoder.compressed(self.coefficients(), self.label_numbers()))
 
     def as_given(self, values: np.ndarray) -> Any:
-        """A matrix as users have theirs: sparse if the X that was learned is."""
+        """A matrix in the user's format: sparse if the training X is."""
         given_sparse = self.trained.sparse and not self.trained.packs
         rows = self.kernel.name != "precomputed"
         return sparse.csr_matrix(values) if given_sparse and rows else values
 
 
 class View(FittedView):
-    """The model of a learner that goes on to change: a copy of what it has learned."""
+    """The model of a learner that continues to learn: a copy of its current state."""
 
     def __init__(self, trained: Trained, learner: Any, noted: Any, more: dict[str, Any]):
-        """``trained`` is another's no longer: learning does not change it."""
+        """``trained`` belongs to the view: learning does not change it."""
         from ..core.model import model_of
 
         super().__init__(trained)
@@ -225,7 +226,7 @@ class View(FittedView):
 
 
 class ExactView(FittedView):
-    """The model of a SimpleSVM, which never changes once an estimator has it."""
+    """The model of a SimpleSVM estimator, which is immutable."""
 
     def __init__(self, trained: Trained):
         super().__init__(trained)
@@ -292,7 +293,8 @@ class ExactView(FittedView):
         """The model and these examples as the kernel sees them, in double precision."""
         if self.learner.features is not None:
             raise ValueError(
-                "explain has no exact answer with a kernel matrix of low rank: fit with low_rank=None."
+                "explain has no exact result with a kernel matrix of low rank: fit with "
+                "low_rank=None."
             )
         X = check_rows(self.trained.features, X, dtype=np.float64)
         rows = exact_rows(X, copy(self.kernel), self.trained.centre, self.trained.sparse)

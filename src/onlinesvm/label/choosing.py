@@ -1,6 +1,6 @@
 """Which item to ask about next.
 
-    uncertain    the smallest distance from the boundary among a sample, near the last questions
+    uncertain    the smallest distance from the boundary in a sample, near the last questions
                  counting against it: the closest ones are often ten of the same
     likely       the largest decision value of a class
     farthest     while fewer than two classes are known: unlike everything asked so far
@@ -20,7 +20,8 @@ SAMPLE = 256
 """Items among which a question is chosen."""
 
 SHARP = 4
-"""Power of the similarity to the last questions: near copies are avoided, others hardly notice."""
+"""Power of the similarity to the last questions: near copies are avoided, others are hardly
+affected."""
 
 RECENT = 8
 """Questions that count as the last ones."""
@@ -51,7 +52,7 @@ def uncertain(learner: ActiveLearner, candidates: np.ndarray, recent: np.ndarray
 
 
 def farthest(learner: ActiveLearner, candidates: np.ndarray, known: np.ndarray) -> int:
-    """The candidate that is least like what is known."""
+    """The candidate that is least similar to the labelled items."""
     if not len(known):
         return int(candidates[0])
     return int(candidates[learner.similarities(candidates, known).max(axis=1).argmin()])

@@ -1,4 +1,6 @@
-"""The errors of labelling: what users can mend, and requests that cannot be carried out."""
+"""The errors of labelling: mistakes that users can correct, and requests that cannot be carried
+out.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from ..exceptions import LabelError as LabelError
 
 
 class RefusedError(LabelError):
-    """A request that does not fit the present state; nothing was changed."""
+    """A request that does not fit the current state; nothing was changed."""
 
 
 class UnsavedError(LabelError):

@@ -1,8 +1,8 @@
 """Labels for other programs: CSV, JSON lines, Parquet, Label Studio's JSON, a folder per class.
 
-One row for each answer, in the order of learning, with names of classes and never their numbers; then the
-items that nobody could label (``status`` is "cannot say"). Near copies of an answered item follow it, with
-its id in ``copy_of``. Rows are written as they are made.
+One row for each answer, in the order of learning, with the names of the classes; then the items
+that could not be labelled (``status`` is "cannot say"). Near copies of an answered item follow it,
+with its id in ``copy_of``. Rows are written as they are made.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def format_of(path: Path, given: str | None) -> str:
     if path.suffix.lower() in ENDINGS:
         return ENDINGS[path.suffix.lower()]
     raise LabelError(
-        f"The format of {str(path)!r} is not known; give it (--to {'|'.join(FORMATS)})."
+        f"The format of {str(path)!r} cannot be recognised; give it with --to {'|'.join(FORMATS)}."
     )
 
 
 def label_rows(record: Record, pool: Pool | None = None) -> Iterator[dict[str, Any]]:
-    """All answers; with the pool also what the source says of the items, and near copies."""
+    """All answers; with the pool also the content of the items, and near copies."""
     for item in list(chain(record.labels, record.aside)):  # answers may come while it is read
         answers = record.given.get(item, {})
         for annotator, given in sorted(answers.items(), key=lambda pair: pair[1].seq):
@@ -211,7 +211,7 @@ def write_folders(path: Path, record: Record, pool: Pool | None) -> int:
 
     source = None if pool is None else pool.source
     if pool is None or not isinstance(source, ImageFolder):
-        raise LabelError("A folder per class is for images; choose another format.")
+        raise LabelError("The format folders is for images only; choose another format.")
     if path.exists() and any(path.iterdir()):
         raise LabelError(f"{str(path)!r} is not empty; name a new folder with -o.")
     n = 0

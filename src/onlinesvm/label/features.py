@@ -1,9 +1,9 @@
-"""Rows of numbers for items, so that a kernel can compare them; kept beside the database.
+"""Feature vectors of items, so that a kernel can compare them; stored beside the database.
 
     text       tf-idf of words and pairs of words, and of character n-grams where texts are short;
                sparse, sublinear, rows of length 1; linear kernel
     images     grey values, colours and gradient orientations of the resized image; RBF kernel
-    numbers    standardised, categories one-hot, gaps filled with the mean; RBF kernel
+    numbers    standardised, categories one-hot, missing values replaced by the mean; RBF kernel
     elsewhere  rows of a .npy file, in the order of the items; RBF kernel
 
 What is made for a source is kept in ``LABELS.db.features.npz`` and used again until the source or this
@@ -30,7 +30,7 @@ from .near_copies import equal_groups, near_groups, radius_of
 from .sources import Digits, ImageFolder, Progress, Rows, Source, Texts
 
 RECIPE = 1
-"""Version of the features; what was kept under another one is made anew."""
+"""Version of the features; stored features of another version are computed again."""
 
 NEAR = 0.999
 """Kernel value from which two items are near copies."""
@@ -69,7 +69,7 @@ def cache_path(database: Path) -> Path:
 def prepare(
     source: Source, database: Path, embeddings: Path | None, progress: Progress
 ) -> Prepared:
-    """Rows of a source, made or read again. Items that cannot be read leave the source."""
+    """Rows of a source, computed or read from the cache. Items that cannot be read are left out."""
     key = _key(source, embeddings)
     path = cache_path(database)
     known = _read(path, key, source)
@@ -125,7 +125,7 @@ def _radius(X: Any, kernel: str) -> float:
 
 
 def text_vectorizer(source: Texts) -> Any:
-    """What turns these texts into rows; not fitted."""
+    """An unfitted vectoriser for these texts."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.pipeline import FeatureUnion, Pipeline
     from sklearn.preprocessing import Normalizer
@@ -151,7 +151,7 @@ def _mean_length(source: Texts) -> float:
 
 
 def _texts(source: Texts, progress: Progress) -> Any:
-    """The texts one by one, with signs of life."""
+    """The texts one by one, with progress."""
     n, step = len(source), 10_000
     for i, text in enumerate(source.texts.to_pylist()):
         if i % step == 0:
@@ -261,7 +261,7 @@ def _write(path: Path, key: str, source: Source, made: Prepared) -> None:
 
 
 def _read(path: Path, key: str, source: Source) -> Prepared | None:
-    """What was kept, if it is of this source as it is now."""
+    """The stored features, if the source has not changed."""
     try:
         with np.load(path, allow_pickle=False) as kept:
             if str(kept["key"]) != key:

@@ -1,9 +1,10 @@
 """Numbers that describe an image: grey values, colours, gradient orientations.
 
-The image is resized to ``SIDE`` by ``SIDE``. Grey values (a quarter of the points) tell shapes that are
-always in the same place, such as scanned digits; histograms of gradient orientations tell outlines that
-move a little; mean colours of a 4 by 4 grid tell scenes and products of distinct colours. None of them
-knows what a dog is: for photographs, embeddings of a neural network (``--features``) are far better.
+The image is resized to ``SIDE`` by ``SIDE``. Grey values (a quarter of the points) describe shapes
+that are always in the same place, such as scanned digits; histograms of gradient orientations
+describe outlines that move a little; mean colours of a 4 by 4 grid describe scenes and products of
+distinct colours. They do not recognise objects: for photographs, embeddings of a neural network
+(``--features``) are far better.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Described(NamedTuple):
 
 
 def describe_files(folder: str, files: list[tuple[int, str]], only_read: bool) -> Described:
-    """Describe image files; runs in a process of its own."""
+    """Describe image files; runs in a separate process."""
     read, digests, rows, left_out = [], [], [], []
     for number, name in files:
         try:

@@ -132,7 +132,7 @@ class Finder:
 def import_labels(
     rows: Iterator[dict[str, Any]], pool: Pool, journal: Journal, annotator: str, name: str
 ) -> tuple[int, int]:
-    """Write the labels of a file into the journal: how many, and rows about unknown items.
+    """Write the labels of a file to the journal; returns how many, and the unknown rows.
 
     Nothing is written if a row is wrong.
     """
@@ -147,8 +147,8 @@ def import_labels(
         drafts.append(_draft(row, item, annotator, f"row {number} of {name}"))
     if not drafts:
         raise LabelError(
-            f"{name} has no label of an item of this source ({unknown:,} rows are about other items); "
-            "rows need a label and an id, file, row or text."
+            f"{name} has no label for any item of this source ({unknown:,} rows refer to other "
+            "items); rows need a label and an id, file, row or text."
         )
     journal.append(drafts)
     return len(drafts), unknown
@@ -157,7 +157,7 @@ def import_labels(
 def _draft(row: dict[str, Any], item: str, annotator: str, place: str) -> Draft:
     label = row.get("label")
     if label is None and row.get("status") != "cannot say":
-        raise LabelError(f"In {place} there is no label.")
+        raise LabelError(f"{place} has no label.")
     try:
         at = row.get("at")
         moment = None if at is None else datetime.fromisoformat(str(at))

@@ -5,11 +5,11 @@
 
 ``append`` returns after the transaction is synchronised to the disk (write-ahead log,
 ``synchronous=FULL``). A request has a ``key``, which the sender chooses: sent twice, because the
-first reply was lost, it is written once. The file holds the journal, the ids of the items, and a few
-settings; never a text or an image.
+first reply was lost, it is written once. The file contains the journal, the ids of the items, and a
+few settings; never a text or an image.
 
 An entry is one line: what was done (``kind``), to which item, with which label, by whom and when, in
-which mode of the page, and what the model believed before it learned the answer.
+which mode of the page, and the prediction of the model before it learned the answer.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Entry(NamedTuple):
 
 
 def check_file(path: Path) -> bool:
-    """Whether a database is there; refuses other files and newer versions, reading only."""
+    """Whether the database exists; refuses other files and newer versions, without writing."""
     if not path.exists():
         return False
     if path.is_dir():
@@ -161,7 +161,7 @@ class Journal:
     def append(self, drafts: Sequence[Draft], key: str | None = None) -> None:
         """Write entries in one transaction; they are on the disk when it returns.
 
-        After an error nothing is known to be written.
+        After an error it is not known whether anything was written.
         """
         now = time.time()
         rows = [
@@ -189,7 +189,7 @@ class Journal:
 
     @contextmanager
     def _disk(self, problem: str, done: str) -> Iterator[sqlite3.Connection]:
-        """The open file. After an error it is opened anew, so that the next call sees what it holds."""
+        """The open file. After an error it is reopened, so that the next call sees its content."""
         try:
             yield self._ready()
         except sqlite3.IntegrityError:
@@ -197,12 +197,12 @@ class Journal:
         except sqlite3.Error as error:
             self.close()
             raise UnsavedError(
-                f"{problem}: {self.path} cannot be {done} ({error}). Make room on the disk, or mend "
-                "what is wrong with it, and answer again."
+                f"{problem}: {self.path} cannot be {done} ({error}). Free disk space or correct "
+                "the problem, and answer again."
             ) from error
 
     def _one(self, statement: str, *values: Any) -> Any:
-        """The first row that a question to the database finds; None if there is none."""
+        """The first row of a query; None if there is none."""
         with self._disk("The saved answers cannot be seen", "read") as database:
             return database.execute(statement, values).fetchone()
 
@@ -241,7 +241,7 @@ class Journal:
             return dict(database.execute("SELECT id, digest FROM items"))
 
     def add_items(self, items: Iterable[tuple[str, str]]) -> None:
-        """Write down ids and digests; a digest that changed replaces the old one."""
+        """Store ids and digests; a changed digest replaces the old one."""
         self._write("INSERT OR REPLACE INTO items (id, digest) VALUES (?, ?)", items)
 
 

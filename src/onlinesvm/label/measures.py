@@ -1,6 +1,6 @@
-"""What the answers say about the model and about the pool.
+"""Statistics of the answers: accuracy, recall, agreement of annotators.
 
-    accuracy_interval     share of right predictions among random items, with its interval
+    accuracy_interval     share of correct predictions among random items, with its interval
     recall_p_value        whether enough of a class was found
     cohen_kappa           agreement of two annotators beyond chance
 
@@ -28,14 +28,14 @@ LEVEL = 0.9
 """Probability with which an interval of the accuracy covers the truth."""
 
 STABLE = 0.99
-"""Agreement (Cohen's kappa) of predictions before and after from which they count as unchanged ..."""
+"""Agreement (Cohen's kappa) from which predictions before and after count as unchanged ..."""
 
 WINDOWS = 3
 """... if it lasts for this number of comparisons."""
 
 
 class Accuracy(NamedTuple):
-    """Share of right predictions, and the interval that covers it with probability ``LEVEL``."""
+    """Share of correct predictions, and the interval that covers it with probability ``LEVEL``."""
 
     right: int
     n: int
@@ -58,16 +58,16 @@ def accuracy_interval(right: int, n: int, level: float = LEVEL) -> Accuracy | No
 
 
 def recall_p_value(found: Sequence[bool], pool: int, target: float = 0.95) -> float:
-    """Probability of what was found since, if less than ``target`` of the class were found.
+    """p-value of the hypothesis that less than ``target`` of the class was found.
 
     Parameters
     ----------
     found : sequence of bool
         Whether each answer, in order, was of the class.
     pool : int
-        Items in all, answered ones included.
+        Total number of items, including answered ones.
     target : float, default=0.95
-        Share of the class that is to be found.
+        Share of the class that should be found.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def recall_p_value(found: Sequence[bool], pool: int, target: float = 0.95) -> fl
 
 
 def cohen_kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
-    """Agreement beyond chance of pairs of labels; None where chance alone agrees, or without any."""
+    """Cohen's kappa of pairs of labels; None if it is undefined, or without any pair."""
     if not pairs:
         return None
     first, second = np.array(pairs).T

@@ -20,7 +20,7 @@ CHUNK = 2000
 
 
 def final_model(session: Session) -> Any:
-    """A classifier that has learned all labels, by their names, with probabilities."""
+    """A classifier trained on all labels, by their names, with probabilities."""
     record, pool = session.record, session.pool
     lessons = pool.lessons(record, record.labels.items())
     if len({label for _, label in lessons}) < 2:

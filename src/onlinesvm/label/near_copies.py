@@ -2,10 +2,11 @@
 
     group[i] = the first row that row i is a copy of; i itself if there is none
 
-Two rows are near copies if their squared distance is at most ``radius`` squared. Comparing all pairs is
-out of the question, so rows are hashed: a random direction, cut into cells much wider than the radius,
-puts near copies into the same cell most of the time; rows that share the cells of all directions of
-a band are compared. Several bands make up for cells that happen to end between two copies.
+Two rows are near copies if their distance is at most ``radius``. Comparing all pairs would be too
+slow, so rows are hashed (locality-sensitive hashing): along a random direction, divided into cells
+much wider than the radius, near copies are usually in the same cell; rows that share the cells of
+all directions of a band are compared. Several bands compensate for cell edges that fall between two
+copies.
 """
 
 from __future__ import annotations

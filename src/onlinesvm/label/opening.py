@@ -1,4 +1,4 @@
-"""A source and a database brought together: a session, and what the user should know about it."""
+"""Open a session from a source and a database, with messages for the user."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .session import Session
 from .sources import Progress, Source, open_source
 
 SHOWN = 5
-"""Items named in a message; the rest is counted."""
+"""Number of items listed in a message; the others are counted."""
 
 
 @dataclass
 class Settings:
-    """What the command line says about a session."""
+    """Settings of a session from the command line."""
 
     source: str | None
     database: Path
@@ -38,11 +38,11 @@ class Opened:
 
 
 def quiet(what: str, done: int, of: int) -> None:
-    """Progress that nobody watches."""
+    """No progress display."""
 
 
 def open_session(settings: Settings, progress: Progress = quiet) -> Opened:
-    """Open or make the database of a source; an error leaves both as they were."""
+    """Open or create the database of a source; after an error both are unchanged."""
     exists = check_file(settings.database)
     source = open_source(settings.source, settings.text)
     if exists:
@@ -75,7 +75,7 @@ def _check_kind(journal: Journal, source: Source) -> None:
 
 
 def _reconciled(journal: Journal, source: Source) -> list[str]:
-    """Write down new items; refuse a database of another source."""
+    """Store new items; refuse a database of another source."""
     mark = hashlib.blake2b(digest_size=16)
     for name, digest in zip(source.ids, source.digests):
         mark.update(f"{name}\t{digest}\n".encode())
@@ -93,9 +93,9 @@ def _reconciled(journal: Journal, source: Source) -> list[str]:
                 f"in {source.name!r}. Nothing was changed; choose another file with -o."
             )
         if added:
-            messages.append(f"{added:,} new items joined the pool.")
+            messages.append(f"{added:,} new items were added to the pool.")
         if changed:
-            messages.append(f"{changed:,} items have other content than before; labels are kept.")
+            messages.append(f"The content of {changed:,} items has changed; their labels are kept.")
     journal.add_items(new)
     journal.set(kind=source.kind, items=mark.hexdigest())
     return messages

@@ -1,4 +1,5 @@
-"""What a page shows beside the question: items, counts, the honest accuracy, doubts, the map.
+"""What a page shows beside the question: items, counts, unbiased accuracy, doubtful labels, the
+map.
 
 Nothing here changes anything.
 """
@@ -18,10 +19,10 @@ from .record import Record
 from .teaching import Follower, because, class_values, doubts, predicted, softened
 
 ALIKE = 24
-"""Items that are shown as like another."""
+"""Number of similar items shown."""
 
 DOUBTED = 500
-"""Latest labels among which doubtful ones are looked for."""
+"""Number of latest labels that are checked for doubtful ones."""
 
 MAPPED = 4000
 """Items on the map."""
@@ -61,7 +62,7 @@ class Overview:
         return found
 
     def belief(self, learner: Any, number: int) -> dict[str, Any] | None:
-        """The model's opinion of an item; None while it has none."""
+        """The model's prediction for an item; None while there is none."""
         classes, values = class_values(learner, [number])
         if len(classes) < 2:
             return None
@@ -73,7 +74,7 @@ class Overview:
         }
 
     def because(self, number: int, belief: dict[str, Any] | None) -> list[dict[str, Any]]:
-        """The labelled items that say most for what the model believes."""
+        """The labelled items that contribute most to the prediction."""
         label = None if belief is None else self.record.number(belief["label"])
         if label is None:
             return []
@@ -82,7 +83,7 @@ class Overview:
     # -- panel ----------------------------------------------------------------------------
 
     def panel(self, annotator: str, searched: int | None) -> dict[str, Any]:
-        """Counts, honest accuracy, whether to stop, and the last answers."""
+        """Counts, unbiased accuracy, whether to stop, and the last answers."""
         record = self.record
         last = record.curve[-1] if record.curve else None
         accuracy = accuracy_interval(int(last["right"]), int(last["n"])) if last else None
@@ -132,7 +133,7 @@ class Overview:
         return [self.brief(number) for number in found]
 
     def alike(self, number: Any) -> list[dict[str, Any]]:
-        """Open items that are most like this one, among a sample of a large pool."""
+        """The open items most similar to this one, in a sample if the pool is large."""
         number = self.pool.check(number)
         free = self.pool.free(self.record, {number})
         candidates = drawn(free, LARGE, self.queue.rng(number, "alike"))
@@ -145,7 +146,7 @@ class Overview:
     # -- review ---------------------------------------------------------------------------
 
     def doubtful(self, n: int = 60) -> list[dict[str, Any]]:
-        """Labels that the model doubts, the most doubtful first."""
+        """Labels that the model contradicts, the most doubtful first."""
         lessons = self.model.taught[-DOUBTED:]
         values = doubts(self.model.learner, lessons)
         found = predicted(self.model.learner, [i for i, _ in lessons])

@@ -1,7 +1,7 @@
-"""Pages that are open: what each of them shows, so that no two show the same item.
+"""The open pages and the item that each of them shows, so that no two show the same item.
 
-All of it is in memory only. A page that is lost, or a server that was killed, loses nothing: the question
-is found again.
+All of it is in memory only. Nothing is lost with a page, or if the server is killed: the question
+is computed again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ..active.learner import ActiveLearner
 from .queue import Mode
 
 ABANDONED = 1800.0
-"""Seconds after which the item of a page that asks for nothing is free for others."""
+"""Seconds without a request after which the item of a page is free for others."""
 
 
 class Who(NamedTuple):
-    """One open page: the annotator, and what tells several pages of one annotator apart."""
+    """One open page: the annotator, and an id for each page of an annotator."""
 
     annotator: str
     client: str
@@ -69,7 +69,7 @@ class Pages:
         return page
 
     def taken(self, who: Who) -> set[int]:
-        """Items on other pages, unless nobody has been there for long."""
+        """Items on other pages, except pages without recent requests."""
         since = time.monotonic() - ABANDONED
         pages = [page for other, page in self._pages.items() if other != who]
         return {number for page in pages if page.seen >= since for number in page.shown}

@@ -39,15 +39,15 @@ class Pool:
         return self._members.get(leader, [leader])
 
     def check(self, number: object) -> int:
-        """The number of an item, or a refusal."""
+        """The number of an item; raises ``RefusedError`` if invalid."""
         if not isinstance(number, int) or isinstance(number, bool):
-            raise RefusedError("An item is named by its number.")
+            raise RefusedError("An item must be given by its number.")
         if not 0 <= number < len(self):
             raise RefusedError(f"There is no item {number}.")
         return number
 
     def refresh(self, record: Record, item: str) -> None:
-        """Find out anew whether an item's group is open."""
+        """Update whether an item's group is open."""
         number = self.number.get(item)
         if number is None:
             return
@@ -57,7 +57,7 @@ class Pool:
         self.open[leader] = is_open
 
     def is_free(self, number: int) -> bool:
-        """Whether nobody has answered the item, nor a near copy of it."""
+        """Whether neither the item nor a near copy of it was answered."""
         return bool(self.open[self.group[number]])
 
     def free(self, record: Record, taken: set[int]) -> np.ndarray:
@@ -68,6 +68,6 @@ class Pool:
         return np.flatnonzero(is_free)
 
     def lessons(self, record: Record, items: Iterable[tuple[str, int]]) -> list[Lesson]:
-        """Items of the source with their classes; those that have vanished teach nothing."""
+        """Labelled items with their classes; items that no longer exist are left out."""
         found = ((self.number.get(item), label) for item, label in items)
         return [(i, record.resolve(label)) for i, label in found if i is not None]

@@ -3,14 +3,14 @@
 The first of these rules that has an item:
 
 1. items that were asked for (search, "more like this", undone answers, wrong ones of a grid);
-2. every tenth question: an item at random, for an honest accuracy;
-3. with ``overlap``, now and then: an item that another annotator has answered;
+2. every tenth question: an item at random, for an unbiased accuracy;
+3. with ``overlap``, for some questions: an item that another annotator has answered;
 4. an item that was put off and is due again;
 5. the model: the most uncertain of a sample, or the most likely of a class that is searched for;
 6. items that were put off and are not due yet, when nothing else is left.
 
-A choice depends on the record, the model and the other pages alone: asked again, also after a restart,
-it is the same.
+A choice depends only on the record, the model and the other pages: it is the same when repeated,
+also after a restart.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Asking(NamedTuple):
     mode: Mode
     asked: int
     taken: set[int]
-    last: int | None = None  # the item that is taken as answered, though it is not
+    last: int | None = None  # the item that is assumed to be answered
 
 
 class Queue:
@@ -65,7 +65,7 @@ class Queue:
     def choose(
         self, asking: Asking, learner: ActiveLearner, model: Follower
     ) -> tuple[int, str] | None:
-        """The item and the reason. ``learner`` may be a copy of the model's that knows more."""
+        """The item and the reason. ``learner`` may be a copy of the model's with one more label."""
         rng, asked, taken = self.rng(asking.asked, asking.annotator), asking.asked, asking.taken
         number, why = self._from_front(taken), "front"
         if number is None and asked % RANDOM_EVERY == RANDOM_EVERY - 1:
@@ -139,7 +139,7 @@ class Queue:
         """The free items that are likely of a class; all of them if the pool is not large.
 
         The whole of a large pool is ranked by the model as it was after a multiple of ``EVERY`` labels;
-        the best of that ranking are ranked by the present model.
+        the best of that ranking are ranked by the current model.
         """
         if len(self.pool) <= LARGE:
             return free

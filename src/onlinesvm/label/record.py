@@ -1,16 +1,16 @@
-"""What a journal says: the labels as they stand, and what can be undone.
+"""The state that results from a journal: current labels, and what can be undone.
 
-``Record.apply(entry)`` is the only way in which it changes, whether an entry was written a moment ago
-or is read when a session starts again: so both give the same record, and the same model.
+It changes only by ``Record.apply(entry)``, whether an entry was just written or is read when a
+session starts again: both give the same record, and the same model.
 
     kind      meaning
     class     a class was added (label)
     label     the item has this label
-    aside     nobody can say; not asked about again
+    aside     the label is unknown; not asked about again
     later     comes back after ``LATER`` questions
     front     items to ask about first (data: their ids)
-    undo      the annotator's last action that still stands no longer does
-    redo      it does again
+    undo      the annotator's last action that was not undone is undone
+    redo      the last undone action is applied again
     rename    a class has another name (data: from, to)
     merge     one class became part of another (data: from, to)
     import    the item has this label, from a file; without a label: cannot say
@@ -84,16 +84,16 @@ class Action:
 
 
 def checked_name(name: object) -> str:
-    """The name of a class, or a refusal."""
+    """The name of a class; raises ``RefusedError`` if invalid."""
     text = " ".join(str(name).split()) if isinstance(name, str) else ""
     if not text:
         raise RefusedError("A class needs a name.")
     if len(text) > MOST_NAME:
         raise RefusedError(
-            f"The name of a class has at most {MOST_NAME} characters; got {len(text):,}."
+            f"The name of a class may have at most {MOST_NAME} characters; got {len(text):,}."
         )
     if not text.isprintable():
-        raise RefusedError("The name of a class has characters that cannot be shown.")
+        raise RefusedError("The name of a class contains characters that cannot be displayed.")
     return text
 
 
@@ -111,7 +111,7 @@ class Record:
         self.front: dict[str, None] = {}
         self.randoms: dict[str, None] = {}  # labelled items that were asked about at random
         self.asked = 0  # questions answered one at a time
-        self.answered = 0  # answers that stand
+        self.answered = 0  # answers that were not undone
         self.curve: list[dict[str, float]] = []
         self.steps: dict[str, int] = {}  # entries of each annotator
         self.rebuilt = 0  # changes of ``labels`` other than one more at the end
@@ -123,7 +123,7 @@ class Record:
     # -- classes --------------------------------------------------------------------------
 
     def resolve(self, number: int) -> int:
-        """The class that a class is part of by now."""
+        """The class into which a class was merged, or itself."""
         while number in self._into:
             number = self._into[number]
         return number
@@ -155,16 +155,16 @@ class Record:
     # -- reading --------------------------------------------------------------------------
 
     def label_of(self, item: str) -> int | None:
-        """The class of an item as it stands."""
+        """The current class of an item."""
         found = self.labels.get(item)
         return None if found is None else self.resolve(found)
 
     def is_open(self, item: str) -> bool:
-        """Whether nobody has answered yet; items that were put off are open."""
+        """Whether there is no answer yet; items that were put off are open."""
         return item not in self.labels and item not in self.aside
 
     def last_actions(self, annotator: str, n: int) -> list[Action]:
-        """The last actions of an annotator that still stand, the latest first."""
+        """The last actions of an annotator that were not undone, the latest first."""
         return self._done.get(annotator, [])[: -n - 1 : -1]
 
     def can_undo(self, annotator: str) -> Action | None:
@@ -180,7 +180,7 @@ class Record:
     # -- changing -------------------------------------------------------------------------
 
     def apply(self, entry: Entry) -> None:
-        """Take one entry in. Entries come in the order of their numbers."""
+        """Apply one entry. Entries are applied in the order of their numbers."""
         self.seq = entry.seq
         self.steps[entry.annotator] = self.steps.get(entry.annotator, 0) + 1
         if entry.kind in ANSWERS:

@@ -53,7 +53,7 @@ def bind(host: str, port: int) -> Place:
 
 
 def names_of(host: str) -> list[str]:
-    """Host names under which the server may be asked for."""
+    """Host names under which the server accepts requests."""
     if host in LOOPBACK:
         return list(LOOPBACK)
     own = [*LOOPBACK, host, socket.gethostname()]
@@ -74,7 +74,7 @@ def run(
     shown = f"[{shown}]" if ":" in shown else shown
     address = f"http://{shown}:{place.port}/?token={token}"
     say(f"Label here: {address}")
-    say("Every answer changes the very next question. Ctrl-C ends; nothing is lost.")
+    say("Every answer changes the next question. Press Ctrl-C to stop; nothing is lost.")
     if opens:
         webbrowser.open(address)
     settings: dict[str, Any] = {"log_level": "error", "access_log": False, "lifespan": "off"}

@@ -1,4 +1,4 @@
-"""Who may talk to the server: a page that it has opened, on this machine, and nobody else.
+"""Access control: only a page opened with the printed address may send requests to the server.
 
 Every request is checked before anything else sees it:
 
@@ -6,7 +6,7 @@ Every request is checked before anything else sees it:
   rebinding) is not on it, whatever ``Origin`` says.
 - ``Origin``, where there is one, is of the same list; a request that changes something must have one.
 - The token of the printed address becomes a cookie that scripts cannot read and other sites do not send;
-  without it there is nothing to see.
+  without it every request is refused.
 - A body is JSON and at most ``MOST_BODY`` bytes.
 """
 
@@ -36,7 +36,7 @@ HEADERS = {
     "x-frame-options": "DENY",
     "cache-control": "no-store",
 }
-"""Headers of every response that has not its own."""
+"""Headers of every response that does not set them itself."""
 
 SAFE = ("GET", "HEAD")
 
@@ -63,7 +63,7 @@ class Gate:
         elif self._brings_token(scope):
             await self._welcome(send)
         elif not self._has_cookie(headers):
-            message = "Open the address that `onlinesvm label` has printed: it contains a key."
+            message = "Open the address that `onlinesvm label` printed: it contains a key."
             await _reply(send, 403, message)
         else:
             await self._app(scope, _Limited(receive), _with_headers(send))
@@ -86,13 +86,13 @@ class Gate:
         self, headers: dict[str, list[str]], origins: list[str]
     ) -> tuple[int, str] | None:
         if not origins:
-            return 403, "A request that changes something must say where it comes from (Origin)."
+            return 403, "A request that changes something must have an Origin header."
         kind = headers.get("content-type", [""])[0].split(";")[0].strip().lower()
         if kind != "application/json":
             return 415, "The request must be JSON."
         length = headers.get("content-length", ["0"])[0]
         if not length.isdigit() or int(length) > MOST_BODY:
-            return 413, f"A request has at most {MOST_BODY:,} bytes."
+            return 413, f"A request may have at most {MOST_BODY:,} bytes."
         return None
 
     def _is_own(self, netloc: str) -> bool:

@@ -50,7 +50,7 @@ Body = dict[str, Any]
 
 @dataclass
 class Config:
-    """What the page is told."""
+    """Settings of the page."""
 
     title: str
     version: str
@@ -84,7 +84,7 @@ class Api:
         return self._state(who, body)
 
     def undo(self, body: Body) -> Body:
-        """Take the last action back."""
+        """Undo the last action."""
         return self._state(_who(body), body, done=self._session.undo(_who(body), _key(body)))
 
     def redo(self, body: Body) -> Body:
@@ -96,7 +96,7 @@ class Api:
         return {"items": self._session.look_ahead(_who(body))}
 
     def grid(self, body: Body) -> Body:
-        """Items that the model calls by a label."""
+        """Items for which the model predicts a label."""
         return {"items": self._session.grid(_who(body), str(body.get("label")))}
 
     def answer_grid(self, body: Body) -> Body:
@@ -174,9 +174,9 @@ CALLS = (
 def _who(body: Body) -> Who:
     annotator, client = body.get("annotator"), body.get("client")
     if not isinstance(annotator, str) or not 0 < len(annotator.strip()) <= MOST_NAME:
-        raise RefusedError(f"An annotator has a name of up to {MOST_NAME} characters.")
+        raise RefusedError(f"An annotator needs a name of up to {MOST_NAME} characters.")
     if not annotator.isprintable():
-        raise RefusedError("The annotator's name has characters that cannot be shown.")
+        raise RefusedError("The annotator's name contains characters that cannot be displayed.")
     if not isinstance(client, str) or not 0 < len(client) <= MOST_NAME:
         raise RefusedError("The page has no name; load it again.")
     return Who(annotator.strip(), client)

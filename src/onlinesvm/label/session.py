@@ -1,4 +1,4 @@
-"""A labelling session: asks, writes answers down, learns them. It knows nothing of HTTP.
+"""A labelling session: asks, stores answers, learns them. It is independent of HTTP.
 
     question(who, mode)      what to ask next; changes nothing that is kept
     answer(...)              check, write to the journal, learn
@@ -6,8 +6,8 @@
 
 The order is always the same: an answer is on the disk before anything in memory changes, and memory
 changes only by reading the journal (``_catch_up``). A session that was killed and opened again is
-therefore the same session, with the same model and the same question. One lock makes calls of several
-threads one after the other.
+therefore the same session, with the same model and the same question. One lock serialises the calls
+of several threads.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ GRID_SAMPLE = 4096
 """Items among which those of a grid are found."""
 
 PROBE = 500
-"""Items whose predictions tell whether the model still changes."""
+"""Number of items whose predictions show whether the model still changes."""
 
 MOST_NOTE = 1000
 """Longest note, in characters."""
@@ -86,7 +86,7 @@ class Session:
 
     @property
     def learner(self) -> ActiveLearner:
-        """The model as it stands."""
+        """The current model."""
         return self._model.learner
 
     @contextmanager
@@ -99,7 +99,7 @@ class Session:
     # -- following the journal ------------------------------------------------------------
 
     def _catch_up(self, prepared: ActiveLearner | None = None) -> None:
-        """Take in what the journal has beyond the record, and learn it."""
+        """Apply the entries of the journal that are not in the record yet, and learn them."""
         for entry in self.journal.since(self.record.seq):
             self._apply(entry)
         self._learn(prepared)
@@ -151,7 +151,7 @@ class Session:
             }
 
     def panel(self, who: Who) -> dict[str, Any]:
-        """Counts, honest accuracy and the last answers."""
+        """Counts, unbiased accuracy and the last answers."""
         with self._lock:
             return self._overview.panel(who.annotator, self._pages.of(who).mode.label)
 
@@ -207,16 +207,16 @@ class Session:
         note: str = "",
         change: bool = False,
     ) -> None:
-        """Write one answer down and learn it. ``kind`` is "label", "aside" or "later"."""
+        """Store one answer and learn it. ``kind`` is "label", "aside" or "later"."""
         with self._lock:
             self._catch_up()
             if self.journal.has(key):
                 return
             number = self.pool.check(number)
             if kind not in ("label", "aside", "later"):
-                raise RefusedError(f"There is no answer of the kind {kind!r}.")
+                raise RefusedError(f"Unknown kind of answer: {kind!r}.")
             if len(note) > MOST_NOTE:
-                raise RefusedError(f"A note has at most {MOST_NOTE} characters.")
+                raise RefusedError(f"A note may have at most {MOST_NOTE} characters.")
             name = self._checked_label(label) if kind == "label" else None
             why, belief = self._why(who, number, change)
             data = self._measured(number, name) if why == "random" and name else None
@@ -233,7 +233,7 @@ class Session:
         return name if number is None else self.record.name(number)
 
     def _why(self, who: Who, number: int, change: bool) -> tuple[str, Any]:
-        """Why an item was asked about, and what the model believed of it."""
+        """Why an item was asked about, and the model's prediction for it."""
         page = self._pages.of(who)
         claim = page.shown.get(number) or self._claim(who, page)
         if claim is not None and claim.number == number and self._still_open(who, claim):
@@ -246,7 +246,7 @@ class Session:
         return ("change" if given else "chosen"), self._overview.belief(self.learner, number)
 
     def _measured(self, number: int, name: str) -> dict[str, Any]:
-        """How often random items are predicted by a model that has learned none of them."""
+        """Accuracy on random items of a model that has learned none of them."""
         self._judge.become([one for one in self._model.taught if not self._is_random(one[0])])
         items = [self.pool.number[i] for i in self.record.randoms if i in self.pool.number]
         labels = [self.record.label_of(self.source.ids[i]) for i in items]
@@ -260,11 +260,11 @@ class Session:
         return {"curve": curve | {"agreed": agreed}}
 
     def undo(self, who: Who, key: str) -> int:
-        """Take the annotator's last action back; the number of answers that it had."""
+        """Undo the annotator's last action; returns its number of answers."""
         return self._step(who, key, "undo")
 
     def redo(self, who: Who, key: str) -> int:
-        """Do what was undone again; the number of answers."""
+        """Redo the last undone action; returns its number of answers."""
         return self._step(who, key, "redo")
 
     def _step(self, who: Who, key: str, kind: str) -> int:
@@ -283,7 +283,7 @@ class Session:
     # -- many at once ---------------------------------------------------------------------
 
     def grid(self, who: Who, label: str) -> list[dict[str, Any]]:
-        """Items that the model calls by this label."""
+        """Items for which the model predicts this label."""
         with self._lock:
             self._catch_up()
             wanted, page = self._checked_mode("find", label).label, self._pages.of(who)
@@ -298,7 +298,7 @@ class Session:
             return [self._overview.brief(i) for i in chosen]
 
     def answer_grid(self, who: Who, label: Any, right: Any, wrong: Any, key: str) -> dict[str, int]:
-        """Label the right ones; the wrong ones get the only other class, or are asked about next."""
+        """Label the correct items; the others get the only other class, or are asked about next."""
         with self._lock:
             self._catch_up()
             if self.journal.has(key):
@@ -308,7 +308,7 @@ class Session:
             if not good and not bad:
                 raise RefusedError("There is nothing to answer.")
             if set(good) & set(bad):
-                raise RefusedError("An item cannot be right and wrong.")
+                raise RefusedError("An item cannot be both right and wrong.")
             drafts = self._grid_drafts(who, name, good, bad)
             self.journal.append(drafts, key)
             self._pages.of(who).shown.clear()
@@ -333,7 +333,7 @@ class Session:
 
     def _items(self, numbers: Any) -> list[int]:
         if not isinstance(numbers, list):
-            raise RefusedError("Items are given as a list of numbers.")
+            raise RefusedError("Items must be given as a list of numbers.")
         if len(numbers) > MOST_ITEMS:
             raise RefusedError(f"At most {MOST_ITEMS:,} items in one request.")
         found = [self.pool.check(number) for number in numbers]
@@ -348,7 +348,7 @@ class Session:
         return found
 
     def relabel(self, who: Who, numbers: Any, label: Any, key: str) -> int:
-        """Give several items a label at once, whatever they had."""
+        """Give several items a new label at once."""
         with self._lock:
             self._catch_up()
             if self.journal.has(key):
@@ -394,12 +394,12 @@ class Session:
 
     def _class_draft(self, who: Who, kind: str, old: str, new: str) -> Draft:
         if kind not in ("rename", "merge"):
-            raise RefusedError(f"There is no change of classes called {kind!r}.")
+            raise RefusedError(f"Unknown change of classes: {kind!r}.")
         first, second = self.record.number(old), self.record.number(new)
         if first is None:
             raise RefusedError(f"There is no class {old!r}.")
         if first == second:
-            raise RefusedError("These are one class already.")
+            raise RefusedError("These classes are already merged.")
         if kind == "rename" and second is not None:
             raise RefusedError(f"There is a class {new!r} already; merge them instead.")
         if kind == "merge" and second is None:
@@ -419,7 +419,7 @@ class Session:
             return sorted({following[0] for following in found if following is not None})
 
     def _likely_answers(self, who: Who) -> list[int]:
-        """Classes, those that the model believes in first."""
+        """Classes, the most likely ones first."""
         with self._lock:
             current = self._pages.of(who).current
             if current is None:

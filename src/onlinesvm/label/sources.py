@@ -1,8 +1,8 @@
 """Where items come from: a folder of images, a table with texts, a table of numbers, the digits.
 
-A source knows its items by number, 0 to n - 1, and by id. The id outlives changes of the source: the
-path of an image within its folder, or a digest of a row's content, so that rows may move. Content is read
-from the source whenever it is shown; nothing of it is kept elsewhere.
+A source identifies its items by number, 0 to n - 1, and by id. The id survives changes of the
+source: it is the path of an image within its folder, or a digest of a row's content, so that rows
+may move. Content is read from the source whenever it is shown; it is not stored elsewhere.
 
     ids, digests       of all items; equal digests mean equal content
     content(i)         what the page shows: {"kind": "text" | "image" | "row", ...}
@@ -60,7 +60,7 @@ class Source(Protocol):
 
     def __len__(self) -> int: ...
     def mark(self) -> list[Any]:
-        """Whatever changes when the items do."""
+        """A value that changes when the items do."""
 
     def content(self, i: int) -> dict[str, Any]:
         """What the page shows of an item."""
@@ -72,7 +72,7 @@ class Source(Protocol):
         """Items that contain the words."""
 
     def row(self, i: int) -> dict[str, Any]:
-        """What an export says of an item beside its label."""
+        """What an export contains about an item besides its label."""
 
 
 def digest_of(data: bytes) -> str:
@@ -106,7 +106,7 @@ def open_source(path: str | None, text: str | None = None) -> Source:
     ending = next((s for s in reversed(place.suffixes) if s.lower() in TABLES), "").lower()
     if not ending:
         known = ", ".join(dict.fromkeys(TABLES.values()))
-        raise LabelError(f"{path!r} is neither a folder of images nor a table ({known}).")
+        raise LabelError(f"{path!r} is neither a folder of images nor a table; tables are {known}.")
     return Texts(place, TABLES[ending], text) if text is not None else Rows(place, TABLES[ending])
 
 
@@ -258,7 +258,7 @@ class _Table:
         return [self.table_kind, facts.st_size, facts.st_mtime_ns, self.table.column_names]
 
     def image(self, i: int) -> tuple[bytes, str]:
-        """RefusedError: rows have none."""
+        """Raise ``RefusedError``: rows have no image."""
         raise LabelError("This item has no image.")
 
 
@@ -323,7 +323,7 @@ class Texts(_Table):
 
 
 def _plain(text: str) -> str:
-    """A text without what hardly makes a difference: case and spaces."""
+    """A text without differences in case and spaces."""
     return " ".join(text.casefold().split())
 
 

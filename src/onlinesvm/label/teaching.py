@@ -1,8 +1,9 @@
-"""A learner that follows the record: always the model that a replay of the journal would give.
+"""A learner that is kept in line with the record: always the model that a replay of the journal
+gives.
 
-``Follower.become(labels)`` makes the learner one that was taught these labels in this order. One more
-label at the end is one iteration; taking back one of the last few is a copy that was kept; any other
-change is learned anew from the last copy before it.
+``Follower.become(labels)`` makes the learner one that was taught these labels in this order. One
+more label at the end is one iteration; undoing one of the last few restores a copy; after any other
+change, labels are learned again from the last copy before it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ KEPT = 9
 
 
 def softened(values: np.ndarray) -> np.ndarray:
-    """Beliefs, (n, classes), that add up to 1: how the values compare, not probabilities."""
+    """Relative preferences (n, classes) that sum to 1; not probabilities."""
     raised = 1.0 / (1.0 + np.exp(-2.0 * np.clip(values, -20.0, 20.0)))
     return raised / np.maximum(raised.sum(axis=1, keepdims=True), 1e-12)
 
 
 class Follower:
-    """One learner, what it was taught, and copies of what it was.
+    """One learner, the labels it was taught, and earlier copies of it.
 
     ``base`` is a copy of it after the largest multiple of ``EVERY`` labels.
     """
@@ -47,7 +48,7 @@ class Follower:
         self._before: deque[tuple[int, ActiveLearner]] = deque(maxlen=KEPT)
 
     def become(self, lessons: Sequence[Lesson]) -> None:
-        """Be taught these lessons, whatever was taught before."""
+        """Change the learner to one that was taught exactly these lessons."""
         same = 0
         for a, b in zip(self.taught, lessons):
             if a != b:
@@ -58,7 +59,7 @@ class Follower:
         self.add(lessons[len(self.taught) :])
 
     def _go_back(self, most: int) -> None:
-        """Be the copy that was taught at most so many labels, or start anew."""
+        """Go back to the copy that was taught at most so many labels, or start from scratch."""
         while self._before and self._before[-1][0] > most:
             self._before.pop()
         if not self._before or self.base[0] > self._before[-1][0]:
@@ -68,7 +69,7 @@ class Follower:
         self.taught = self.taught[:length]
 
     def add(self, lessons: Sequence[Lesson], prepared: ActiveLearner | None = None) -> None:
-        """Be taught more lessons; ``prepared`` is a copy that was taught the only one already."""
+        """Learn more lessons; ``prepared`` is a copy that has already learned the only one."""
         last = len(self.taught) + len(lessons)
         for lesson in lessons:
             n = len(self.taught)
@@ -95,7 +96,7 @@ def known_classes(learner: ActiveLearner) -> list[int]:
 
 
 def class_values(learner: ActiveLearner, which: Any) -> tuple[list[int], np.ndarray]:
-    """Classes, and decision values (n, classes) of items; no columns while there is no opinion."""
+    """Classes, and decision values (n, classes) of items; no columns while there is no model."""
     classes = known_classes(learner)
     which = np.asarray(which, np.int64)
     if len(classes) < 2:
@@ -115,7 +116,7 @@ def predicted(learner: ActiveLearner, which: Any) -> np.ndarray:
 
 
 def because(learner: ActiveLearner, i: int, label: int, n: int = 3) -> list[int]:
-    """The labelled items that say most that item i is of this class."""
+    """The labelled items that contribute most to this class for item i."""
     classes = known_classes(learner)
     if len(classes) < 2 or label not in classes:
         return []
@@ -128,9 +129,9 @@ def because(learner: ActiveLearner, i: int, label: int, n: int = 3) -> list[int]
 
 
 def doubts(learner: ActiveLearner, lessons: Sequence[Lesson]) -> np.ndarray:
-    """How far each label is from what the model says without that label's own share.
+    """How strongly the model, without the contribution of the label itself, contradicts each label.
 
-    Positive: the other labelled items say that it is of another class.
+    Positive: the other labelled items predict another class.
     """
     classes, values = class_values(learner, [i for i, _ in lessons])
     if len(classes) < 2:

@@ -1,9 +1,9 @@
-"""Files that appear whole or not at all.
+"""Atomic writing of files: completely or not at all.
 
-The bytes go to a temporary file in the same folder, which takes the place of the old file in one
+The bytes are written to a temporary file in the same folder, which replaces the old file in one
 step when they are safely on disk. A reader sees the old file or the new one, never a part of one,
-also when the process is killed or the power fails. What is no regular file (a FIFO, a terminal,
-``/dev/null``) is opened and written to, never replaced.
+even if the process is killed or the power fails. Special files (a FIFO, a terminal, ``/dev/null``)
+are opened and written to, never replaced.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     ----------
     path : str or path-like
         The file to write; one that exists keeps its permissions and is replaced at the end. A
-        symbolic link is followed, and stays. A FIFO or a character device is written to as the bytes
-        come; a disk or a socket is refused.
+        symbolic link is followed and kept. A FIFO or a character device is written to directly; a
+        block device or a socket raises an error.
 
     Yields
     ------
     file : binary file
-        Where to write. If the block raises, the temporary file is removed and ``path`` stays as it
-        was.
+        Where to write. If the block raises, the temporary file is removed and ``path`` is
+        unchanged.
     """
     if is_special(path):
         with _open_special(path) as special:
@@ -61,7 +61,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether there is something of that name that is neither a regular file nor a folder."""
+    """Whether the path exists and is neither a regular file nor a folder."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -78,7 +78,7 @@ def special_refusal(path: str | os.PathLike[str]) -> str | None:
 
 
 def _open_special(path: str | os.PathLike[str]) -> IO[bytes]:
-    """A FIFO waits here until somebody reads it."""
+    """Open a special file; a FIFO blocks here until it is read."""
     refusal = special_refusal(path)
     if refusal:
         raise OSError(errno.EINVAL, refusal, str(path))
@@ -100,7 +100,7 @@ def _set_mode(handle: int, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name durable; file systems that cannot do so are left alone."""
+    """Make the new name durable, if the file system supports it."""
     flags: Any = getattr(os, "O_DIRECTORY", None)
     if flags is None:
         return

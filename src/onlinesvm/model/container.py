@@ -1,12 +1,12 @@
-"""The container: safetensors, read with care.
+"""The container: safetensors, read defensively.
 
     8 bytes      length of the header, little-endian
     header       JSON: {"__metadata__": {"onlinesvm": text}, name: {dtype, shape, data_offsets}, ...}
     data         the arrays, one after the other
 
-``read_layout`` believes nothing: the header must be short enough, every shape must fit its bytes,
-and the arrays must fill the rest of the file without gaps or overlaps. Only then is memory taken,
-never more than the file is long. No code is run, whatever the file says.
+``read_layout`` trusts nothing: the header must be short enough, every shape must match its bytes,
+and the arrays must fill the rest of the file without gaps or overlaps. Only then is memory
+allocated, never more than the size of the file. No code is run, whatever the file contains.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _check_places(tensors: Iterable[TensorInfo], available: int) -> None:
 
 
 def read_tensors(file: IO[bytes], layout: Layout) -> dict[str, np.ndarray]:
-    """All arrays, in memory of their own."""
+    """All arrays, copied into memory."""
     tensors = {}
     for name, info in layout.tensors.items():
         file.seek(layout.data_start + info.begin)

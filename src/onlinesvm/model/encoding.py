@@ -42,7 +42,7 @@ _NUMPY = {
 
 
 class Unsupported(TypeError):  # noqa: N818
-    """A value of a type that model files do not hold."""
+    """A value of a type that model files do not support."""
 
 
 class Encoder:
@@ -117,10 +117,10 @@ class Encoder:
 
 
 class Decoder:
-    """Makes values again from what an ``Encoder`` wrote.
+    """Restores values from what an ``Encoder`` wrote.
 
-    Without arrays at hand (``info`` reads the header alone) each is described by its
-    ``TensorInfo``, and random generators are left as their names.
+    Without arrays (``info`` reads only the header) each is represented by its ``TensorInfo``, and
+    random generators by their names.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Decoder:
     def close(self) -> None:
         """Every array has been used."""
         if self._unused:
-            raise InvalidState(f"array {min(self._unused)!r} belongs to nothing")
+            raise InvalidState(f"array {min(self._unused)!r} is not used")
 
     def _take(self, name: Any) -> Any:
         if not isinstance(name, str) or name not in self._unused:

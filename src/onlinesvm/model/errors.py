@@ -1,4 +1,4 @@
-"""What is said when a model file or an export goes wrong."""
+"""Errors of model files and exports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class InvalidState(ValueError):  # noqa: N818
 
 
 def damaged(path: Any, problem: object) -> ModelFileError:
-    """The error for a file that is no valid model."""
+    """The error for a file that is not a valid model."""
     return ModelFileError(
         f"{path} is not a valid model file: {problem}. Save the model again, or restore the file "
         "from a backup."
@@ -23,6 +23,6 @@ def not_written(path: Any, error: OSError) -> ModelFileError:
     """The error for a file that could not be written."""
     reason = error.strerror or str(error)
     return ModelFileError(
-        f"{path} was not written: {reason}. A file that was there before is unchanged; free disk "
-        "space, check the permissions of the folder, or choose another path."
+        f"{path} was not written: {reason}. An existing file is unchanged; free disk space, "
+        "check the permissions of the folder, or choose another path."
     )

@@ -1,4 +1,4 @@
-"""Named values of a record, taken one by one, each checked as it is taken.
+"""Named values of a record, read one by one and checked.
 
 A record says what it expects: ``fields.array("alpha", float, (machines, n))``. What is not as
 expected, missing, or left over is an ``InvalidState`` that names the place.

@@ -1,4 +1,4 @@
-"""Model files: everything that an estimator has learned, in a form that runs no code.
+"""Model files: everything that an estimator has learned, as data, without code.
 
 A file is in safetensors format: the arrays as they are, and in the header one JSON text:
 
@@ -8,9 +8,9 @@ A file is in safetensors format: the arrays as they are, and in the header one J
 ``parameters``        its constructor's
 ``classes``           labels, sorted, as users see them; None for regressors
 ``state``             what was learned: see ``records``
-``preprocessing``     what was done to the features before, or None
-``summary``           what the writer wants to say of the training, or None
-``arrays``            arrays of the writer's own
+``preprocessing``     preprocessing of the features before the model, or None
+``summary``           facts about the training, given by the caller, or None
+``arrays``            further arrays of the caller
 ``checksum``          SHA-256 of all of this and of the arrays
 
 The same model always gives the same bytes: keys are sorted, and there are no dates in it.
@@ -48,13 +48,13 @@ class LoadedModel(NamedTuple):
     Parameters
     ----------
     estimator : estimator
-        The estimator as it was saved.
+        The saved estimator.
     preprocessing : dict or None
-        What was done to the features before.
+        Preprocessing of the features before the model.
     summary : dict or None
         Facts about the training: the ``extra`` of ``save_model``.
     arrays : dict of str to ndarray
-        More arrays that the writer has kept.
+        Further arrays that were saved.
     header : dict
         ``format_version``, ``library_version``, ``algorithm``, ``checksum``.
     """
@@ -77,30 +77,31 @@ def write_model(
     summary: dict[str, Any] | None = None,
     arrays: dict[str, np.ndarray] | None = None,
 ) -> None:
-    """Write a fitted estimator to a file, whole or not at all.
+    """Write a fitted estimator to a file, completely or not at all.
 
     Parameters
     ----------
     path : str or path-like
-        The file; one that exists is replaced.
+        The file; an existing one is replaced.
     estimator : estimator
         A fitted estimator of this library.
     preprocessing : dict or None, default=None
-        What was done to the features before: numbers, text, lists, dictionaries and arrays.
+        Preprocessing of the features before the model: numbers, text, lists, dictionaries, arrays.
     summary : dict or None, default=None
         Facts about the training, of the same kinds.
     arrays : dict of str to ndarray, or None, default=None
-        More arrays to keep, such as those of a checkpoint.
+        Further arrays to save, such as those of a checkpoint.
 
     Raises
     ------
     ModelFileError
-        If the estimator holds what model files do not, or the file cannot be written.
+        If the estimator contains something that model files do not support, or the file cannot be
+        written.
 
     See Also
     --------
     onlinesvm.persistence.read_model : Reads all of it.
-    onlinesvm.save_model : Writes the estimator or pipeline alone.
+    onlinesvm.save_model : Writes only the estimator or pipeline.
 
     Examples
     --------
@@ -130,9 +131,10 @@ def save_model(
 ) -> None:
     """Write an estimator, or a scikit-learn pipeline that ends with one, to a model file.
 
-    ``load_model`` makes it again. The file holds data, never code: of scikit-learn it takes the
-    common transformers (scalers, imputers, encoders, ``ColumnTransformer``, ``PCA``, text vectorisers),
-    with parameters that are no functions. It is written whole or not at all.
+    ``load_model`` restores it. The file contains data, never code: pipelines may contain
+    scikit-learn's common transformers (scalers, imputers, encoders, ``ColumnTransformer``, ``PCA``,
+    text vectorisers) whose parameters are not functions. The file is written completely or not at
+    all.
 
     Parameters
     ----------
@@ -140,14 +142,14 @@ def save_model(
         A fitted estimator of this library, or a fitted ``sklearn.pipeline.Pipeline`` whose last step is
         one.
     path : str or path-like
-        The file, by custom with the ending ``.safetensors``; one that exists is replaced.
+        The file, usually with the ending ``.safetensors``; an existing file is replaced.
     extra : dict or None, default=None
-        Facts to keep with the model: numbers, text, lists, dictionaries and arrays.
+        Facts to save with the model: numbers, text, lists, dictionaries and arrays.
 
     Raises
     ------
     ModelFileError
-        If a step is of a class that model files do not hold, or the file cannot be written.
+        If model files do not support the class of a step, or the file cannot be written.
 
     See Also
     --------
@@ -228,7 +230,7 @@ def _classes(estimator: Any) -> list[Any] | None:
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
-    """Read a model file that ``save_model``, ``estimator.save`` or the command line has written.
+    """Read a model file written by ``save_model``, ``estimator.save`` or the command line.
 
     Loading runs no code. Everything in the file is checked before it is used.
 
@@ -240,8 +242,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator : estimator or Pipeline
-        The estimator as it was: it predicts, and goes on learning, as if it had never been saved. A
-        pipeline, if that was saved.
+        The estimator; it predicts and continues to learn as if it had never been saved. A pipeline,
+        if one was saved.
 
     Raises
     ------
@@ -251,7 +253,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     See Also
     --------
     onlinesvm.save_model : Writes the file.
-    onlinesvm.persistence.read_header : Reads the header, and no arrays.
+    onlinesvm.persistence.read_header : Reads only the header.
 
     Examples
     --------
@@ -279,7 +281,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def read_model(path: str | os.PathLike[str]) -> LoadedModel:
-    """Everything that is in a model file.
+    """Read everything that is in a model file.
 
     Parameters
     ----------
@@ -299,7 +301,7 @@ def read_model(path: str | os.PathLike[str]) -> LoadedModel:
     See Also
     --------
     onlinesvm.persistence.write_model : Writes the file.
-    onlinesvm.load_model : Reads the estimator or pipeline alone.
+    onlinesvm.load_model : Reads only the estimator or pipeline.
 
     Examples
     --------
@@ -326,12 +328,12 @@ def read_model(path: str | os.PathLike[str]) -> LoadedModel:
         raise
     except OSError as error:
         raise _not_read(path, error) from error
-    except Exception as error:  # whatever a file says, the caller sees one kind of error
+    except Exception as error:  # whatever is wrong with a file, the caller sees one kind of error
         raise damaged(path, error if isinstance(error, InvalidState) else repr(error)) from error
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a model file says about itself; no arrays are read.
+    """Read the header of a model file, without its arrays.
 
     Parameters
     ----------

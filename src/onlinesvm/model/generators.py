@@ -55,7 +55,9 @@ def _is_whole(value: Any, low: int, limit: int) -> bool:
 def _mersenne(fields: dict[str, Any]) -> np.random.RandomState:
     key, gauss = fields["key"], fields["gauss"]
     good = isinstance(key, np.ndarray) and key.dtype == np.uint32 and key.shape == (_KEYS,)
-    good = good and bool((key[0] & 0x80000000) | key[1:].any())  # all zero would stay so for ever
+    good = good and bool(
+        (key[0] & 0x80000000) | key[1:].any()
+    )  # a state of zeros would never change
     good = good and _is_whole(fields["pos"], 0, _KEYS + 1) and fields["has_gauss"] in (0, 1)
     if not (good and type(gauss) is float and math.isfinite(gauss)):
         raise InvalidState("the state of its random generator is malformed")

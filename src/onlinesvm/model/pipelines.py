@@ -2,7 +2,7 @@
 
 A transformer is written as the name of its class, one of ``TRANSFORMERS``, and its attributes; these
 are numbers, text, arrays and other transformers, never functions. When it is read, an object of that
-class gets those attributes: nothing is imported by name, and nothing in a file is run.
+class gets those attributes: nothing is imported by name, and no code from a file is run.
 
     ("object", class, {attribute: value})      a transformer, or a pipeline of them
     ("list" | "tuple", [value, ...])           containers, which may hold transformers
@@ -54,10 +54,10 @@ TRANSFORMERS = {
     "HashingVectorizer": "sklearn.feature_extraction.text",
     "VarianceThreshold": "sklearn.feature_selection",
 }
-"""Classes that a file may hold, with the modules that they are in."""
+"""Classes that a file may contain, with their modules."""
 
 OF_A_PROCESS = ("_stop_words_id", "_sklearn_version")
-"""Attributes that say nothing of what was learned."""
+"""Attributes that are not learned."""
 
 DEEPEST = 30
 """Attributes and steps within one another, each of which is three levels of ``encoding``."""
@@ -109,7 +109,7 @@ def _tree(value: Any, where: str, model: Any) -> tuple[Any, ...]:
     if value is model:
         return ("model",)
     if where.count(".") > DEEPEST:
-        raise ModelFileError(f"{where} is nested too deeply for a model file: pickle the pipeline.")
+        raise ModelFileError(f"{where} is nested too deeply for a model file: use pickle.")
     name = type(value).__name__
     if name in TRANSFORMERS and type(value) is _class(name):
         return "object", name, _attributes(value, where, model)
@@ -133,7 +133,7 @@ def _tree(value: Any, where: str, model: Any) -> tuple[Any, ...]:
 def _attributes(transformer: Any, where: str, model: Any) -> dict[str, Any]:
     if getattr(transformer, "memory", None) is not None:
         raise ModelFileError(
-            f"{where} has a memory, a folder of pickles: set memory=None to save it."
+            f"{where} has a memory, which is a folder of pickles: set memory=None to save it."
         )
     return {
         name: _tree(value, f"{where}.{name}", model)
@@ -144,10 +144,7 @@ def _attributes(transformer: Any, where: str, model: Any) -> dict[str, Any]:
 
 def _not_data(value: Any, where: str) -> str:
     name = getattr(value, "__name__", type(value).__name__)
-    return (
-        f"{where} is {name}, which model files do not hold: they hold data, never code, and of "
-        f"scikit-learn the classes {', '.join(TRANSFORMERS)}. Pickle the pipeline, or use skops."
-    )
+    return f"{where} is {name}, which model files do not support: they contain data, never code, and of scikit-learn the classes {', '.join(TRANSFORMERS)}. Use pickle, or skops."
 
 
 def _class(name: str) -> Any:
@@ -158,7 +155,7 @@ def _class(name: str) -> Any:
 
 
 class _Reader:
-    """Makes values from what ``_tree`` wrote; anything else is an ``InvalidState``."""
+    """Restores values from what ``_tree`` wrote; anything else is an ``InvalidState``."""
 
     def __init__(self, model: Any, version: str):
         self.model, self.version = model, version
@@ -203,7 +200,7 @@ class _Reader:
         return kind(**{name: values[name] for name in names})
 
     def _check_parameters(self, made: Any, name: str) -> None:
-        """Its own rules say which parameters are good."""
+        """Check parameters by the transformer's own rules."""
         try:
             if name not in ("Pipeline", "FeatureUnion", "ColumnTransformer"):
                 made._validate_params()

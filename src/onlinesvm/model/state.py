@@ -1,8 +1,7 @@
 """Estimators as named values, and back again: parameters, what every one has, its learner.
 
-An estimator is made by its own constructor from parameters that it accepts itself; what it has
-learned is put together from checked parts (``records``). The classes that can be made are those of
-``ALGORITHMS``, by name.
+An estimator is made by its own constructor, which validates its parameters; what it has learned is
+built from checked parts (``records``). Only the classes of ``ALGORITHMS`` can be made, by name.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def _record(algorithm: str, kind: str) -> Any:
 
 
 def algorithm_of(estimator: Any) -> str:
-    """The name of the estimator's class, if it is one that files can hold."""
+    """The name of the estimator's class; raises an error if model files do not support it."""
     name = type(estimator).__name__
     if name not in ALGORITHMS or type(estimator) is not estimator_class(name):
         raise ModelFileError(
@@ -68,17 +67,17 @@ def algorithm_of(estimator: Any) -> str:
 
 
 def check_no_code(estimator: Any) -> None:
-    """Refuse parameters that are functions: a file holds data alone."""
+    """Refuse parameters that are functions: a file contains only data."""
     for name, value in estimator.get_params(deep=False).items():
         if callable(value):
             remedy = (
-                "use a kernel that has a name (kernel='precomputed' takes the values of any function)"
+                "use a built-in kernel (kernel='precomputed' takes the values of any function)"
                 if name == "kernel"
-                else "use a number in its place"
+                else "use a number instead"
             )
             raise ModelFileError(
-                f"{name} is a Python function, and model files hold no code: {remedy}, or pickle the "
-                "estimator."
+                f"{name} is a Python function, and model files contain no code: {remedy}, or "
+                "pickle the estimator."
             )
 
 
@@ -88,8 +87,8 @@ def state_of(estimator: Any, algorithm: str) -> dict[str, Any]:
     assert trained is not None
     if trained.objects is not None:
         raise ModelFileError(
-            "The model was trained on objects that are not rows of numbers, with a Python function as "
-            "its kernel, and model files hold no code: pickle the estimator."
+            "The model was trained on objects that are not rows of numbers, with a Python "
+            "function as its kernel, and model files contain no code: pickle the estimator."
         )
     return {
         "n_features": int(estimator.n_features_in_),

@@ -1,7 +1,8 @@
-"""What the arrays of scikit-learn's transformers look like: shapes that agree, finite numbers.
+"""Checks of the arrays of scikit-learn's transformers: consistent shapes, finite numbers.
 
-An array of another shape may be broadcast, and one with NaN makes NaN of every row: a file made with
-intent would give a pipeline that is wrong without a word, or an error far from its cause.
+An array of another shape may be broadcast, and one with NaN turns every row into NaN: without
+checks, a manipulated file would give a pipeline that is silently wrong, or an error far from its
+cause.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LEARNED = {
     "VarianceThreshold": {"variances_": "d"},
 }
 """Arrays of each class with a letter per axis: d for input features, others as the arrays say. An
-array that is None, or that a version of scikit-learn does not have, is not looked at."""
+array that is None, or that a version of scikit-learn does not have, is not checked."""
 
 NO_GAPS = ("PCA", "TruncatedSVD", "TfidfTransformer")
 """Classes that take no NaN, and so have none."""

@@ -1,8 +1,8 @@
 """NumPy files: ``.npy``, memory-mapped, and ``.npz``, read piece by piece. Pickles are refused.
 
-An ``.npz`` holds the rows in the array ``X`` and the labels in ``y`` (or named otherwise). An
-``.npy`` holds a table of which one column is the label, or the rows alone, with the labels in an
-``.npy`` of their own; or a structured array, whose fields are columns.
+An ``.npz`` contains the rows in the array ``X`` and the labels in ``y`` (or another name). An
+``.npy`` contains a table of which one column is the label, or only the rows, with the labels in
+another ``.npy`` file; or a structured array, whose fields are columns.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ class NpyReader(ArrayReader):
         if self.label is None:
             if self._needs_label:
                 raise StreamError(
-                    f"Where are the labels of {self.name}? Give --label with the number of a "
-                    "column (from 0; -1 is the last) or with another .npy file."
+                    f"{self.name} needs labels: give --label with the number of a column (from "
+                    "0; -1 is the last) or with another .npy file."
                 )
             return table, None
         try:
@@ -209,11 +209,14 @@ class _Member:
                 f"The array '{array}' in {name} is damaged: {one_line(error)}."
             ) from error
         if self.dtype.hasobject:
-            raise StreamError(f"The array '{array}' in {name} holds Python objects: refused.")
+            raise StreamError(
+                f"The array '{array}' in {name} contains Python objects, which are not read; "
+                "save it as numbers or text."
+            )
         if fortran and len(self.shape) > 1:
             raise StreamError(
                 f"The array '{array}' in {name} is stored by columns; save it as "
-                "np.ascontiguousarray(...), or as a file .npy."
+                "np.ascontiguousarray(...), or as an .npy file."
             )
         self._row = int(np.prod(self.shape[1:], dtype=object)) * self.dtype.itemsize
 
@@ -222,7 +225,7 @@ class _Member:
         data = self._file.read(count * self._row)
         if len(data) != count * self._row:
             raise StreamError(
-                f"The array '{self._array}' in {self._name} is cut short; write it again."
+                f"The array '{self._array}' in {self._name} is truncated; write it again."
             )
         return np.frombuffer(bytearray(data), self.dtype).reshape(count, *self.shape[1:])
 
@@ -232,7 +235,9 @@ class _Member:
         while left > 0:
             read = len(self._file.read(min(left, PIECE_BYTES)))
             if not read:
-                raise StreamError(f"The array '{self._array}' in {self._name} is cut short.")
+                raise StreamError(
+                    f"The array '{self._array}' in {self._name} is truncated; write it again."
+                )
             left -= read
 
 

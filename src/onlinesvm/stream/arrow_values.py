@@ -1,7 +1,7 @@
-"""Arrow arrays as the columns see them: flat, decoded, of a type that can be used; values as text.
+"""Arrow arrays in the form that columns need: flat, decoded, of a supported type; values as text.
 
-A category is known by its text. Numbers have one text for each value, whatever their type is and
-however they were written: 1, 1.0 and 1.00 are the same category.
+A category is identified by its text. Each number has one text, whatever its type and spelling: 1,
+1.0 and 1.00 are the same category.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GAPS = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A",
     "NA", "NULL", "NaN", "n/a", "nan", "null",
 )  # fmt: skip
-"""Words that stand for a gap in a column of numbers, dates or times (those of PyArrow)."""
+"""Words that mean a missing value in a column of numbers, dates or times (those of PyArrow)."""
 
 _TRUTH = {"true": "true", "false": "false"}
 

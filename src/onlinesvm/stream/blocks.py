@@ -1,8 +1,8 @@
 """Blocks of rows: what a reader delivers, and how pieces of any length become equal blocks.
 
-The model that a stream leaves depends, in its last digits, on how the stream was cut. Readers
-therefore cut it by row numbers alone: block k of size n holds the rows k n to (k + 1) n - 1 of a
-pass, whether the pass was begun at its first row or resumed.
+The last digits of a model depend on how its stream is divided into blocks. Readers therefore divide
+it by row numbers only: block k of size n contains the rows k n to (k + 1) n - 1 of a pass, whether
+the pass started at its first row or was resumed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scipy import sparse
 
 @dataclass(frozen=True)
 class Block:
-    """Rows that follow one another, and their labels if they have any.
+    """Consecutive rows, and their labels if they have any.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Block:
 
 
 def whole_numbers(labels: np.ndarray) -> np.ndarray:
-    """Labels as integers, where all of them are."""
+    """Labels as integers, if all of them are whole numbers."""
     if labels.dtype.kind != "f" or not (np.abs(labels) < 2**53).all():
         return labels
     whole = labels.astype(np.int64)
@@ -66,14 +66,14 @@ def whole_numbers(labels: np.ndarray) -> np.ndarray:
 
 
 def widened(X: Any, n_features: int) -> Any:
-    """CSR rows with columns of zeros appended; X itself where it has as many columns."""
+    """CSR rows with columns of zeros appended; X itself if it is wide enough."""
     if X.shape[1] == n_features:
         return X
     return sparse.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], n_features))
 
 
 def stacked(parts: list[Block]) -> Block:
-    """Blocks one after the other. Sparse ones may differ in width: the widest decides."""
+    """Blocks concatenated. Sparse ones may differ in width: the result has that of the widest."""
     if len(parts) == 1:
         return parts[0]
     if any(sparse.issparse(part.X) for part in parts):
@@ -88,7 +88,7 @@ def stacked(parts: list[Block]) -> Block:
 
 
 def regrouped(pieces: Iterable[Block], size: int, skip: int = 0) -> Iterator[Block]:
-    """The rows of the pieces, less the first ``skip``, in blocks of ``size``; the last is shorter."""
+    """The rows of the pieces after the first ``skip``, in blocks of ``size``."""
     held: list[Block] = []
     count = 0
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Named columns and what becomes of them: the features of a table, as data that fits into JSON.
+"""Named columns and how they are encoded: the features of a table, as JSON data.
 
 =========== ==================================================================================
 number      one feature
@@ -8,8 +8,8 @@ one-hot     one feature for each category of the first rows, and one that later 
 hashed      ``hash_size`` features; the text of a category decides which of them it is
 =========== ==================================================================================
 
-The first rows decide (``deciding``), and the schema keeps the decision. ``features`` turns rows
-into numbers by it.
+The first rows decide (``deciding``), and the schema stores the decision, by which ``features``
+encodes rows.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ NUMBER, TRUTH, ONE_HOT, HASHED = "number", "truth", "one-hot", "hashed"
 
 @dataclass
 class Column:
-    """A column of the table and what becomes of it.
+    """A column of the table and how it is encoded.
 
-    ``by_value``: categories that are numbers, so that 1.50 is 1.5. ``fill``: what gaps are filled
-    with, one number per feature; None: what the table says. ``indicator``: whether the last feature
-    says which rows have a gap.
+    ``by_value``: categories that are numbers, so that 1.50 is 1.5. ``fill``: replacement of missing
+    values, one number per feature; None: that of the table. ``indicator``: whether the last feature
+    marks the rows with missing values.
     """
 
     name: str

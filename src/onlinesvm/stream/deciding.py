@@ -1,4 +1,4 @@
-"""What becomes of a column: decided by its first rows, and by what the user says."""
+"""How a column is encoded: decided by its first rows and the user's options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEADING_ZERO = r"^0\d+$"
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What users may say about the columns of a table."""
+    """The user's options for the columns of a table."""
 
     label: str | None = None
     ignore: Sequence[str] = ()
@@ -32,7 +32,7 @@ class TableOptions:
     missing_indicator: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("ignore", "categorical", "numeric"):  # a model file has lists
+        for name in ("ignore", "categorical", "numeric"):  # model files contain lists
             object.__setattr__(self, name, tuple(getattr(self, name)))
         both = set(self.categorical) & set(self.numeric)
         if both:
@@ -49,8 +49,8 @@ class TableOptions:
 class FirstRows:
     """The first rows of one column.
 
-    ``inferred``: the type of the values, where they are text and PyArrow has found one.
-    ``is_declared``: whether the format says what is text, so that digits in text are meant as text.
+    ``inferred``: the type that PyArrow found, if the values are text.
+    ``is_declared``: whether the format distinguishes text, so that digits in text are text.
     """
 
     name: str
@@ -77,7 +77,7 @@ def decided(rows: FirstRows, options: TableOptions) -> Column:
 
 
 def _kind_of_numbers(rows: FirstRows) -> str | None:
-    """What the values are, unless they are categories."""
+    """The kind of the values, unless they are categories."""
     import pyarrow as pa
 
     if pa.types.is_boolean(rows.inferred):
@@ -131,7 +131,7 @@ def _no_moments(words: Any) -> np.ndarray:
     odd = ~look_like_moments(words)
     if odd.any() or kind_of_text(words) is not None:
         return odd
-    encoded = words.dictionary_encode()  # some day is not in the calendar, or kinds are mixed
+    encoded = words.dictionary_encode()  # an invalid date, or mixed kinds
     known = [not is_moment(word) for word in encoded.dictionary.to_pylist()]
     return np.array(known, bool)[encoded.indices.to_numpy(zero_copy_only=False)]
 
@@ -170,7 +170,7 @@ def _unusable(rows: FirstRows) -> StreamError:
 def learn_gaps(
     column: Column, values: Any, options: TableOptions, place: Callable[[int], str]
 ) -> None:
-    """What gaps of the column are filled with, and whether it has an indicator."""
+    """Find the replacement of missing values, and whether the column has an indicator."""
     if column.has_categories or options.missing is None:
         return
     found = numbers(column, values, place)

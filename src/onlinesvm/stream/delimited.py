@@ -1,8 +1,8 @@
-"""CSV and TSV with a header, in constant memory, as the text comes.
+"""CSV and TSV with a header, in constant memory, as the text arrives.
 
-The text is cut where records end (``lines``), and each piece is parsed by PyArrow. The first
-megabyte decides on the columns; of a live stream, which may take long to bring as much, the first
-block does.
+The text is split where records end (``lines``), and each piece is parsed by PyArrow. The first
+megabyte decides how columns are encoded; for a live stream, which may take long to deliver as much,
+the first block does.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ class DelimitedReader(TableReader):
         self.delimiter = delimiter or ("\t" if kind == "tsv" else ",")
         if len(self.delimiter) != 1 or not self.delimiter.isascii() or self.delimiter in '"\r\n':
             raise StreamError(
-                f"The delimiter is one character, such as ; or |, not {shortened(self.delimiter)}."
+                "The delimiter must be one character, such as ; or |, not "
+                f"{shortened(self.delimiter)}."
             )
         self._given, self._needs_label = schema, needs_label
         self._mark = self.delimiter.encode()
@@ -163,7 +164,7 @@ class DelimitedReader(TableReader):
     # -- what can be wrong ------------------------------------------------------------------
 
     def _check_text(self, head: bytes) -> None:
-        """What PyArrow would take for a table of one odd line."""
+        """Refuse text that PyArrow would read as a table of one strange line."""
         if b"\0" in head:
             raise StreamError(f"{self.name} is not UTF-8 (is it UTF-16?); save it as UTF-8.")
         if not head.strip(b"\r\n"):
@@ -182,7 +183,7 @@ class DelimitedReader(TableReader):
 
     @contextmanager
     def _explaining(self, text: bytes, row: int = 0) -> Iterator[None]:
-        """PyArrow's errors in the user's words."""
+        """Translate PyArrow's errors."""
         import pyarrow as pa
 
         try:
@@ -209,8 +210,8 @@ class DelimitedReader(TableReader):
         if "Expected" in what and "columns" in what:
             counts = re.findall(r"\d+", what.split(":")[0])
             return StreamError(
-                f"{where}{counts[1]} values where the header has {counts[0]}; the line may be cut, "
-                "or a value holds the delimiter and needs quotes."
+                f"{where}{counts[1]} values, but the header has {counts[0]}; the line may be "
+                "incomplete, or a value contains the delimiter and needs quotes."
             )
         if "UTF8" in what:
             return StreamError(f"{where}text that is not UTF-8; save the file as UTF-8.")
@@ -226,7 +227,7 @@ class DelimitedReader(TableReader):
 
 
 class LineNumbers:
-    """Which line a row is on. Quoted line breaks and blank lines make lines outnumber rows."""
+    """The line of each row; quoted line breaks and blank lines are counted."""
 
     def __init__(self, delimiter: bytes):
         self._delimiter = delimiter

@@ -1,4 +1,4 @@
-"""The one error of the readers, and what its messages quote."""
+"""The error of the readers, and the quotation of values in its messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..exceptions import StreamError as StreamError
 
 
 def shortened(text: str, most: int = 60) -> str:
-    """A value of the user's, short enough for a message and on one line."""
+    """A value, shortened to fit in a message, on one line."""
     shown = repr(text)
     return shown if len(shown) <= most else shown[: most - 4] + "...'"
 

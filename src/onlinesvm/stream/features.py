@@ -1,4 +1,4 @@
-"""Rows of a table as rows of numbers, by what was decided about its columns."""
+"""Encode rows of a table as numbers, by the decisions about its columns."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def _no_value(column: Column, missing: float | str | None, where: str) -> Stream
     name = column.name
     if missing is not None:
         return StreamError(
-            f"{where} has no value in column '{name}', and the first rows have none either, of "
-            f"which the {missing} could be taken; leave the column out (--ignore {name})."
+            f"{where} has no value in column '{name}', and neither have the first rows, so that "
+            f"their {missing} is unknown; leave the column out (--ignore {name})."
         )
     return StreamError(
-        f"{where} has no value in column '{name}'; fill it in, say what to use instead "
-        f"(--missing NUMBER, mean, median or most_frequent), or leave the column out (--ignore {name})."
+        f"{where} has no value in column '{name}'; fill it in, choose a replacement (--missing "
+        f"NUMBER, mean, median or most_frequent), or leave the column out (--ignore {name})."
     )
 
 
@@ -179,6 +179,6 @@ def _unlike(column: Column, value: str, what: str, where: str) -> StreamError:
 
 def _other_type(column: Column, values: Any, what: str, place: Place) -> StreamError:
     return StreamError(
-        f"{place(0)} has the type {values.type} in column '{column.name}', where the model has "
-        f"{what}; convert the column."
+        f"{place(0)} has the type {values.type} in column '{column.name}', but the model was "
+        f"trained on {what}; convert the column."
     )

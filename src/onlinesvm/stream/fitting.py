@@ -25,28 +25,28 @@ def fit_stream(
     time_limit: float | None = None,
     callbacks: Sequence[Callback] = (),
 ) -> Training:
-    r"""Learn from a stream in constant memory, with the prequential error as it goes.
+    r"""Learn from a stream in constant memory, and measure the prequential error.
 
-    Each block of rows is predicted before it is learned. The estimator's finishing step is run
-    at the end, unless the time was up or a callback has asked to stop: then
-    ``training.estimator.finish()`` runs it.
+    Each block of rows is predicted before it is learned. The estimator's finishing step is run at
+    the end, unless the time limit was reached or a callback stopped the run; in that case call
+    ``training.estimator.finish()``.
 
     Parameters
     ----------
     estimator : estimator
-        An estimator of this library; one that has learned goes on learning.
+        An estimator of this library; a fitted one continues to learn.
     source : Reader, str, path or binary file
-        What to learn from: a reader (``open_reader``), or what ``open_reader`` opens.
+        A reader, or anything that ``open_reader`` accepts.
     epochs : int, default=1
         Passes over the source; standard input allows one.
     batch_rows : int, default=2048
-        Rows that are read, predicted and learned at a time.
+        Number of rows that are read, predicted and learned at a time.
     shuffle_buffer : int, default=0
-        Rows of a buffer from which the next ones are drawn at random, for sorted files.
+        Number of rows in a buffer from which rows are drawn at random, for sorted files.
     standardize : bool, default=False
-        Scale the features by their mean and variance so far; ``training.scale`` has them.
+        Whether to scale the features by their running mean and variance (``training.scale``).
     seed : int, default=0
-        Seed of the shuffle buffer.
+        Seed for the shuffle buffer.
     time_limit : float or None, default=None
         Seconds after which to stop, at the end of a block.
     callbacks : sequence of callables, default=()

@@ -1,9 +1,9 @@
-"""Gaps in columns of numbers: what is put in their place.
+"""Missing values in columns of numbers, and what replaces them.
 
-A number that is given, or the mean, the median or the most frequent value of the column in the
-first rows, which is then kept with the column: later rows, predictions and resumed runs are filled
-with the same number. Where asked, one more feature says which values were gaps; columns have it that
-have gaps in the first rows.
+They are replaced by a given number, or by the mean, the median or the most frequent value of the
+column in the first rows, which is stored with the column: later rows, predictions and resumed runs
+use the same number. An optional additional feature marks missing values, for columns that have some
+in the first rows.
 """
 
 from __future__ import annotations

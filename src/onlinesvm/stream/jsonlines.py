@@ -1,8 +1,8 @@
-"""JSON lines: one object per line, as the text comes. Nested objects have dotted names.
+"""JSON lines: one object per line, as the text arrives. Nested objects have dotted names.
 
-Keys that a line does not have are gaps, and their order means nothing: columns are in the order of
-their names. A column whose values are all numbers, all truth values or all text is that; where
-kinds are mixed, all are text.
+Missing keys are missing values, and the order of keys does not matter: columns are sorted by name.
+If the values of a column are all numbers, all truth values or all text, that is the type of the
+column; if they are mixed, they are read as text.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ class JsonLinesReader(TableReader):
             if name in self.options.ignore:
                 return pa.nulls(len(values))
             raise StreamError(
-                f"Column '{name}' of {self.name} holds lists, neither numbers nor text; leave it out "
-                f"(--ignore {name})."
+                f"Column '{name}' of {self.name} contains lists, which cannot be used; leave it "
+                f"out (--ignore {name})."
             )
         if kinds == {int} and all(v is None or abs(v) < 2**63 for v in values):
             return pa.array(values, pa.int64())

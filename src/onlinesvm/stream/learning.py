@@ -1,4 +1,4 @@
-"""One block and one estimator: its width, its loss before it is learned, and learning it."""
+"""Learn one block with one estimator: adapt the width, measure the loss, learn."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Place = Callable[[int], str]
 
 
 def measure_of(estimator: Any) -> str:
-    """What the mean of ``loss_of`` is called."""
+    """Name of the mean of ``loss_of``."""
     if is_outlier_detector(estimator):
         return "share flagged"
     return "error" if is_classifier(estimator) else "mean absolute error"
 
 
 def loss_of(estimator: Any, X: Any, y: np.ndarray | None) -> float | None:
-    """Wrong predictions, absolute deviations, or outliers (which need no labels), summed up."""
+    """Sum of wrong predictions, absolute errors, or outliers (which need no labels)."""
     if is_outlier_detector(estimator):
         return float(np.count_nonzero(estimator.predict(X) == -1))
     if y is None:
@@ -36,17 +36,17 @@ def loss_of(estimator: Any, X: Any, y: np.ndarray | None) -> float | None:
 
 
 def match_width(estimator: Any, X: Any) -> None:
-    """A model of sparse rows becomes wider when rows with new features come."""
+    """Widen a model of sparse rows when rows have new features."""
     known = getattr(estimator, "n_features_in_", X.shape[1])
     if X.shape[1] > known and not widen(estimator, X.shape[1]):
         raise StreamError(
             f"A row has feature {X.shape[1]}, but the first rows had {known} features, and "
-            f"{type(estimator).__name__} cannot take more; give --n-features."
+            f"{type(estimator).__name__} cannot add features; give --n-features."
         )
 
 
 def teach(estimator: Any, block: Block, place: Place) -> None:
-    """``partial_fit``; what is wrong with the rows is told with their place."""
+    """``partial_fit``; errors name the place of the rows."""
     X, y = block.X, block.y
     match_width(estimator, X)
     _check_labels(estimator, block, place)
@@ -61,7 +61,7 @@ def teach(estimator: Any, block: Block, place: Place) -> None:
 
 
 def _check_labels(estimator: Any, block: Block, place: Place) -> None:
-    """Labels of the wrong kind for the task, with the task that they are for."""
+    """Refuse labels of the wrong kind for the task, and suggest the right task."""
     y = block.y
     if y is None or is_outlier_detector(estimator):
         return
@@ -70,8 +70,8 @@ def _check_labels(estimator: Any, block: Block, place: Place) -> None:
         if row < 0:
             return
         raise StreamError(
-            f"{place(block.first + row)} has the label {shortened(str(y[row]))}, which is "
-            "no number to learn; correct it, or use a classifier (--algorithm lasvm)."
+            f"{place(block.first + row)} has the label {shortened(str(y[row]))}, which is not a "
+            "number; correct it, or use a classifier (--algorithm lasvm)."
         )
     if is_classifier(estimator) and y.dtype.kind == "f" and (y != np.round(y)).any():
         row = int(np.flatnonzero(y != np.round(y))[0])
@@ -82,9 +82,9 @@ def _check_labels(estimator: Any, block: Block, place: Place) -> None:
     if is_classifier(estimator) and y.dtype.kind == "f" and (np.abs(y) >= 2**53).any():
         row = int(np.argmax(np.abs(y) >= 2**53))
         raise StreamError(
-            f"{place(block.first + row)} has the label {y[row]:.0f}, read as a floating-point "
-            "number, in which labels beyond 2**53 are not all told apart; give text labels, "
-            "integers of 64 bits (CSV, Parquet, npy), or smaller numbers."
+            f"{place(block.first + row)} has the label {y[row]:.0f}, a floating-point number; "
+            "beyond 2**53 these cannot all be distinguished. Use text labels, 64-bit integers "
+            "(CSV, Parquet, npy), or smaller numbers."
         )
 
 

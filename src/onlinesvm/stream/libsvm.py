@@ -1,8 +1,9 @@
 """LIBSVM or SVMlight text: ``label index:value index:value ...``, one example per line.
 
 Whole lines are read in pieces of about a megabyte. Plain ones are parsed as a whole
-(``libsvm_text``), others by scikit-learn's parser. It does not say where a mistake is; where it finds one, or accepts what no model can learn
-from, the piece is read again line by line to name the line.
+(``libsvm_text``), others by scikit-learn's parser, which does not say where a mistake is: if it
+finds one, or accepts what no model can learn from, the piece is read again line by line to name the
+line.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ MOST_FEATURES = 1 << 24
 class LibsvmReader(Reader):
     """Examples in LIBSVM text.
 
-    Without ``n_features`` blocks are as wide as the largest feature number so far asks for.
+    Without ``n_features`` the width of a block is the largest feature number so far.
     """
 
     kind = "libsvm"
@@ -135,14 +136,17 @@ class LibsvmReader(Reader):
             return f"{shortened(word)} is not 'index:value' with a finite number; correct it.", 0
         number = int(index)
         if number == 0 and not self.zero_based:
-            return "feature 0, but features count from 1; give zero_based (--zero-based).", 0
+            return "feature 0, but features are counted from 1; give zero_based (--zero-based).", 0
         if number <= last:
-            return f"feature {number} follows feature {last}; they must ascend.", 0
+            return (
+                f"feature {number} follows feature {last}; features must be in ascending order.",
+                0,
+            )
         most = self.n_features or MOST_FEATURES
         if number - (not self.zero_based) >= most:
             return (
-                f"feature {number}, but there are at most {most:,}; "
-                "give a larger n_features (--n-features) in training if it is meant."
+                f"feature {number}, but there are at most {most:,}; if it is correct, give a "
+                "larger n_features (--n-features) in training."
             ), 0
         return None, number
 

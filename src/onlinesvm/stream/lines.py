@@ -1,8 +1,8 @@
-"""Text as it comes: pieces that end where a record ends, as soon as there is one.
+"""Text as it arrives: pieces that end where a record ends, as soon as there is one.
 
-A piece is what the source has at hand, at most ``PIECE`` bytes: a live stream is never waited for
-longer than the end of a record. What a record is, its format says: a line, or in CSV a line outside
-quotation marks (RFC 4180: a quoted value may hold line breaks).
+A piece is what the source has available, at most ``PIECE`` bytes: with a live stream, the reader
+never waits longer than for the end of a record. A record is a line, or in CSV a line outside
+quotation marks (RFC 4180: a quoted value may contain line breaks).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PIECE = 1 << 20
 """Bytes that are read at once, if there are as many."""
 
 LONGEST_RECORD = 1 << 26
-"""A record of more bytes than this is none."""
+"""Maximum number of bytes of a record."""
 
 _BOM = b"\xef\xbb\xbf"
 _QUOTE, _NEWLINE, _RETURN = b'"\n\r'
@@ -51,7 +51,7 @@ def whole_records(source: Source, end_of: EndOf) -> Iterator[bytes]:
 def head_and_rest(
     texts: Iterator[bytes], ends_of: Callable[[bytes], np.ndarray], most: int | None
 ) -> Iterator[bytes]:
-    """First the head, then the rest: the same head however the text comes.
+    """First the head, then the rest; the head does not depend on the pieces that arrive.
 
     The head is the whole records within the first ``PIECE`` bytes, at least one; if ``most`` is
     given, no more than so many that are not blank, and no more is waited for.
@@ -142,7 +142,7 @@ def _quoted_edges(text: bytes, letters: np.ndarray, delimiter: bytes) -> np.ndar
     before = letters[opening[opening > 0] - 1]
     if np.isin(before, [_QUOTE, _NEWLINE, _RETURN, delimiter[0]]).all():
         return quotes
-    # A quotation mark within a value that did not begin with one means itself.
+    # A quotation mark within an unquoted value is an ordinary character.
     found = [
         edge
         for value in _quoted_value(delimiter).finditer(text)

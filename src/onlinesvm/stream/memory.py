@@ -1,4 +1,4 @@
-"""Arrays at hand as a stream."""
+"""Arrays in memory as a stream."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class MemoryReader(Reader):
     def __init__(self, X: Any, y: Any = None):
         self.X, self.y = X, None if y is None else np.asarray(y)
         if self.y is not None and len(self.y) != X.shape[0]:
-            raise StreamError(f"There are {X.shape[0]} rows but {len(self.y)} labels.")
+            raise StreamError(f"X has {X.shape[0]} rows, but y has {len(self.y)} labels.")
 
     def pieces(self, skip: int) -> Iterator[Block]:
         """All of it in one piece; blocks are slices of it."""

@@ -51,7 +51,7 @@ def can_repeat(source: Any) -> bool:
 
 
 def _is_live(source: Any, file: Any) -> bool:
-    """Whether bytes may be long in coming: a pipe, a socket or a terminal, and no file."""
+    """Whether bytes may arrive slowly: a pipe, a socket or a terminal."""
     known = getattr(source, "is_live", None)
     if known is not None:
         return bool(known)
@@ -66,12 +66,12 @@ def _is_live(source: Any, file: Any) -> bool:
 
 
 def checked_path(source: Any) -> Path:
-    """The path of a file that exists and can be read, or one clear sentence."""
+    """The path of a file that exists and can be read; raises an error otherwise."""
     path, name = Path(source), name_of(source)
     if path.is_dir():
         raise StreamError(f"{name} is a folder; name a file, or a folder of Parquet files.")
     if path.exists() and not path.is_file():
-        return path  # what is read from a pipe is gone
+        return path  # a pipe can be read only once
     try:
         with path.open("rb") as file:
             empty = not file.read(1)
@@ -85,7 +85,7 @@ def checked_path(source: Any) -> Path:
 
 
 class Source(io.RawIOBase):
-    """Bytes of a source after its first ones were looked at; errors name the source."""
+    """Bytes of a source, which can be peeked at; errors name the source."""
 
     def __init__(self, file: Any, name: str, is_live: bool = False):
         super().__init__()
@@ -111,8 +111,8 @@ class Source(io.RawIOBase):
             return cast(bytes, self._read(size))
         except _BROKEN as error:
             raise StreamError(
-                f"{self.source} is damaged or cut short ({str(error) or type(error).__name__}); "
-                "write or fetch it again."
+                f"{self.source} is damaged or truncated ({str(error) or type(error).__name__}); "
+                "write or download it again."
             ) from error
 
     def peek(self, size: int) -> bytes:
@@ -188,5 +188,5 @@ def _zstd(file: Any, name: str) -> Any:
 
 
 def import_arrow(purpose: str) -> Any:
-    """PyArrow, or one sentence that says how to get it."""
+    """Import PyArrow; the error says how to install it."""
     return require("pyarrow", purpose, "files")

@@ -69,8 +69,8 @@ class ParquetReader(TableReader):
         if not self._path.is_dir():
             checked_path(self._path)
         elif not any(self._path.rglob("*.parquet")):
-            raise StreamError(f"The folder {self.name} holds no file *.parquet.")
-        # Without the two options whole row groups are held in memory.
+            raise StreamError(f"The folder {self.name} has no *.parquet file.")
+        # Without the two options whole row groups are kept in memory.
         scan = dataset.ParquetFragmentScanOptions(pre_buffer=False, use_buffered_stream=True)
         found = dataset.dataset(
             self._files(),

@@ -1,4 +1,4 @@
-"""What all readers share: blocks of equal size, from any row on, in as many passes as possible."""
+"""Base class of all readers: blocks of equal size, starting at any row, in one or more passes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from .blocks import Block, regrouped
 from .errors import StreamError
 
 BLOCK_ROWS = 2048
-"""Rows of a block, unless told otherwise."""
+"""Default number of rows of a block."""
 
 
 class Reader(ABC):
     """A source of rows. ``blocks`` is one pass; memory does not grow with the source.
 
-    ``schema`` is what the first rows decided (columns, categories, kind of labels), as data that
-    fits into JSON: a reader that is given the schema of another one delivers the same features.
-
-    To read from a source of your own, write a subclass with a method ``pieces``.
+    ``schema`` is what was decided from the first rows (columns, categories, kind of labels), as
+    JSON data: a reader with the schema of another one delivers the same features. To read from
+    another source, write a subclass with a method ``pieces``.
 
     See Also
     --------
@@ -43,7 +42,7 @@ class Reader(ABC):
     """
 
     name = ""
-    """The source, as messages call it."""
+    """Name of the source in messages."""
 
     can_repeat = True
     """Whether a second pass is possible."""
@@ -69,10 +68,10 @@ class Reader(ABC):
         return regrouped(self.pieces(skip), size, skip)
 
     def arriving(self, size: int = BLOCK_ROWS) -> Iterator[Block]:
-        """One pass in blocks of at most ``size`` rows, each as soon as its rows are there.
+        """One pass in blocks of at most ``size`` rows, each as soon as its rows have arrived.
 
-        For what does not depend on how rows are cut, such as predictions. What can be read again
-        is not waited for, and comes in ``blocks``.
+        For results that do not depend on the size of blocks, such as predictions. A source that can
+        be read again, such as a file, is delivered by ``blocks``.
         """
         if self.can_repeat:
             yield from self.blocks(size)
@@ -89,8 +88,8 @@ class Reader(ABC):
         """At the end of a pass: whether there were as many rows as were to be skipped."""
         if rows < skip:
             raise StreamError(
-                f"{self.name} has {rows:,} rows, but the run has learned {skip:,} of it; "
-                "name the file that the run was begun with, or leave out --resume."
+                f"{self.name} has {rows:,} rows, but the run has already learned {skip:,} rows; "
+                "name the file with which the run was started, or leave out --resume."
             )
 
     def place(self, row: int) -> str:

@@ -50,44 +50,44 @@ def open_reader(
     missing: float | str | None = None,
     missing_indicator: bool = False,
 ) -> Reader:
-    r"""Open a source of examples; nothing but its first bytes is read before the first block.
+    r"""Open a source of examples; only its first bytes are read before the first block.
 
     Parameters
     ----------
     source : str, path or binary file
         A file, compressed or not, a folder of Parquet files, or ``"-"`` for standard input.
     format : {"libsvm", "csv", "tsv", "jsonl", "parquet", "npy", "npz"} or None, default=None
-        The format; None: found out from the name, else from the first line.
+        The format; None: recognised by the name, or else by the first line.
     label : str or None, default=None
         The label: name of a column (CSV, TSV, JSON lines, Parquet), name of an array (npz, default ``y``),
         number of a column or name of another file (npy). LIBSVM text needs none.
     schema : dict or None, default=None
-        Columns and categories as another reader has found them (``reader.schema``).
+        Columns and categories of another reader (``reader.schema``).
     needs_label : bool, default=True
-        Whether it is an error that there is no label.
+        Whether a missing label is an error.
     n_features : int or None, default=None
-        Number of features of LIBSVM text; None: as many as the rows so far ask for.
+        Number of features of LIBSVM text; None: the largest feature number so far.
     zero_based : bool, default=False
         Whether LIBSVM text counts features from 0.
     delimiter : str or None, default=None
-        What separates the values of CSV; None: a comma, in TSV a tab.
+        Character between the values of CSV; None: a comma, in TSV a tab.
     ignore : sequence of str, default=()
         Columns to leave out.
     categorical : sequence of str, default=()
         Columns of numbers, dates or truth values to treat as categories.
     numeric : sequence of str, default=()
-        Columns to treat as numbers where text, or leading zeros, would make them categories.
+        Columns to treat as numbers despite text or leading zeros.
     encode : {"onehot", "hash"}, default="onehot"
-        What becomes of categories. Those that are new in mid-stream share one column.
+        How categories are encoded. New categories during a stream share one column.
     hash_size : int, default=64
-        Columns for the categories of one column with ``encode="hash"``.
+        Number of features for each column of categories with ``encode="hash"``.
     missing : float, {"mean", "median", "most_frequent"} or None, default=None
-        What to use where a numeric column has no value: a number, or what the column has in the
-        first rows, which stays the same for all later ones; None: a gap is an error. Gaps of
-        categories are a category.
+        Replacement of missing values in numeric columns: a number, or a statistic of the column in
+        the first rows, which is used for all later rows; None: a missing value is an error. A
+        missing category is a category.
     missing_indicator : bool, default=False
-        Whether numeric columns with gaps in the first rows have one more feature that is 1 where
-        the value is missing.
+        Whether numeric columns with missing values in the first rows get an additional feature that
+        is 1 if the value is missing.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def open_reader(
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1, -1]
     """
     if format is not None and format not in FORMATS:
-        raise StreamError(f"Unknown format '{format}'; it is one of {', '.join(FORMATS)}.")
+        raise StreamError(f"Unknown format '{format}'; choose one of {', '.join(FORMATS)}.")
     if not hasattr(source, "read"):
         source = source if is_standard_input(source) else str(source)
     if format is None:
@@ -136,13 +136,13 @@ def open_reader(
 
 
 def _check_no_columns(options: TableOptions, format: str) -> None:
-    """Refuse what is said about columns where they have no names: it would not be heeded."""
+    """Refuse column options if columns have no names: they would have no effect."""
     nothing = TableOptions(label=options.label)
     for option in fields(TableOptions):
         if getattr(options, option.name) != getattr(nothing, option.name):
             raise StreamError(
-                f"{option.name} (--{option.name.replace('_', '-')}) is for tables: "
-                f"{', '.join(_TABLES)}, not {format}; leave it out."
+                f"{option.name} (--{option.name.replace('_', '-')}) is for tables "
+                f"({', '.join(_TABLES)}), not for {format}; leave it out."
             )
 
 
@@ -152,7 +152,7 @@ def _both_tables(schema: dict[str, Any] | None, format: str) -> bool:
 
 
 def _guessed(source: Any) -> tuple[str, Any]:
-    """The format by the name, else by the first line; and the source with that line unread."""
+    """The format by the name, or else by the first line; and the source, with that line unread."""
     if can_repeat(source):
         path = Path(source)
         if path.is_dir():
@@ -192,4 +192,6 @@ def _by_content(head: bytes, name: str) -> str:
         return "tsv"
     if b"," in first:
         return "csv"
-    raise StreamError(f"The format of {name} is not known; give it (--format {'|'.join(FORMATS)}).")
+    raise StreamError(
+        f"The format of {name} cannot be recognised; give it with --format {'|'.join(FORMATS)}."
+    )

@@ -1,7 +1,7 @@
-"""A buffer of rows from which random ones are taken: sorted files become nearly unsorted.
+"""A shuffle buffer, for sorted files: random rows are drawn from a buffer.
 
-The buffer holds ``size`` rows. A block goes in; as many rows as are too many come out, drawn at
-random from all of them. What is held and the state of the generator are all there is to save.
+The buffer contains up to ``size`` rows. A block is added; the rows in excess are drawn at random
+from all of them. The rows and the state of the generator are the whole state.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class ShuffleBuffer:
         return 0 if self._held is None else self._held.n
 
     def push(self, block: Block) -> Block | None:
-        """Take a block; give back as many random rows as are too many, if any."""
+        """Add a block; return the rows in excess, drawn at random, if any."""
         self._held = block if self._held is None else stacked([self._held, block])
         return self.pop(self._held.n - self.size)
 
@@ -63,7 +63,7 @@ class ShuffleBuffer:
         return facts, arrays
 
     def restore(self, facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Take over what ``state`` gave."""
+        """Restore the result of ``state``."""
         self._rng.bit_generator.state = facts["generator"]
         self._held = None
         if "width" not in facts:

@@ -44,7 +44,7 @@ class RunningScale:
         self.count = total
 
     def _widen(self, width: int) -> None:
-        """Features that were not there so far were zero."""
+        """Add features: new ones were zero so far."""
         more = width - len(self.mean)
         if more > 0:
             self.mean = np.append(self.mean, np.zeros(more))
@@ -69,7 +69,7 @@ class RunningScale:
         """The rows of a block, scaled; X itself is not changed."""
         scale = self.scale()
         if sparse.issparse(X):
-            # A feature beyond those known has no scale yet.
+            # New features have no scale yet.
             known = np.append(scale, np.ones(max(0, X.shape[1] - len(scale))))
             data = X.data / known[X.indices]
             return sparse.csr_matrix((data, X.indices, X.indptr), X.shape)
@@ -98,8 +98,8 @@ class RunningScale:
 def _sparse_moments(X: Any) -> tuple[np.ndarray, np.ndarray]:
     """Means and sums of squared deviations of the columns of a CSR matrix, from differences.
 
-    Values are moved by their own mean in each column first, as in sums of large numbers the last
-    digits are lost; zeros that are not stored are a second group of equal values.
+    Values are first shifted by their mean in each column, because sums of large numbers lose their
+    last digits; zeros that are not stored are a second group of equal values.
     """
     (n, width), where = X.shape, X.indices
     values = X.data.astype(np.float64)

@@ -1,4 +1,6 @@
-"""What tables share (CSV, JSON lines, Parquet): which columns there are, and batches as blocks."""
+"""Base class of tables (CSV, JSON lines, Parquet): finds the columns, and turns batches into
+blocks.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class TableReader(Reader):
     """Whether the format says what is text, so that digits in text are meant as text."""
 
     label_means = "label"
-    """What the label column holds, in errors: ``predict`` reads ids in the place of labels."""
+    """Name of the label in errors: ``predict`` reads ids instead of labels."""
 
     first_rows = BLOCK_ROWS
     """Rows of the first block, which decide on the columns of a live stream."""
@@ -47,7 +49,9 @@ class TableReader(Reader):
     def columns(self) -> Columns:
         """The columns; known once the first rows were read."""
         if self._columns is None:
-            raise StreamError(f"The columns of {self.name} are not known before a row was read.")
+            raise StreamError(
+                f"The columns of {self.name} are not known before the first row is read."
+            )
         return self._columns
 
     def feature_names(self) -> list[str] | None:
@@ -67,8 +71,8 @@ class TableReader(Reader):
         missing = [column.name for column in columns.columns if column.name not in there]
         if missing:
             raise StreamError(
-                f"{self.name} has no column '{missing[0]}', which the model was trained on; "
-                f"it has {listed(there)}."
+                f"{self.name} has no column '{missing[0]}', on which the model was trained; it "
+                f"has {listed(there)}."
             )
         self._columns = columns
 
@@ -87,13 +91,11 @@ class TableReader(Reader):
     def _no_label(self, label: str | None, there: Sequence[str]) -> StreamError:
         has = f"its columns are {listed(there)}"
         if label is None:
-            return StreamError(
-                f"Which column of {self.name} is the label? Give --label NAME; {has}."
-            )
+            return StreamError(f"{self.name} needs a label column: give --label NAME; {has}.")
         return StreamError(f"{self.name} has no column '{label}' for the label; {has}.")
 
     def decide(self, batch: Any, needs_label: bool, inferred: dict[str, Any] | None = None) -> None:
-        """Decide from the first rows what becomes of each column.
+        """Decide from the first rows how each column is encoded.
 
         ``inferred``: types that were found in text, by name; None: the types are those of the batch.
         """
@@ -109,7 +111,7 @@ class TableReader(Reader):
         ]
         if not columns:
             raise StreamError(
-                f"{self.name} has no column besides the label; nothing to learn from."
+                f"{self.name} has no column besides the label; at least one feature is needed."
             )
         kind = label_kind(table[options.label]) if options.label in names else None
         label = options.label if kind else None

@@ -13,7 +13,7 @@ from .columns import Columns
 from .errors import StreamError, shortened
 
 _NAME = re.compile(r"[+-]?(0\d|\d{19,}$)")
-"""Digits after a leading zero, as in 007, or more of them than a number keeps: a name."""
+"""Digits after a leading zero, as in 007, or more digits than a number can represent: a name."""
 
 
 def label_kind(values: Any) -> str:
@@ -54,8 +54,9 @@ def labels(columns: Columns, values: Any, place: Any, what: str = "label") -> np
         if not _converts(value, convert):
             row = int(np.flatnonzero(codes == number)[0])
             raise StreamError(
-                f"{place(row)} has the label {shortened(value)} in column '{columns.label}', where "
-                f"the rows before have numbers ({columns.label_kind}); labels must be all of one kind."
+                f"{place(row)} has the label {shortened(value)} in column '{columns.label}', but "
+                f"the rows before have numbers ({columns.label_kind}); labels must all be of one "
+                "kind."
             )
     kind = np.int64 if columns.label_kind == "integer" else np.float64
     return np.array([convert(value) for value in distinct], kind)[codes]

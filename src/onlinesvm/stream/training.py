@@ -1,9 +1,9 @@
-"""Learning from a stream of blocks: predict, learn, count, and go on where a run has ended.
+"""Learning from a stream of blocks: predict, learn, count, and resume an interrupted run.
 
 Each block is predicted before it is learned: the share of wrong predictions is the *prequential
-error*. All that decides how a run goes on is in ``Training.state()``, together with the estimator:
-pass, row, counts, scale of the features, shuffle buffer. No time is in it, so that a run that was
-interrupted and resumed ends with the same bytes as one that was not.
+error*. Everything that determines how a run continues is in ``Training.state()``, together with the
+estimator: pass, row, counts, scale of the features, shuffle buffer. It contains no times, so that a
+run that was interrupted and resumed ends with the same bytes as one that was not.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from .standardising import RunningScale
 STATE_VERSION = 1
 
 FIRST_PART = 256
-"""Rows of the first block that are learned before others are predicted."""
+"""Number of rows of the first block that are learned before others are predicted."""
 
 
 @dataclass(frozen=True)
 class StreamSettings:
-    """How a stream is cut, mixed and scaled; together with the data it decides the result.
+    """How a stream is divided, shuffled and scaled; with the data, this determines the result.
 
     Parameters
     ----------
     epochs : int, default=1
         Passes over the source.
     batch_rows : int, default=2048
-        Rows that are read, predicted and learned at a time.
+        Number of rows that are read, predicted and learned at a time.
     shuffle_buffer : int, default=0
-        Rows of a buffer from which the next ones are drawn at random; 0: none.
+        Number of rows in a buffer from which rows are drawn at random; 0: no buffer.
     standardize : bool, default=False
-        Scale the features by their mean and variance so far.
+        Whether to scale the features by their running mean and variance.
     seed : int, default=0
-        Seed of the shuffle buffer.
+        Seed for the shuffle buffer.
     """
 
     epochs: int = 1
@@ -58,16 +58,16 @@ class StreamSettings:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where learning stands after a block.
+    """State of a run after a block.
 
     Parameters
     ----------
     rows : int
         Rows learned so far, over all passes.
     epoch : int
-        Number of the present pass, counted from 1.
+        Number of the current pass, counted from 1.
     n_judged : int
-        Rows that were predicted before they were learned.
+        Number of rows that were predicted before they were learned.
     loss : float
         Sum of their losses: the number of wrong labels, or the sum of absolute errors.
     block_error : float or None
@@ -75,11 +75,11 @@ class Progress:
     n_support : int
         Number of support vectors.
     delta : float or None
-        LASVM's delta: how far the present support set is from its optimum.
+        LASVM's delta: how far the current support set is from its optimum.
     memory : int
         Bytes of memory of this process.
     n_drifts : int or None, default=None
-        Drifts found so far; None: nobody looks for drift.
+        Number of drifts detected so far; None: no drift detection.
     """
 
     rows: int
@@ -110,7 +110,7 @@ class Training:
     reader : Reader
         What it learns from.
     settings : StreamSettings or None, default=None
-        How the stream is cut, mixed and scaled; None: ``StreamSettings()``.
+        How the stream is divided, shuffled and scaled; None: ``StreamSettings()``.
 
     See Also
     --------
@@ -141,18 +141,18 @@ class Training:
         self.buffer = ShuffleBuffer(self.settings.shuffle_buffer, self.settings.seed)
         if self.settings.epochs > 1 and not reader.can_repeat:
             raise StreamError(
-                f"{reader.name} can be read once only; use one pass (epochs 1), or a file."
+                f"{reader.name} can be read only once; use one pass (epochs 1), or a file."
             )
 
     # -- learning -------------------------------------------------------------------------
 
     def steps(self) -> Iterator[Progress]:
-        """Learn block after block; may be left after any of them, and gone on with later."""
+        """Learn block after block; the iteration may stop after any of them and continue later."""
         for block in self.prepared():
             yield self._learn(block)
 
     def prepared(self) -> Iterator[Block]:
-        """Blocks of all passes as they are to be learned: mixed and scaled."""
+        """Blocks of all passes, shuffled and scaled."""
         size = self.settings.batch_rows
         while self.epoch < self.settings.epochs:
             for block in self.reader.blocks(size, self.row):
@@ -211,7 +211,7 @@ class Training:
             self.n_judged += block.n
 
     def progress(self, block_error: float | None = None) -> Progress:
-        """Where learning stands now."""
+        """The current progress."""
         support = getattr(self.estimator, "n_support_", np.zeros(0))
         return Progress(
             self.rows, self.epoch + 1, self.n_judged, self.loss, block_error,
@@ -220,7 +220,7 @@ class Training:
         )  # fmt: skip
 
     def place(self, row: int) -> str:
-        """Where a row of a block is, in words."""
+        """Description of the place of a row of a block."""
         if self.settings.shuffle_buffer:
             return f"a row of {self.reader.name}"
         return self.reader.place(row)
@@ -235,7 +235,7 @@ class Training:
         return found
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Facts (JSON) and arrays from which ``resume`` goes on, with the estimator."""
+        """JSON data and arrays from which ``resume`` continues, together with the estimator."""
         facts = {
             "state_version": STATE_VERSION,
             "settings": asdict(self.settings),
@@ -255,9 +255,12 @@ class Training:
     def resume(
         self, facts: dict[str, Any], arrays: dict[str, np.ndarray], preprocessing: dict[str, Any]
     ) -> None:
-        """Go on where the run that left these ended. The estimator is the one saved with them."""
+        """Continue a run from its state. The estimator is the one saved with it."""
         if facts.get("state_version") != STATE_VERSION:
-            raise StreamError("The file has no state of a stream to go on from; train anew.")
+            raise StreamError(
+                "The file has no state of a stream that could be resumed; train again without "
+                "--resume."
+            )
         self.finished = bool(facts["finished"])
         self.epoch, self.row, self.rows = (int(facts[k]) for k in ("epoch", "row", "rows"))
         self.n_judged, self.loss = int(facts["n_judged"]), float(facts["loss"])
@@ -270,14 +273,15 @@ class Training:
         self._check_first_rows()
 
     def _check_first_rows(self) -> None:
-        """Refuse to go on with another source; what can be read only once is not looked at."""
+        """Refuse to resume with another source, if it can be read twice."""
         if self.first_rows is None or self.finished or not self.reader.can_repeat:
             return
         block = next(self.reader.blocks(self.settings.batch_rows))
         if checksum(block) != self.first_rows:
             raise StreamError(
-                f"{self.reader.name} does not begin with the rows that the run was begun with; "
-                "name the same source and options, or leave out --resume to begin anew."
+                f"{self.reader.name} does not start with the rows with which the run was "
+                "started; name the same source and options, or leave out --resume to start "
+                "again."
             )
 
 
@@ -302,7 +306,7 @@ def checksum(block: Block) -> int:
 
 
 def delta_of(estimator: Any) -> float | None:
-    """LASVM's delta: how far the present support set is from its optimum."""
+    """LASVM's delta: how far the current support set is from its optimum."""
     trained = trained_of(estimator)
     return None if trained is None else trained.gap()
 

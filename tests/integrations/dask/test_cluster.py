@@ -157,5 +157,5 @@ def test_partitions_of_a_closed_client_are_told(client):
     with distributed.Client(client.cluster, set_as_default=False) as other:
         held = other.scatter([(X, Y)])
         gone = [dask.delayed(held[0])]
-    with pytest.raises(ValueError, match="client that held them was closed"):
+    with pytest.raises(ValueError, match="their client was closed"):
         tree().fit(gone)

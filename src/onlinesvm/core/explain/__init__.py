@@ -1,1 +1,1 @@
-"""Why a kernel machine answers as it does: exact shares of features."""
+"""Explanations of kernel machines: exact Shapley values."""

@@ -34,13 +34,14 @@ STEP = 4
 """Rules have a multiple of this number of nodes: they run in vector registers, and few are needed."""
 
 MOST_NODES = 96
-"""More nodes than this bring no digit (``test_shapley``): the integrands are smooth, and the nodes lie
-close together at the ends of the interval, where products of many factors change most."""
+"""More nodes than this do not improve the result (``test_shapley``): the integrands are smooth, and
+the nodes lie close together at the ends of the interval, where products of many factors change
+most."""
 
 PRODUCT_KERNELS = ("rbf", "laplacian")
 
 _PART = 256
-"""Rows between two looks at whether Ctrl-C has come."""
+"""Number of rows between two checkpoints for Ctrl-C."""
 
 
 @cache

@@ -2,9 +2,10 @@
 
     f(x) = 2 / |X_P - X_N|^2 ((X_P - X_N) x + (X_N X_N - X_P X_P) / 2)        (eq. 3, scaled)
 
-so that f = +1 and -1 on the margins: the hard-margin SVM's own scale. A block of fresh examples
-meets the stored rows in one kernel block; then each machine goes through it by itself, on the
-same values (``steps.py``). Each keeps the kernel values among its own support vectors.
+so that f = +1 and -1 on the margins, the scale of the hard-margin SVM. The kernel values of a block
+of new examples with the stored rows are computed once; then each machine processes the block
+separately, on the same values (``steps.py``). Each keeps the kernel values among its own support
+vectors.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ of a block with itself are then at most an eighth of all."""
 _BLOCK_VALUES = 8_000_000
 
 REFRESH = 16
-"""Number of updates per support vector after which the scalars are computed anew."""
+"""Number of updates per support vector after which the scalars are recomputed."""
 
 AHEAD = 16
 """Number of coming updates whose kernel rows are computed together with a missing one."""
@@ -49,7 +50,7 @@ _PER_ROW = ("beta", "handle", "key", "ridge")
 
 
 class Huller(Compact, EpochLearner):
-    """State of the Huller and its verbs. Labels are 0, 1, ... in the order they were made known."""
+    """State and steps of the Huller. Labels are 0, 1, ... in the order of ``add_label``."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Huller(Compact, EpochLearner):
     def kept_rows(self) -> list[KeptRows | None]:
         """Which kernel rows every machine keeps; each that is missing costs evaluations.
 
-        None for a kernel in Python, which is not asked for values on the chance of their use.
+        None for a kernel in Python, which is not called for values that may not be needed.
         """
         return [
             left_out
@@ -169,7 +170,7 @@ class Huller(Compact, EpochLearner):
                 self.refresh(m)
 
     def _run(self, blocks: list[Block]) -> None:
-        """Fig. 4 over a block, for every machine; they know nothing of each other."""
+        """Fig. 4 over a block, for every machine independently."""
         for m, block in enumerate(blocks):
             self._make_room(m, int(self.hulls[m].state[N]) + len(block.y))
             self.hulls[m].state[[POSITION, PHASE]] = 0, huller.INSERT
@@ -284,7 +285,7 @@ class Huller(Compact, EpochLearner):
     # -- drift, and the finishing step ----------------------------------------------------
 
     def refresh(self, m: int) -> np.ndarray:
-        """The scalars anew from the coefficients; returns every support vector's X_P x, X_N x."""
+        """Recompute the scalars from the coefficients; returns X_P x, X_N x of the support vectors."""
         self._make_room(m, int(self.hulls[m].state[N]))
         h = self.hulls[m]
         n = int(h.state[N])
@@ -348,7 +349,7 @@ class Huller(Compact, EpochLearner):
 
     @property
     def stuck(self) -> bool:
-        """Whether the hulls of some machine have met: it learns no more."""
+        """Whether the hulls of some machine touch, so that it cannot learn any more."""
         return any(h.state[STUCK] for h in self.hulls)
 
     def separates(self) -> bool:

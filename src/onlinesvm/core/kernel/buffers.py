@@ -1,8 +1,8 @@
 """Memory that is used again, for the kernel values of blocks and working sets.
 
-The system hands out fresh memory page by page and clears each page first, which takes as long as
-to compute the kernel values that go there. What a learner needs for a moment, again and again, it
-takes from here. Contents are never kept: copies and pickles of buffers are empty.
+The system provides new memory page by page and clears each page first, which takes as long as
+computing the kernel values that are stored there. Learners take memory that they need repeatedly,
+for a short time, from here. Contents are never kept: copies and pickles of buffers are empty.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Buffers:
         """``size`` values; where they do not fit yet, a new piece of ``least`` or more."""
         piece = self._pieces.get(level)
         if piece is None or len(piece) < size:
-            self._pieces.pop(level, None)  # before the larger one is there
+            self._pieces.pop(level, None)  # free the old one before the larger one is allocated
             del piece
             piece = self._pieces[level] = np.empty(max(size, least), np.float32)
         return piece[:size]
@@ -61,6 +61,6 @@ class Buffers:
         return self._side[:count]
 
     def clear(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._pieces.clear()
         self._side.clear()

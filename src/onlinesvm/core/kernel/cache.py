@@ -1,15 +1,14 @@
-"""Kernel rows among support vectors, kept within a memory budget.
+"""A cache of kernel rows among support vectors, within a memory budget.
 
-A kept row holds K(s, r) for every slot r in use. It lies in pages of one pool, found through a
-table, so that growth adds pages and copies nothing, and memory is touched only when used. When
-the pool runs out, the row not used for longest gives up its pages; it can be computed again.
+A cached row contains K(s, r) for every slot r in use. It is stored in pages of one pool, found
+through a table, so that growth adds pages and copies nothing, and memory is touched only when used.
+When the pool is full, the least recently used row is dropped; it can be computed again. If the
+number of rows is bounded, all pairs are cached (``all_pairs``): each row is one page, as wide as
+there are slots, and none is ever dropped.
 
-Where the number of rows is bounded, all pairs are kept (``all_pairs``): each row is one page, as wide
-as there are slots, and none ever makes way.
-
-Compiled loops change the arrays of a cache together with the slots, and say which row they lack. A
-learner has an object that keeps one: ``Pages`` or ``AllPairs``, with the same verbs. Whoever changes slots
-in another way calls ``drop`` first.
+Compiled loops change the arrays of a cache together with the slots, and return which row is missing.
+A learner has an object that keeps one: ``Pages`` or ``AllPairs``, with the same methods. Code that
+changes slots in another way calls ``drop`` first.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ cache_of = CACHE.opened
 def make_cache(megabytes: float, capacity: int) -> KernelCache:
     """An empty cache for ``capacity`` slots: the budget, but never less than a few rows.
 
-    The pool is reserved whole; the system provides memory page by page as it is written.
+    The whole pool is reserved; the system provides memory page by page when it is written to.
     """
     width = -(-capacity // PAGE)
     n_pages = max(int(megabytes * 2**20) // (4 * PAGE), _FEWEST_ROWS * width)
@@ -83,7 +82,7 @@ def all_pairs(K: np.ndarray, n: int) -> KernelCache:
 
 
 class KeptRows(NamedTuple):
-    """What of a cache must last where the choice of a row depends on which rows are kept."""
+    """Which rows a cache holds, so that a copied or reloaded model behaves the same."""
 
     capacity: int
     slots: np.ndarray  # least recently used first
@@ -110,7 +109,7 @@ def widen(cache: KernelCache, megabytes: float, capacity: int) -> KernelCache:
 
 @inlined
 def drop_row(c, s):
-    """Slot s gives its pages back."""
+    """Free the pages of slot s."""
     pages, table, free, count = c.pages, c.table, c.free, c.count
     for p in range(pages[s]):
         free[count[FREE]] = table[s, p]
@@ -160,7 +159,7 @@ def _keep_row(cache, s, values, n, spare):
 
 
 def keep_row(cache: KernelCache, s: int, values: np.ndarray, n: int, spare: int) -> bool:
-    """Keep K(s, 0..n-1). The row ``spare`` must not make way for it."""
+    """Keep K(s, 0..n-1). The row ``spare`` must not be dropped for it."""
     table = CACHE.table(cache)
     return bool(_keep_row(table.address, s, values, n, spare))
 

@@ -1,8 +1,8 @@
-"""A point in the middle of the data that outliers do not move: the median of each column.
+"""A robust centre of the data: the median of each column.
 
 Kernels of a distance do not change when all rows are shifted, but rows near zero keep more digits in
 single precision, and their kernel values can be computed from dot products (``rbf``). The mean
-would follow one value of 1e7 among thousands; the median stays with the majority.
+would follow one value of 1e7 among thousands; the median does not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ gamma^2 |centre|^2), for a shift costs them zeros."""
 
 @np.errstate(over="ignore")  # values that large are refused as rows
 def centre_of(X: Any, kernel: Kernel, kept_sparse: bool) -> np.ndarray | None:
-    """The centre of the rows of X; None where sparse rows are near zero as they are.
+    """The centre of the rows of X; None if sparse rows are near zero without a shift.
 
     A column of which the greater part is zero has the median zero: rows that are kept sparse stay
     so when they are shifted.

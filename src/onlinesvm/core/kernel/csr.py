@@ -1,4 +1,4 @@
-"""Sparse matrices at the door: compiled loops trust what they are given, so it is checked here.
+"""Validation of sparse matrices: compiled loops do not check their input, so it is checked here.
 
 SciPy checks little when a matrix is made and nothing when its arrays are changed afterwards; its
 flags (``has_sorted_indices``, ``has_canonical_format``) can be set by hand.
@@ -13,7 +13,7 @@ from scipy import sparse
 
 
 def check_structure(X: Any) -> None:
-    """Refuse a sparse matrix whose indices lead outside of it; others pass unchanged."""
+    """Refuse a sparse matrix whose indices are out of range; others are returned unchanged."""
     if X.format in ("csr", "csc", "bsr"):
         rows, columns = X.shape
         if X.format == "bsr":
@@ -31,10 +31,10 @@ def check_structure(X: Any) -> None:
 
 
 def canonical_csr(X: Any, copy: bool = False) -> Any:
-    """The CSR matrix with its entries in order and none given in parts: X itself, or a copy.
+    """The CSR matrix with sorted indices and without duplicates: X itself, or a copy.
 
-    Its arrays are C-contiguous, aligned and writable, as compiled loops are compiled for; with
-    ``copy`` they are shared with nobody.
+    Its arrays are C-contiguous, aligned and writable, as compiled loops require; with ``copy`` they
+    are not shared.
     """
     check_structure(X)
     pointer = X.indptr
@@ -65,7 +65,7 @@ def _first(array: np.ndarray, n: int) -> np.ndarray:
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    """The array itself where loops can take it as it is, else a copy."""
+    """The array itself if loops can use it, otherwise a copy."""
     flags = array.flags
     good = flags.c_contiguous and flags.aligned and flags.writeable and array.dtype.isnative
     return array if good else np.array(array, array.dtype.newbyteorder("="), order="C")
@@ -74,7 +74,7 @@ def _plain(array: np.ndarray) -> np.ndarray:
 def _check_pointers(X: Any, rows: int) -> None:
     pointer = X.indptr
     if len(pointer) != rows + 1 or pointer[0] != 0 or (pointer[1:] < pointer[:-1]).any():
-        raise _malformed(X.format, "indptr must start at 0 and never fall")
+        raise _malformed(X.format, "indptr must start at 0 and never decrease")
     if pointer[-1] > min(len(X.indices), len(X.data)):
         raise _malformed(
             X.format, f"indptr ends at {pointer[-1]}, beyond the {len(X.data)} entries"
@@ -87,11 +87,11 @@ def _check_range(indices: np.ndarray, size: int, form: str) -> None:
     low, high = indices.min(), indices.max()
     if low < 0 or high >= size:
         wrong = low if low < 0 else high
-        raise _malformed(form, f"index {wrong} lies outside of 0 ... {size - 1}")
+        raise _malformed(form, f"index {wrong} is outside 0 ... {size - 1}")
 
 
 def _malformed(form: str, what: str) -> ValueError:
     return ValueError(
-        f"The sparse matrix is malformed: {what} ({form.upper()}). Build it anew from its entries; "
-        "X.check_format(full_check=True) finds such faults."
+        f"The sparse matrix is malformed: {what} ({form.upper()}). Build it again from its "
+        "entries; X.check_format(full_check=True) finds such errors."
     )

@@ -284,8 +284,8 @@ class ExactRows:
         self.kernel.n_evaluations += shape[0] * shape[1]
         if self.values.shape[1] != other.values.shape[1]:
             raise ValueError(
-                f"Examples of {self.values.shape[1]} and of {other.values.shape[1]} features have "
-                "no kernel value."
+                f"Examples of {self.values.shape[1]} and of {other.values.shape[1]} features "
+                "cannot be compared; they need the same number of features."
             )
         if 0 in shape:
             return out

@@ -5,10 +5,10 @@
 Kernels of distances have dk/dx = d(x, z) (x - z), kernels of dot products dk/dx = d(x, z) z, with a
 number d for each pair: one kernel block and one matrix product, about the price of a prediction.
 
-The Laplacian kernel has a kink at every support vector, and slopes at a point say more of the kinks
-than of f. Chords take their place: how much f changes when feature j is taken from another row, over
-the distance between the two. The kernel is a product over features, so that this needs one factor
-for each pair and feature.
+The Laplacian kernel has a kink at every support vector, and slopes at a point reflect the kinks
+more than f. Chords are used instead: the change of f when feature j is taken from another row,
+divided by the distance between the two. The kernel is a product over features, so that this needs
+one factor for each pair and feature.
 """
 
 from __future__ import annotations

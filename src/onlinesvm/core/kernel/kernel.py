@@ -9,8 +9,8 @@
 ``precomputed``  the rows are kernel values
 a callable       takes two arrays, (n, d) and (m, d), and returns the (n, m) values
 
-A kernel counts the values it has computed; the count is the papers' yardstick. Rows may be
-dense or sparse on either side and stay what they are.
+A kernel counts the values it has computed, the measure of cost in the papers. Rows may be dense or
+sparse on either side.
 """
 
 from __future__ import annotations
@@ -155,9 +155,9 @@ class Kernel:
         return out
 
     def block_with_self(self, X: Rows, Z: Rows, buffers: Buffers) -> np.ndarray:
-        """k of fresh rows X with rows Z that are held, and among themselves: (n, m + n).
+        """k of new rows X with stored rows Z, and among themselves: (n, m + n).
 
-        Both are computed in one go, which pays where blocks are small. The values are good until
+        Both are computed in one call, which is faster for small blocks. The values are valid until
         ``buffers`` is used again.
         """
         X, Z = self._sized(X, Z)
@@ -264,7 +264,7 @@ class Kernel:
         if self.name == "linear":
             return squares
         inner = self.gamma * squares + self.coef0
-        with np.errstate(over="ignore"):  # the caller asks whether they are finite
+        with np.errstate(over="ignore"):  # the caller checks whether they are finite
             kept = inner**self.degree if self.name == "poly" else np.tanh(inner)
             return kept.astype(np.float32).astype(np.float64)
 
@@ -339,7 +339,7 @@ def check_size(values: np.ndarray) -> None:
 def check_callable_block(
     values: np.ndarray, shape: tuple[int, int], dtype: Any = np.float32
 ) -> np.ndarray:
-    """A callable's answer as an array of ``dtype``, or one clear error."""
+    """A callable's result as an array of ``dtype``; raises an error if invalid."""
     if values.shape != shape:
         raise ValueError(
             f"The kernel function returned an array of shape {values.shape} for {shape[0]} by "
@@ -355,8 +355,8 @@ def check_callable_block(
     if not np.isfinite(block).all():
         raise ValueError(
             "The kernel function returned NaN or infinity (or a value beyond "
-            f"{'single' if dtype == np.float32 else 'double'} precision); check it on the "
-            "examples at hand."
+            f"{'single' if dtype == np.float32 else 'double'} precision); check it on these "
+            "examples."
         )
     return block
 
@@ -372,7 +372,7 @@ def make_kernel(
 ) -> Kernel:
     """A kernel with gamma resolved (``resolve_gamma``).
 
-    On a stream ``X`` is the first block, which fixes gamma for good.
+    On a stream ``X`` is the first block, which fixes gamma.
     """
     if callable(kernel):
         return Kernel("callable", function=kernel, n_jobs=n_jobs)
@@ -386,7 +386,7 @@ def make_kernel(
 
 
 def nearest_kernel(kernel: str) -> str:
-    """A question that names the kernel most like one that does not exist; empty where none is."""
+    """A suggestion of the most similar kernel name; empty if there is none."""
     nearest = difflib.get_close_matches(kernel.lower(), KERNEL_NAMES, n=1, cutoff=0.5)
     return f" Did you mean {nearest[0]!r}?" if nearest else ""
 
@@ -404,7 +404,7 @@ def resolve_gamma(gamma: float | str, X: Any, kernel: str = "rbf") -> float:
     if gamma == "auto":
         return 1.0 / X.shape[1]
     if gamma != "scale":
-        raise ValueError(f"gamma={gamma!r} is not known; use 'scale', 'auto' or a number.")
+        raise ValueError(f"gamma={gamma!r} is not valid; use 'scale', 'auto' or a number.")
     if kernel in COLUMN_NAMES:
         return gamma_of_columns(kernel, column_moments(X)[1] / X.shape[0])
     variance = _variance(X) if sparse.issparse(X) else np.var(X, dtype=np.float64)

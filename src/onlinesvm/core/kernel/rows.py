@@ -1,12 +1,11 @@
 """Rows of examples, dense or sparse, and a growing store of them.
 
 A row is float32. Dense rows are a C-ordered matrix; sparse rows are pieces of two long arrays
-(``tiles.SparseRows``). Rows of a precomputed kernel are its values, and carry the column that
-each of them is (``key``). Rows far from the centre have a second float32 part, what the first one
-leaves of the value (``rbf``): it is kept for all rows or none, and zero for those that are near.
-
-Beside each row its size is kept: the squared norm, or, for the Laplacian kernel, the sum of its absolute
-values (``absolute``).
+(``tiles.SparseRows``). Rows of a precomputed kernel are its values, and have the column number of
+each (``key``). Rows far from the centre have a second float32 part, the rounding error of the first
+(``rbf``): it is stored for all rows or none, and zero for those that are near. The size of each row
+is stored beside it: the squared norm, or, for the Laplacian kernel, the sum of its absolute values
+(``absolute``).
 """
 
 from __future__ import annotations
@@ -179,7 +178,7 @@ class Rows:
         return Rows(dense, self.squares, *rest, absolute=self.absolute)
 
     def to_array(self, centre: np.ndarray | None = None) -> np.ndarray | sparse.csr_matrix:
-        """The rows as users know them: float64, moved back by ``centre``."""
+        """The rows in the user's coordinates: float64, shifted back by ``centre``."""
         if not isinstance(self.values, SparseRows):
             dense = self.values.astype(np.float64)
             if len(self.low):
@@ -223,7 +222,7 @@ def _rows_of(array: np.ndarray, which: np.ndarray | slice) -> np.ndarray:
 
 
 def _is_whole(data: np.ndarray) -> bool:
-    """Whether all values are whole numbers; the first of them tell for most data."""
+    """Whether all values are whole numbers; for most data the first values are enough to tell."""
     return all(bool((part == np.rint(part)).all()) for part in (data[:256], data[256:]))
 
 
@@ -234,7 +233,7 @@ _NONE = np.empty(0, np.float32)
 def _second_parts(
     wide: np.ndarray, data: np.ndarray, pointer: np.ndarray, is_far: np.ndarray
 ) -> np.ndarray:
-    """What ``data`` leaves of ``wide`` in the sparse rows that are far."""
+    """The rounding errors of ``data`` against ``wide`` in the sparse rows that are far."""
     if not is_far.any():
         return _NONE
     return np.where(np.repeat(is_far, np.diff(pointer)), wide - data, 0.0).astype(np.float32)
@@ -272,7 +271,7 @@ def _grown(array: np.ndarray, used: int, needed: int) -> np.ndarray:
 
 
 class RowStore(Compact):
-    """Rows that come and go: appended at the end, holes filled from the end."""
+    """Rows that are added and removed: appended at the end, holes filled from the end."""
 
     _absolute = False  # of stores in pickles from before there was another size
 
@@ -405,7 +404,7 @@ class RowStore(Compact):
         return bool(len(self._low) > 0 and (self.is_sparse or self._low[: self.n].any()))
 
     def drop_unused_second_parts(self) -> None:
-        """A dense store gives up their place when the last row that has one has gone."""
+        """Free the second parts of a dense store when no row has one any more."""
         if not self.is_sparse and len(self._low) and not self.has_second_parts():
             self._low = self._low[:0].copy()
 

@@ -1,4 +1,4 @@
-"""One fit of a data set at hand (lasvm-2005, section 3.2): epochs, second look, finishing step.
+"""One fit of a data set in memory (lasvm-2005, section 3.2): epochs, second look, finishing step.
 
     epochs        online iterations over the examples, in order or as a criterion chooses them
     second look   examples that were turned away near the margin are judged again
@@ -180,7 +180,7 @@ class Fit:
         self.exhausted = left is not None and not left.all()
 
     def keep_beyond(self) -> None:
-        """However it ended: scores of the examples that are not held, for whoever asks later."""
+        """However it ended: keep scores of examples that are not stored, for later calibration."""
         in_blocks = self.learner.memory is None and not self.learner.singly
         if in_blocks and not self._selective:
             self.learner.keep_beyond(self.slacks, self.data)

@@ -1,1 +1,1 @@
-"""What the scores of examples tell that were predicted before they were learned."""
+"""Drift detection and calibration from scores of examples before they were learned."""

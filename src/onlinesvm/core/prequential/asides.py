@@ -1,11 +1,12 @@
-"""Scores that learning computes in any case, kept for whoever asks for probabilities later.
+"""Scores that learning computes anyway, kept for probabilities that are requested later.
 
     recent    decision values of the last examples of a stream, each before it was learned
     beyond    of the examples of a fit that are no rows of the model, beyond the margin, some
 
-Noting costs next to nothing: the loop for single rows writes into the place of the next score.
-Nothing is made of the scores until ``answer`` is asked for. The rows that a fitted model holds are
-not noted: they are at hand, and scored by models without them (``core.lasvm.block.held_out``).
+Recording costs almost nothing: the loop for single rows writes each score directly into its place.
+Nothing is computed from the scores until probabilities are requested. Rows that a fitted model
+stores are not recorded: they are scored later by models without them
+(``core.lasvm.block.held_out``).
 
 Scores are as in ``record``. Weights are bounds: the cost of an example, all its copies together.
 """
@@ -37,7 +38,7 @@ class Scored(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What probabilities and prediction sets are made of, as ``record.Snapshot``."""
+    """The calibration of probabilities and prediction sets, as ``record.Snapshot``."""
 
     last: int  # number of examples noted when it was made
     slopes: np.ndarray
@@ -45,7 +46,7 @@ class Answer(NamedTuple):
 
 
 class Asides(Compact):
-    """Scores noted in passing, and the answer made of them when it was asked for."""
+    """Scores recorded in passing, and the calibration made from them on request."""
 
     def __init__(self, machines: int):
         self.scores = np.zeros((_size(machines), machines))

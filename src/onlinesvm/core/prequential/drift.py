@@ -23,11 +23,11 @@ rates from 0.001 to 0.8, 30 million at each, raised 22 alarms, one in eleven mil
 with its defaults raised 3 in 36 million (six rates from 0.01 to 0.5, rises alone).
 ``python -m benchmarks.drift_detection --alarms 30_000_000`` repeats it.
 
-*What is not noticed.* Errors of rate p that become errors of rate q need about u / kl(q, p) examples:
-30 from 0.1 to 0.5, 300 from 0.1 to 0.2. A rise that is over before is not noticed.
+*Delay.* A rise of the error rate from p to q is detected after about u / kl(q, p) examples: 30 from
+0.1 to 0.5, 300 from 0.1 to 0.2. A shorter rise is not detected.
 
-A learner's errors become fewer while it learns, which is why falling error rates are no drift;
-what precedes a fall is left out of the count, so that it does not hide a later rise.
+A learner's errors become fewer while it learns, so falling error rates are not a drift; errors
+before a fall are excluded, so that they do not hide a later rise.
 
 The window that adapts to the error rate is the idea of ADWIN (Bifet, Gavalda 2007); the test is
 the likelihood ratio of Besson and Kaufmann (2019).

@@ -1,6 +1,6 @@
-"""Weights that make chosen examples stand for the pool they were chosen from.
+"""Importance weights that make chosen examples representative of their pool.
 
-Questions of active learning lie near the boundary: their scores are no sample of the pool. Examples
+Questions of active learning lie near the boundary: their scores are not representative. Examples
 are sorted by a score t into bins that hold equal numbers of those chosen, and
 
     weight of an example = share of the pool in its bin / share of the chosen in its bin
@@ -21,7 +21,7 @@ chance, few bins do not tell far from near."""
 
 
 def pool_weights(chosen: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """How many examples of the pool each of the chosen stands for."""
+    """Number of examples of the pool that each chosen example represents."""
     own, rest = _place(chosen), _place(others)
     bins = int(np.clip(len(own) // PER_BIN, 1, MOST_BINS))
     edges = np.unique(np.quantile(own, np.linspace(0.0, 1.0, bins + 1)[1:-1]))

@@ -1,8 +1,8 @@
 """Scores of examples before they were learned, and what is kept of them.
 
-A learner notes the scores of each example, its label and its bound. They are looked at in blocks of
-16, or earlier where somebody asks, always in order: the result does not depend on how a stream is
-cut. Memory is bounded, and no kernel value is computed.
+A learner records the scores of each example, its label and its bound. They are processed in blocks
+of 16, or earlier on request, always in order: the result does not depend on how a stream is divided
+into calls. Memory is bounded, and no kernel value is computed.
 
 Scores are decision values (machines): one for two labels, positive for label 1, else one a label.
 """
@@ -39,7 +39,7 @@ LARGEST_BLOCK = 512
 scores of one model share the error of its bias."""
 
 _NEW_SCORE = -1.0
-"""What the machine of a label would have said before anybody knew it: another label."""
+"""Score of the machine of a label before the label was known: another label."""
 
 
 def excess(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
@@ -153,7 +153,7 @@ class Prequential(Compact):
             self.scores = with_label(self.scores, labels)
 
     def use_quantiles(self) -> None:
-        """The order of the examples meant nothing: thresholds become quantiles of what is kept.
+        """Use quantiles of the stored scores as thresholds: the examples were in random order.
 
         They are more precise than thresholds that are ready to follow a drift.
         """

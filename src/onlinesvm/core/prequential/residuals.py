@@ -13,9 +13,9 @@ follows the misses (adaptive conformal inference, Gibbs and Candes 2021):
 
     a <- a + RATE (alpha - (e > q))
 
-Summed over T examples, the share of misses differs from alpha by at most 1 / (RATE T), for every sequence
-of examples, as long as a does not leave [0, 1], where it is held: beyond the largest excess of late
-nothing is known. Quantiles of a window forget an upheaval with the window.
+Summed over T examples, the share of misses differs from alpha by at most 1 / (RATE T), for every
+sequence of examples, as long as a does not leave [0, 1], to which it is limited: beyond the largest
+recent excess nothing is known. Quantiles of a window forget a disturbance with the window.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class Residuals(Compact):
             tracked.update(excess[:, m].copy(), leaving[:, m].copy())
 
     def use_quantiles(self) -> None:
-        """The order of the examples meant nothing: thresholds become quantiles of what is kept."""
+        """Use quantiles of the stored errors as thresholds: the examples were in random order."""
         self.n_unordered = self.n
 
     def restore(self, shares: np.ndarray) -> None:

@@ -14,7 +14,7 @@ See Gibbs and Candes (2021); thresholds instead of quantiles: Angelopoulos, Cand
 
 Notes
 -----
-The rate is 0.03 times the average |e| of late, and larger at the beginning, so that the unit
+The rate is 0.03 times the recent average |e|, and larger at the beginning, so that the unit
 of the scores does not matter. Between two levels, thresholds are interpolated.
 """
 

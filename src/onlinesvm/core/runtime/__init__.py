@@ -1,1 +1,1 @@
-"""What everything compiled stands on: compilation, numerics, threads, interrupts, pickles."""
+"""Infrastructure of compiled code: compilation, numerics, threads, interrupts, pickles."""

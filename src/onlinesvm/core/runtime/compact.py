@@ -1,10 +1,10 @@
-"""Pickles that hold what was learned and nothing else, every number exactly.
+"""Compact pickles: only what was learned, with every number exact.
 
 ``compact`` writes an array in fewer bytes where that loses nothing: a constant once, whole numbers
 in the smallest type that holds them, truth values as bits, zeros as bits, numbers of which there
 are few different ones as places in a table, float64 values that are float32 values as those.
-``restore`` gives back the same array to the last bit, in memory that can be written: a model read
-with ``joblib.load(mmap_mode="r")`` learns on.
+``restore`` returns exactly the same array, in writable memory: a model read with
+``joblib.load(mmap_mode="r")`` can continue to learn.
 """
 
 from __future__ import annotations

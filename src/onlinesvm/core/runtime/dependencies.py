@@ -1,7 +1,7 @@
-"""Packages that not everybody needs: imported when they are used, or one sentence that says how to get them.
+"""Optional packages: imported when they are used; the error says how to install a missing one.
 
-``pyproject.toml`` lists them as extras. The sentence names the packages themselves, as the metadata of
-the installed distribution has them: that works wherever this library came from.
+``pyproject.toml`` lists them as extras. The message names the packages themselves, from the
+metadata of the installed distribution, so that it works wherever this library was installed from.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _REQUIREMENT = re.compile(
 def require(module: str, purpose: str, extra: str | None = None) -> Any:
     """Import a module of an optional package.
 
-    ``purpose`` is what needs it, the subject of the sentence that is said if it is missing. ``extra``
-    is the extra of ``pyproject.toml`` that brings it; None: there is none, and the package has the
-    name of the module. A package that is there and fails to import says so itself.
+    ``purpose`` is what needs it, the subject of the message if it is missing. ``extra`` is the
+    extra of ``pyproject.toml`` that contains it; None: there is none, and the package has the name
+    of the module. An installed package that fails to import raises its own error.
     """
     try:
         return importlib.import_module(module)
@@ -38,7 +38,7 @@ def require(module: str, purpose: str, extra: str | None = None) -> Any:
 
 
 def check_installed(modules: tuple[str, ...], purpose: str, extra: str) -> None:
-    """Refuse in one sentence if any of these modules is missing, without importing them."""
+    """Raise an error if any of these modules is missing, without importing them."""
     for module in modules:
         if find_spec(module) is None:
             raise missing(purpose, extra, module)
@@ -58,7 +58,7 @@ def missing(purpose: str, extra: str | None, module: str) -> MissingDependencyEr
 
 
 def requirements(extra: str) -> list[str]:
-    """What an extra of this library asks for, other extras that it names included."""
+    """Requirements of an extra of this library, including those of other extras that it names."""
     found: dict[str, None] = {}
     for line in declared():
         part = _REQUIREMENT.fullmatch(line)

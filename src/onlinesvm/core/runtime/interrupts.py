@@ -1,13 +1,13 @@
 """Ctrl-C and time limits between steps, never within one: a model is always consistent.
 
-``Interruptible`` is a context in which Ctrl-C is noted and not raised. Code in it calls
-``checkpoint()`` where the state is consistent; a Ctrl-C noted before is delivered there, and at the
-latest when the context ends. However often Ctrl-C is pressed meanwhile, it is noted only.
+``Interruptible`` is a context in which Ctrl-C is recorded and not raised. Code in it calls
+``checkpoint()`` where the state is consistent; a recorded Ctrl-C is delivered there, at the latest
+when the context ends, however often it was pressed.
 
 ``Deadline`` is a context after whose time ``checkpoint()`` raises ``TimeUp``. Part of the time can be
 kept for what must be done after that.
 
-Signals reach the main thread alone. In any other thread the context does nothing, and
+Only the main thread receives signals. In any other thread the context does nothing, and
 ``checkpoint`` does nothing unless the thread works for one that holds Ctrl-C (``use_context_of``).
 """
 
@@ -20,7 +20,7 @@ from threading import get_ident, main_thread
 from types import FrameType, TracebackType
 from typing import Any
 
-try:  # the functions below ``signal.signal``: fifteen times as fast, which learn_one would notice
+try:  # the functions below ``signal.signal``: fifteen times as fast, which matters for learn_one
     from _signal import getsignal  # type: ignore[import-not-found,unused-ignore]
     from _signal import signal as set_signal
 except ImportError:  # pragma: no cover - another Python than CPython

@@ -95,11 +95,11 @@ if JIT_DISABLED:
     keep_small = never_inline
 
 else:
-    # LLVM copies functions into those that call them and optimises every copy anew, at each level of a
-    # chain of calls. Loops that take microseconds gain nothing from that and cost seconds to compile: a
-    # function whose first statement is ``never_inline()`` is called, not copied. One that begins with
-    # ``keep_small()`` is besides not unrolled and turned into vector instructions where that needs more
-    # code: for the many branches around the few loops that take the time.
+    # LLVM copies functions into those that call them and optimises every copy again, at each level
+    # of a chain of calls. Loops that take microseconds gain nothing from that and cost seconds to
+    # compile: a function whose first statement is ``never_inline()`` is called, not copied. One
+    # that begins with ``keep_small()`` is besides not unrolled and turned into vector instructions
+    # where that needs more code: for the many branches around the few loops that take the time.
 
     def _marked(*attributes):
         def marker(typingctx):

@@ -1,12 +1,12 @@
-"""What readers see of something that one thread changes: the last finished state, whole.
+"""What other threads see while one thread changes a state: the last complete state.
 
-A change holds the lock and counts up the version when it ends. A reader takes the record made of
-the present version, without any lock, also while the next change is under way. If there is none it
-makes one, under the lock; where a change holds the lock, the reader waits until that has ended, and
-the changing thread makes the record for those who wait.
+A change holds the lock and increments the version when it ends. A reader uses the record of the
+current version, without a lock, even while the next change is in progress. If there is none, it
+makes one under the lock; if a change holds the lock, the reader waits until it has ended, and the
+changing thread makes the record for waiting readers.
 
-A process that forks takes the locks first, so that its child has states between two changes. Where a
-change takes long, the child has the last record alone, and cannot change what was left half-changed.
+A process that forks takes the locks first, so that its child has states between two changes. If a
+change takes long, the child has only the last record, and cannot change the incomplete state.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ _FORK_PATIENCE = 5.0
 """Seconds for which a fork waits for a change that has no record to fall back on."""
 
 _TORN = (
-    "This process was forked while another thread was learning, and has no finished state of the model "
-    "to {}. Fork when no thread learns, or load or fit a model in the new process."
+    "This process was forked while another thread was learning, and has no complete state of "
+    "the model to {}. Fork when no thread is learning, or load or fit a model in the new "
+    "process."
 )
 
 

@@ -100,7 +100,7 @@ def over_tasks(task: Callable[[int, int], Any], count: int, threads: int) -> Non
                 except Stopped:
                     stopped.append(number)
         except BaseException:
-            stopped.extend(numbers)  # nobody takes another one
+            stopped.extend(numbers)  # no worker takes another one
             raise
         finally:
             use_context_of(before)

@@ -29,7 +29,7 @@ from . import steps as sgd
 from .kernel_expansion import Expansion, join_machines, make_machines, split_machine
 
 NEGLIGIBLE = 2.0**-60
-"""Rows whose share of every machine's largest coefficient is less cannot be noticed."""
+"""Rows whose share of every machine's largest coefficient is less do not affect any output."""
 
 BLOCK = 512
 """Examples of a data set at hand that are learned between two updates of the outputs."""
@@ -53,7 +53,7 @@ class DataSet:
 
 
 class ExpansionLearner(Compact, EpochLearner):
-    """State and verbs. Labels are 0, 1, ... in the order they were made known."""
+    """State and steps. Labels are 0, 1, ... in the order of ``add_label``."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class ExpansionLearner(Compact, EpochLearner):
         """One pass over the data set; yields how many examples are done.
 
         ``order`` is the same for all epochs (the lists shuffle once). After the ``last`` epoch
-        nobody asks for outputs again, so those of examples that are done are left alone.
+        outputs are not needed again, so those of processed examples are not updated.
         """
         if self.at_hand is None or self.at_hand.order is not order:
             outputs = np.zeros((len(self.machines.step), len(order)))
@@ -222,7 +222,7 @@ class ExpansionLearner(Compact, EpochLearner):
         return 0.0
 
     def finish(self) -> None:
-        """Nothing is left to do; the data set is let go."""
+        """Nothing is left to do; the data set is released."""
         self.at_hand = None
 
     # -- what was learned -----------------------------------------------------------------

@@ -9,7 +9,7 @@ Given a block of fresh examples with their kernel values against S and among the
 makes these steps for each of them. The outputs o(x_i) of all rows of S are maintained: an example
 that joins or leaves adds or takes its kernel row. Rows keep their slots; one that leaves gives
 its slot, and its row and column of ``gram``, to the next that joins. Where ``gram`` is not
-kept, ``online`` stops when somebody has to leave, and goes on when it is handed the kernel row.
+kept, ``online`` stops when a row must be removed, and continues when it gets the kernel row.
 
 Symbols: s slot, q fresh example, m machine. Several machines share the rows: a row's safety is the
 least that a machine with alpha_i != 0 finds. Of rows that are equally safe the oldest leaves; with
@@ -130,7 +130,7 @@ def online(values, label, diagonal, key, a, beta, budget, stored, row, given):
 
 
 class BudgetPerceptron(Compact, EpochLearner):
-    """State and verbs. Labels are 0, 1, ... in the order they were made known."""
+    """State and steps. Labels are 0, 1, ... in the order of ``add_label``."""
 
     slots = 0  # how many there were when a pickle or a file was written; 0: as many as there are
 

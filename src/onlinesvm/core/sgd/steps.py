@@ -7,7 +7,7 @@
 Given a block of examples in the order in which they come, the outputs o that the expansion has
 for them before the block, and their kernel values among themselves, ``online`` goes through the
 block one example after the other. The kernel perceptron (lasvm-2005, section 2.2) is the same
-walk with a step of one and no margin.
+with a step of one and no margin.
 
 Coefficients shrink lazily. With a scale s that is the same for a whole machine,
 

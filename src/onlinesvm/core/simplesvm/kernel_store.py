@@ -1,4 +1,4 @@
-"""Kernel values of a data set that is at hand: rows K(i, all) kept while there is capacity.
+"""Kernel values of a data set in memory: rows K(i, all) are stored while there is capacity.
 
 ``keep`` computes rows and stores them, ``product`` sums rows with coefficients, ``block`` gives
 the values among some examples, from stored rows where there are any. Several machines may share
@@ -188,7 +188,7 @@ class KernelStore:
     def keep(self, which: np.ndarray, evict: bool) -> None:
         """Store the rows of the examples ``which``, as many as fit.
 
-        With ``evict`` others make way, but never those of ``which`` itself.
+        With ``evict`` other rows are dropped for them, but never those of ``which`` itself.
         """
         self._restore()
         missing = which[self.slot_of[which] < 0]

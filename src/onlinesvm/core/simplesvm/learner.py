@@ -1,11 +1,9 @@
-"""SimpleSVM on examples that come and go.
+"""SimpleSVM on examples that are added and removed.
 
-``SimpleSVM`` keeps every example it was given, a source of kernel values for them, and one
-``Machine`` for each problem posed on them (one for two classes, one a class otherwise). ``learn``
-takes more examples, ``forget`` takes some away; either way the machines are brought to the
-optimum of what is kept, from the solution that was there before.
-
-What the problems are is said by a task (``tasks.py``).
+``SimpleSVM`` stores every example, a source of kernel values for them, and one ``Machine`` for each
+problem on them (one for two classes, otherwise one per class). ``learn`` adds examples, ``forget``
+removes some; then the machines are brought to the optimum of the stored examples, from the previous
+solution. The problems are defined by a task (``tasks.py``).
 """
 
 from __future__ import annotations

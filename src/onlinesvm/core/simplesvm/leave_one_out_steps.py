@@ -65,7 +65,7 @@ class LeaveOneOut:
     def without(self, variables: list[int]) -> tuple[float, float]:
         """Gradient [Ha + c] at the first variable, and multiplier, without these variables.
 
-        NaN where nobody can take their place.
+        NaN if no other variable can take their place.
         """
         able = all([self._expel(i) for i in variables]) and self._optimise()
         gradient, beta = np.nan, np.nan

@@ -34,7 +34,7 @@ from .factor import backward, dot, forward
 from .state import ENTRY, IMAGE, RIDGE, ROW, SIGN, SLOPE, STEP, M
 
 _SAFE = 1e-4
-"""A variable whose leaving shrinks a squared pivot by more than this makes R anew."""
+"""R is rebuilt if the removal of a variable shrinks a squared pivot by more than this."""
 
 
 @inner
@@ -104,7 +104,7 @@ def join(i, Z, low, R, at):
 
 @jit
 def leave(i, Z, low, R, at, w):
-    """R'R loses one variable: hyperbolic rotations where they are safe, else made anew.
+    """R'R loses one variable: by hyperbolic rotations if they are safe, otherwise rebuilt.
 
     ``member`` still holds it, at its old position; ``counts`` does not count it any more.
     """

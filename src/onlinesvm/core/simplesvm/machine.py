@@ -1,4 +1,4 @@
-"""One quadratic program on a data set at hand: SimpleSVM's sweeps.
+"""One quadratic program on a data set in memory: SimpleSVM's sweeps.
 
 ``Machine`` is a solution (``solution.py``) with its verbs. A sweep looks at the gradient of
 all variables, takes a block of violators, and lets the compiled loop (``core.simplesvm``) work on
@@ -108,7 +108,7 @@ class Machine(WorkingSet):
             best = min(best, now)
 
     def _checked_gradient(self) -> np.ndarray:
-        """The gradient; if the working set turns out not to be solved, its factor is made anew."""
+        """The gradient; if the working set turns out not to be solved, its factor is rebuilt."""
         p = self.problem
         for _ in range(2):
             gradient = self.gradient()

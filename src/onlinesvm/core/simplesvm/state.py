@@ -32,7 +32,7 @@ of variables."""
 
 DONE, NO_CAPACITY, UNBOUNDED, MORE, GROW, NO_PARTNER = range(6)
 """Outcomes of ``visit``: no violator is left, no more members are allowed, there is no solution,
-violators are left, the factor must grow to go on, nobody shares the variable's equality row."""
+violators are left, the factor must grow to continue, no other variable is in its equality row."""
 
 IN_TURN, WORST_FIRST, SOLVE, ENROLL, EXPEL = range(5)
 """What ``visit`` does."""

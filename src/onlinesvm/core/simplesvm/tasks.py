@@ -1,9 +1,8 @@
-"""What SimpleSVM is asked to learn: problems from targets and weights, and their solution read.
+"""The tasks of SimpleSVM: problems from targets and weights, and the meaning of their solution.
 
-A task says how many problems there are (``problems``), what bias and scale a machine's multipliers
-stand for (``bias``, which is told the size of rounding errors), and whether a set of examples has
-a solution at all (``possible``). Targets are class numbers, real values, or unused, as the task
-needs.
+A task defines the problems (``problems``), the bias and scale that a machine's multipliers mean
+(``bias``, which takes the size of rounding errors), and whether a set of examples has a solution at
+all (``possible``). Targets are class numbers, real values, or unused, as the task needs.
 """
 
 from __future__ import annotations

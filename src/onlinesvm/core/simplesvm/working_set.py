@@ -1,4 +1,4 @@
-"""The working set of a solution, and its factor: made, grown, changed and made anew.
+"""The working set of a solution, and its factor: built, extended, updated and rebuilt.
 
 ``WorkingSet`` shows the compiled loop (``steps.visit``) some or all variables of a solution as a
 ``Local`` record, and writes back what the loop changed. ``held`` are the members of the working
@@ -55,7 +55,7 @@ KEPT_MEMBERS = 256
 """Maximum number of members whose factor a file holds, about 260 KB."""
 
 CHANGED_IN = 16
-"""A factor is computed anew, not updated, if more than one in this number of members has changed."""
+"""A factor is rebuilt, not updated, if more than one in this number of members has changed."""
 
 SPARE = 2**22
 """Values of all machines' factors that few members may have place for between two calls."""
@@ -318,7 +318,9 @@ class WorkingSet(Solution):
         self.beta[:] = beta
 
     def follow_scale(self) -> None:
-        """tau, and with it the factor, anew if the examples that are kept are of another size."""
+        """Recompute tau, and with it the factor, if the scale of the stored examples has
+        changed.
+        """
         tau = self._middle()
         if not 0.01 < tau / self.tau < 100.0:
             self.tau = tau
@@ -336,7 +338,7 @@ class WorkingSet(Solution):
         self.w.member[:m], self.w.counts[:] = old.member[:m], old.counts
 
     def rebuild(self) -> None:
-        """The factor anew from the members of the working set."""
+        """Rebuild the factor from the members of the working set."""
         p, m = self.problem, len(self.held)
         if self.primal or m == 0:
             self._enroll_all()
@@ -373,7 +375,7 @@ class WorkingSet(Solution):
         return K
 
     def _enroll_all(self) -> None:
-        """The factor anew, one member after the other."""
+        """Rebuild the factor, one member after the other."""
         ids, self.held = self.held, np.empty(0, np.int64)
         self._make_factor(len(ids))
         self._enroll(ids)

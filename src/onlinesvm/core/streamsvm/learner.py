@@ -137,7 +137,7 @@ class Expansions(Compact):
 
 
 class StreamSVM(Compact, EpochLearner):
-    """State of StreamSVM and its verbs. Labels are 0, 1, ... in the order they were made known."""
+    """State and steps of StreamSVM. Labels are 0, 1, ... in the order of ``add_label``."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the classifiers on Dask share: parameters, a first look at the data, prediction."""
+"""Base class of the classifiers on Dask: parameters, a summary of the data, prediction."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
         )  # fmt: skip
 
     def _first_look(self, run: Run, X: Any, y: Any) -> tuple[Partitions, Whole, Frame]:
-        """Partitions, what they have in common, and the estimator that is fixed by it."""
+        """Partitions, their summary, and the estimator with what follows from it."""
         partitions = partitions_of(run, X, y, self.partition_size)
         count, by_column = len(partitions.parts), self.kernel in COLUMN_NAMES
         found = run.results(
@@ -108,7 +108,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
         Returns
         -------
         y : Dask array or ndarray of shape (n_samples,), or list of delayed
-            Labels; not computed yet where X is a Dask collection.
+            Labels; lazy if X is a Dask collection.
         """
         check_is_fitted(self, "classes_")
         return outcome(self._model, X, "predict", self._schema)
@@ -130,7 +130,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
         return outcome(self._model, X, "decision_function", self._schema)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Share of right predictions.
+        """Share of correct predictions.
 
         Parameters
         ----------

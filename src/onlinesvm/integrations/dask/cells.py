@@ -21,31 +21,33 @@ from .running import running
 
 @shared_docs
 class CellLASVMClassifier(DaskClassifier):
-    """Support vector classifier that cuts the space into cells, each with a machine of its own.
+    """Support vector classifier that divides the space into cells with one SVM each.
 
-    For data in which a large part of the rows are support vectors, and a kernel whose reach is
-    small against the data: time grows with the rows, not with their square. Cells are those of
-    mini-batch k-means on a sample of the rows. A row is predicted by the machine of its own cell.
+    For data in which a large part of the rows are support vectors, and a kernel that is narrow
+    compared with the spread of the data: time grows with the number of rows, not with its square.
+    Cells are those of mini-batch k-means on a sample of the rows. A row is predicted by the machine
+    of its own cell.
 
     Runs on the cluster of the default ``distributed.Client``; without a client, on Dask's local
-    threads. Rows travel to the worker that learns their cell.
+    threads. Rows are sent to the worker that learns their cell.
 
     Parameters
     ----------
     C, kernel (Dask) : shared
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of all kernels but ``linear``. ``"scale"`` is that of all rows.
+        Coefficient of all kernels except ``linear``. ``"scale"`` is computed from all rows.
     degree (Dask), coef0 (Dask) : shared
     tol : float, default=1e-3
         Tolerance of the optimality conditions, in each cell.
     n_cells : int, default=64
         Number of cells; at most one per row of the sample.
     overlap : float, default=0.1
-        Rows also help to learn other cells whose centre is at most ``1 + overlap`` times as far as
-        their own. More rows per cell, fewer errors at its edges.
+        A row is also learned in other cells whose centre is at most ``1 + overlap`` times as far
+        away as that of its own cell. A larger overlap means more rows per cell and fewer errors at
+        its edges.
     class_weight (Dask), partition_size, verbose : shared
     random_state : int, RandomState instance or None, default=0
-        Seed of the clusters and of the order in which rows are learned.
+        Seed for the clusters and for the order of the rows.
 
     Attributes
     ----------
@@ -53,15 +55,15 @@ class CellLASVMClassifier(DaskClassifier):
     n_cells_ : int
         Number of cells.
     cell_sizes_ : ndarray of shape (n_cells,)
-        Rows that each cell has learned.
+        Number of rows learned by each cell.
     cell_support_ : ndarray of shape (n_cells,)
-        Support vectors of each cell.
+        Number of support vectors of each cell.
     n_partitions_, partition_bytes_, n_kernel_evaluations_, n_features_in_ : shared
     feature_names_in_ (Dask) : shared
 
     See Also
     --------
-    TreeLASVMClassifier : the SVM of all rows, where support vectors are few.
+    TreeLASVMClassifier : The SVM of all rows, if there are few support vectors.
 
     Examples
     --------
@@ -116,9 +118,9 @@ class CellLASVMClassifier(DaskClassifier):
         Parameters
         ----------
         X : Dask array, Dask data frame, list of delayed, folder of Parquet, array-like or CSR matrix
-            Examples. A list of delayed holds arrays, or pairs (X, y) where ``y`` is None.
+            Examples. A list of delayed contains arrays, or pairs (X, y) if ``y`` is None.
         y : Dask array, series, column name, list of delayed or array-like, default=None
-            Labels; the name of their column where X is a data frame or a folder of Parquet.
+            Labels; the name of their column if X is a data frame or a folder of Parquet.
 
         Returns
         -------
@@ -149,7 +151,7 @@ class CellLASVMClassifier(DaskClassifier):
         return self
 
     def to_local(self) -> CellModel:
-        """Cells and their machines in memory, without Dask: predicts, and can be pickled.
+        """Return the cells and their SVMs as a model in memory, without Dask.
 
         Returns
         -------

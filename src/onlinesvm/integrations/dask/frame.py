@@ -1,6 +1,6 @@
-"""What all tasks of a fit share: a model with kernel, centre and classes fixed that learned nothing.
+"""What all tasks of a fit share: an untrained model with fixed kernel, centre and classes.
 
-Rows of a partition become examples by it, and a support set becomes an ordinary fitted estimator.
+It converts rows of a partition to examples, and a support set to an ordinary fitted estimator.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Frame:
         return book
 
     def kernel(self, threads: int = 1) -> Kernel:
-        """A kernel of one's own, with its own count of values."""
+        """A copy of the kernel, with its own count of values."""
         return replace(self.trained.kernel, n_jobs=threads, n_evaluations=0)
 
     def rows(self, X: Any) -> Any:

@@ -5,9 +5,9 @@
     partition ─ leaf ─┐        ├ merge = root ─ look back (every partition) ─ admit ─ ...
     partition ─ leaf ─┴ merge ─┘
 
-Partition i first meets partition i + n/2: neighbours are often alike (rows sorted by class). The
-order of merges depends on the number of partitions alone, the products of the upper merges are
-shared out over the workers, and neither changes a result.
+Partition i is first merged with partition i + n/2, because neighbours are often alike (rows sorted
+by class). The order of merges depends only on the number of partitions. The kernel products of the
+upper merges are divided among the workers, which changes no result.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Growth:
         return nodes[0] if n > 1 else self._merge(nodes, 1, 0, 1)
 
     def _merge(self, nodes: list[Delayed], level: int, number: int, beside: int) -> Delayed:
-        """One merge; where workers would stand idle, they compute its product together."""
+        """One merge; workers that would be idle share its product."""
         root = beside == 1
         if len(nodes) == 1 and not root:
             return nodes[0]
@@ -82,8 +82,8 @@ class Growth:
     def grow(self, passes: int | None) -> tuple[Node, list[Count]]:
         """The root after the tree and its looks back, and what each of them found.
 
-        ``passes`` None: until no partition has a violator. Where rows misled the tree (sorted by
-        class), there are more looks than asked for, until the model has stopped changing.
+        ``passes`` None: until no partition has a violator. If the partitions misled the tree (rows
+        sorted by class), more looks are made, until the model stops changing.
         """
         (root,) = self.run.start(self.tree())
         counts: list[Count] = []

@@ -86,7 +86,7 @@ def folder_partitions(
     import_arrow(f"Reading the Parquet files of '{folder}'")
     if label is not None and not isinstance(label, str):
         raise ValueError(
-            "With a folder of Parquet y is the name of the column that holds the labels; got "
+            "With a folder of Parquet, y must be the name of the label column; got "
             f"{type(label).__name__}."
         )
     files = files_of(folder)
@@ -103,7 +103,7 @@ def files_of(folder: Any) -> list[Path]:
     path = Path(folder)
     files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
     if not files:
-        raise StreamError(f"The folder '{folder}' holds no file *.parquet.")
+        raise StreamError(f"The folder '{folder}' has no *.parquet file.")
     if not files[0].exists():
         raise StreamError(f"There is no file or folder '{folder}'; check the name.")
     return files
@@ -164,7 +164,7 @@ def read(
 
 @contextmanager
 def named(number: int) -> Iterator[None]:
-    """Errors of a partition say which one it is."""
+    """Add the name of the partition to its errors."""
     try:
         yield
     except StreamError as error:

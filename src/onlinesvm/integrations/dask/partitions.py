@@ -1,4 +1,4 @@
-"""Data as users have it becomes a list of partitions: pairs of rows and labels, to be read later.
+"""Convert any input to a list of partitions: pairs of rows and labels, read later.
 
     Dask arrays           one partition per block of rows
     Dask data frames      one per partition; y is a series, or the name of a column
@@ -6,7 +6,8 @@
     a folder of Parquet   one per file, or per some row groups of a large one; y is a column's name
     NumPy, CSR, lists     cut into equal pieces
 
-A partition is read where it is used, and again for every look back, unless it was in memory before.
+A partition is read on the worker that uses it, and again for every look back, unless it was in
+memory before.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .parquet import folder_partitions
 from .running import Run
 
 PARTITION_ROWS = 50_000
-"""Rows of a partition, where nobody has said how many."""
+"""Default number of rows of a partition."""
 
 FEWEST_PARTITIONS = 2
 
@@ -38,7 +39,7 @@ class Partitions(NamedTuple):
 
 
 def partitions_of(run: Run, X: Any, y: Any, size: int | None) -> Partitions:
-    """The partitions of any kind of input, or one clear error."""
+    """The partitions of any kind of input; raises an error if invalid."""
     if isinstance(X, str | os.PathLike):
         parts, schema = folder_partitions(run, X, y, size or PARTITION_ROWS)
         return Partitions(parts, Columns.of(schema).names(), schema)
@@ -174,7 +175,7 @@ def _cut(run: Run, X: Any, y: Any, size: int) -> list[Delayed]:
 
 
 def as_arrays(part: Any, number: int) -> tuple[Any, np.ndarray]:
-    """Rows and labels of a partition as arrays, without a look at their values."""
+    """Rows and labels of a partition as arrays; values are not checked."""
     if not isinstance(part, tuple | list) or len(part) != 2:
         raise ValueError(
             f"Partition {number} is a {type(part).__name__}; it must be a pair of rows and labels."

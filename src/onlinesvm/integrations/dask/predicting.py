@@ -1,4 +1,4 @@
-"""Prediction on whatever the rows are: lazily, block by block, on Dask collections; else at once.
+"""Prediction: lazily, block by block, for Dask collections; otherwise immediately.
 
 ``model`` is anything with ``predict``, ``decision_function`` and ``classes_`` that can be sent to a
 worker.
@@ -77,10 +77,10 @@ def _joined(parts: list[Any], model: Any, method: str) -> Any:
 
 
 def accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None, schema: Any = None) -> Any:
-    """Share of right predictions; a Dask scalar for a Dask collection."""
+    """Share of correct predictions; a Dask scalar for a Dask collection."""
     if isinstance(X, str | os.PathLike):
         if sample_weight is not None:
-            raise ValueError("A folder of Parquet is scored without sample_weight.")
+            raise ValueError("sample_weight is not supported with a folder of Parquet.")
         parts, _ = folder_partitions(Run(), X, y, PARTITION_ROWS, schema)
         sent = dask.delayed(model)
         right = [dask.delayed(_right)(part, sent) for part in parts]

@@ -1,8 +1,8 @@
-"""Running tasks on whatever Dask has: the default client's cluster, or local threads.
+"""Run tasks on the cluster of Dask's default client, or on local threads.
 
-Nothing of a scheduler is here: tasks are ``dask.delayed`` calls with names that say what they do
-(``summary``, ``leaf``, ``merge``, ``look-back``, ``admit``). Results stay where they were made until
-somebody asks for them, and can be made again from the graph when a worker is lost.
+There is no scheduling here: tasks are ``dask.delayed`` calls with descriptive names (``summary``,
+``leaf``, ``merge``, ``look-back``, ``admit``). Results stay on their workers until they are needed,
+and are recomputed from the graph if a worker is lost.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dask.delayed import Delayed
 def current_client() -> Any:
     """The default client of ``distributed``; None where there is none."""
     distributed = sys.modules.get("distributed")
-    if distributed is None:  # nobody has made a client
+    if distributed is None:  # no client was made
         return None
     try:
         client = distributed.default_client()
@@ -125,21 +125,22 @@ def running(verbose: bool = False) -> Iterator[Run]:
 
 @contextmanager
 def named_errors() -> Iterator[None]:
-    """What Dask says when a client was closed, in one sentence."""
+    """Translate Dask's errors about a closed client."""
     try:
         yield
     except Exception as error:
         if "Cancelled" in type(error).__name__:
             raise ValueError(
-                f"Partitions are gone: the client that held them was closed, or they were cancelled "
-                f"({str(error).splitlines()[0]}). Make a client and the collection again."
+                "The partitions are no longer available: their client was closed, or they were "
+                f"cancelled ({str(error).splitlines()[0]}). Create a new client and the "
+                "collection again."
             ) from error
         raise
 
 
 @contextmanager
 def _large_graphs() -> Iterator[None]:
-    """Partitions of arrays in memory travel with the graph, once: no reason to warn."""
+    """Partitions of arrays in memory are sent with the graph once: no reason to warn."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sending large graph", category=UserWarning)
         yield

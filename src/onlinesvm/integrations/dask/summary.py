@@ -1,4 +1,4 @@
-"""A first look at every partition: sizes, classes, spread of the values, a few rows.
+"""A summary of every partition: size, classes, spread of the values, a few rows.
 
 What all partitions must share is decided from it: the classes, the weights of the classes, gamma,
 the centre of the rows, and whether rows are kept sparse. Given (n, mean, M2) of two parts, those of
@@ -61,7 +61,7 @@ class Whole(NamedTuple):
 
 
 def summarise(part: Any, number: int, n_parts: int, by_column: bool = False) -> Summary:
-    """The summary of partition ``number``, or one sentence that names it.
+    """The summary of partition ``number``; errors name it.
 
     ``by_column``: with the spread of each column.
     """
@@ -107,7 +107,7 @@ def _check_labels(X: Any, y: np.ndarray) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """A message of scikit-learn's on one line; an empty array is told plainly."""
+    """A message of scikit-learn on one line; clearer for an empty array."""
     said = " ".join(str(error).split())
     if "minimum of 1 is required" in said and "0 sample" in said:
         return "it has no rows; leave it out, or repartition the data."
@@ -115,7 +115,7 @@ def _sentence(error: Exception) -> str:
 
 
 def whole_of(found: list[Summary]) -> Whole:
-    """All summaries as one, or a sentence that names the partition that does not fit."""
+    """All summaries combined; raises an error that names a partition that does not fit."""
     first = found[0]
     for number, part in enumerate(found):
         if part.features != first.features:

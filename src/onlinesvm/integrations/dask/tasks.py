@@ -1,7 +1,7 @@
 """The tasks of the tree, as workers run them: a frame and a partition, or some nodes, in; a node out.
 
-What a task returns depends on what it is given alone, never on who runs it or on how many threads,
-and what it is given it leaves as it was: a task may run twice, on any worker.
+The result of a task depends only on its arguments, not on the worker or the number of threads, and
+its arguments are not changed: a task may run twice, on any worker.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def root_model(frame: Frame, root: Node) -> RootModel:
 def look_back(
     frame: Frame, root_model: RootModel, part: Any, place: Place, look: int, most: int
 ) -> Found:
-    """RootModel the rows of a partition by the root's model."""
+    """Score the rows of a partition with the root's model; returns the violators."""
     kernel = frame.kernel()
     with metered(kernel) as meter:
         data = frame.examples(part, place.number, place.offset)
@@ -108,7 +108,7 @@ class Count(NamedTuple):
 
 
 def count(root: Node, found: list[Found]) -> Count:
-    """Violators found, those plainly wrong, those not sent; rows of the root, and its state."""
+    """Numbers of violators found, misclassified and not sent; rows of the root, and its state."""
     few = [one.violators for one in found]
     return Count(
         sum(len(v.examples.rows) for v in few), sum(v.wrong for v in few),

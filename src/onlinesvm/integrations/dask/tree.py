@@ -24,45 +24,46 @@ from .tasks import Count
 class TreeLASVMClassifier(DaskClassifier):
     """Support vector classifier for data on several machines, or larger than memory.
 
-    Every partition is learned where it lies, in one pass of LASVM. The support sets, with their
-    coefficients, merge in a tree. The model of the root goes back to the partitions; each sends the
-    rows that violate it, and the root takes them in. Looked back until no partition has a violator
-    (``passes=None``), it is the exact SVM of all the data; after one look (the default) it
-    predicts about as well.
+    Each partition is learned on the worker that holds it, in one pass of LASVM. The support sets
+    are merged, with their coefficients, in a tree. The model of the root is then sent to the
+    partitions; each returns the rows that violate its optimality conditions, and the root learns
+    them (a look back). If this is repeated until no partition has a violator (``passes=None``), the
+    model is the exact SVM of all the data; after one look back (the default) it predicts about as
+    well.
 
     Runs on the cluster of the default ``distributed.Client``; without a client, on Dask's local
-    threads. With the same partitions and the same ``random_state`` the model is the same to the last
-    bit, whichever workers did what, and also where some were lost on the way.
+    threads. With the same partitions and the same ``random_state`` the model is exactly the same,
+    whatever the number of workers, even if some were lost during the fit.
 
     Parameters
     ----------
     C, kernel (Dask) : shared
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of all kernels but ``linear``. ``"scale"`` is that of all partitions.
+        Coefficient of all kernels except ``linear``. ``"scale"`` is computed from all partitions.
     degree (Dask), coef0 (Dask) : shared
     tol : float, default=1e-3
         Tolerance of the optimality conditions.
     passes : int or None, default=1
-        Looks back at the partitions after the tree. 0: none, the least exact; None: until no
-        partition has a violator. Where the partitions misled the tree, as when rows are sorted by
-        class, up to ten looks are made even if ``passes`` is 1.
+        Number of looks back at the partitions after the merges. 0: none, the least exact; None:
+        until no partition has a violator. If the partitions misled the tree, for example because
+        rows are sorted by class, up to ten looks are made even if ``passes`` is 1.
     max_violators : int, default=4096
         Maximum number of rows that a partition sends for each machine and look back.
     class_weight (Dask), partition_size, verbose : shared
     random_state : int, RandomState instance or None, default=0
-        Seed of the order in which rows of a partition are learned.
+        Seed for the order in which the rows of a partition are learned.
 
     Attributes
     ----------
     classes_ (Dask), n_partitions_, partition_bytes_ : shared
     n_passes_ : int
-        Looks back that were made.
+        Number of looks back.
     n_violators_ : list of int
-        Rows that each of them found.
+        Number of violators found by each look back.
     converged_ : bool
-        Whether the last look found no violator: the model is the exact SVM.
+        Whether the last look back found no violator, so that the model is the exact SVM.
     n_support_ : ndarray of shape (n_classes,)
-        Support vectors of each class. More attributes of this kind: ``to_local()``.
+        Number of support vectors of each class. ``to_local()`` has more such attributes.
     bytes_to_root_ : int
         Bytes that were sent to the root: support sets of the last merge, and violators.
     root_content_bytes_ : int
@@ -74,7 +75,7 @@ class TreeLASVMClassifier(DaskClassifier):
 
     See Also
     --------
-    CellLASVMClassifier : for data in which a large part of the rows are support vectors.
+    CellLASVMClassifier : For data in which a large part of the rows are support vectors.
 
     Examples
     --------
@@ -133,9 +134,9 @@ class TreeLASVMClassifier(DaskClassifier):
         Parameters
         ----------
         X : Dask array, Dask data frame, list of delayed, folder of Parquet, array-like or CSR matrix
-            Examples. A list of delayed holds arrays, or pairs (X, y) where ``y`` is None.
+            Examples. A list of delayed contains arrays, or pairs (X, y) if ``y`` is None.
         y : Dask array, series, column name, list of delayed or array-like, default=None
-            Labels; the name of their column where X is a data frame or a folder of Parquet.
+            Labels; the name of their column if X is a data frame or a folder of Parquet.
 
         Returns
         -------
@@ -180,7 +181,7 @@ class TreeLASVMClassifier(DaskClassifier):
         Returns
         -------
         model : LASVMClassifier
-            Predicts the same; can be saved, exported, and learn on with ``partial_fit``. Its
+            Predicts the same; can be saved, exported, and trained further with ``partial_fit``. Its
             ``support_`` are row numbers over all partitions.
         """
         from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Compiled code on every worker early, also on workers that come later."""
+"""Compile the loops on every worker in advance, also on workers that join later."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class WarmUp(WorkerPlugin):  # type: ignore[misc,unused-ignore]
     idempotent = True
 
     async def setup(self, worker: Any) -> None:
-        """Begin in a thread, and do not wait for it.
+        """Start compiling in a thread, without waiting for it.
 
         A worker joins its cluster when this returns. Compiling takes longer than a cluster waits for
         a worker that died and is started again (``lost-worker-timeout``, 15 s): it would be closed for
-        good. A task that comes meanwhile waits for Numba's lock, and compiles nothing twice.
+        good. A task that arrives meanwhile waits for Numba's lock; nothing is compiled twice.
         """
         self.warming = asyncio.get_running_loop().run_in_executor(None, warm_up)

@@ -32,14 +32,14 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
     # -- learning -------------------------------------------------------------------------
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
-        """Learn one example. Bad input changes nothing.
+        """Learn one example. Invalid input raises an error and changes nothing.
 
         Parameters
         ----------
         x
             Features: names and finite numbers.
         y
-            Label; a new one is welcome.
+            Label; it may be a new one.
         w
             Weight that multiplies the cost of the example.
         """
@@ -51,10 +51,15 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         elif not isinstance(model, UnweightedClassifier):
             model.learn_one(row, y, w)
         else:
-            raise ValueError(f"{type(self).__name__} has no cost that a weight could scale: w={w}.")
+            raise ValueError(
+                f"{type(self).__name__} does not support weights: it has no cost that w={w} "
+                "could scale."
+            )
 
     def learn_many(self, X: Any, y: Any) -> None:
-        """Learn the rows of a data frame in order, as ``learn_one`` would. Bad input changes nothing.
+        """Learn the rows of a data frame in order, as ``learn_one`` does.
+
+        Invalid input raises an error and changes nothing.
 
         Parameters
         ----------
@@ -86,7 +91,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         return _labels(self._model)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """The label of one example; None before anything was learned.
+        """The label of one example; None before the first example.
 
         Parameters
         ----------
@@ -97,11 +102,12 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         return None if self._model is None else _plain(self._model.predict_one(row))
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """The probability of each label; none before anything was learned.
+        """The probability of each label; empty before the first example.
 
-        Those of LASVM are calibrated, on scores that recent examples had before they were learned.
-        Those of the perceptron are made of the decision values (the logistic function of two times the
-        value; several classes: in proportion to these): they rank the labels, and are not calibrated.
+        Those of LASVM are calibrated on the scores of recent examples from before they were
+        learned. Those of the perceptron are computed from the decision values (the logistic
+        function of twice the value; with several classes, in proportion to these): they rank the
+        labels, but are not calibrated.
 
         Parameters
         ----------
@@ -119,7 +125,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         return dict(zip(labels, share.tolist(), strict=True))
 
     def predict_many(self, X: Any) -> Any:
-        """The label of each row of a data frame, as a series; None before anything was learned.
+        """The label of each row of a data frame, as a series; None before the first example.
 
         Parameters
         ----------
@@ -160,7 +166,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
 
 
 def _learn_parts(model: Any, X: np.ndarray, labels: np.ndarray) -> None:
-    """Learn rows in order, from each new label on in another call: it comes when it comes."""
+    """Learn rows in order, with a new call at each row that has a new label."""
     trained = trained_of(model)
     known = () if trained is None else trained.encoder.numbers
     _, first = np.unique(labels, return_index=True)
@@ -197,23 +203,24 @@ class LASVMClassifier(_Adapter):
     """Support vector classifier that learns one example at a time, in bounded memory (LASVM).
 
     Features should be of about the same scale: put ``river.preprocessing.StandardScaler`` in front.
-    The defaults are those that did best over seven streams so scaled, most of which change.
-    See ``onlinesvm.LASVMClassifier`` for the algorithm, and ``docs/guide/streams.md`` for what to choose.
+    The defaults are those that did best on seven streams scaled in this way, most of which drift.
+    See ``onlinesvm.LASVMClassifier`` for the algorithm, and ``docs/guide/streams.md`` for the
+    choice of parameters.
 
     Parameters
     ----------
     C, kernel (River), gamma (River), degree, coef0 : shared
     window : int, "auto" or None, default=None
-        Number of most recent examples that count; None: all. ``"auto"``: those since the last drift
-        that was noticed, at least 100 and at most 10,000.
+        Number of most recent examples that count; None: all. ``"auto"``: those since the last
+        detected drift, at least 100 and at most 10,000.
     budget (River), policy, half_life : shared
     class_weight : dict or None, default=None
         Weights that multiply ``C`` for each label.
     probability : bool, default=False
-        Whether probabilities are made of up to 8,192 scores of recent examples, not of 2,048, and
-        prediction sets follow a drift. The scores are made before each label is learned.
+        Whether probabilities are calibrated on up to 8,192 scores of recent examples instead of
+        2,048, and prediction sets follow a drift. Examples are scored before they are learned.
     detect_drift : bool, default=False
-        Whether to watch the error rate of predictions made before their labels are learned: see
+        Whether to monitor the error rate of predictions made before their labels are learned: see
         ``drift_detected_``. Always on with ``window="auto"``.
 
     See Also
@@ -229,7 +236,7 @@ class LASVMClassifier(_Adapter):
     >>> accuracy.get() > 0.88
     True
 
-    Names of features come and go:
+    Features may appear and disappear:
 
     >>> model = LASVMClassifier()
     >>> model.learn_one({"rain": 1.0, "wind": 0.2}, "stay")
@@ -270,7 +277,7 @@ class LASVMClassifier(_Adapter):
         self.detect_drift = detect_drift
 
     def predict_set_one(self, x: dict[Any, Any], alpha: float = 0.1) -> set[Any]:
-        """The labels among which that of one example is, in a share 1 - alpha of cases.
+        """The set of labels that contains the true one in a share 1 - alpha of cases.
 
         Parameters
         ----------
@@ -288,17 +295,17 @@ class LASVMClassifier(_Adapter):
 
     @property
     def drift_detected_(self) -> bool:
-        """Whether the last example has shown a drift; needs ``detect_drift`` or ``window="auto"``."""
+        """Whether the last example revealed a drift (``detect_drift``, ``window="auto"``)."""
         return self._model is not None and bool(self._model.drift_detected_)
 
     @property
     def n_drifts_(self) -> int:
-        """Number of drifts noticed so far."""
+        """Number of drifts detected so far."""
         return 0 if self._model is None else int(self._model.n_drifts_)
 
     @property
     def prequential_error_(self) -> float:
-        """Share of wrong predictions, each made before its label was learned, of late."""
+        """Share of wrong predictions among recent examples, each made before it was learned."""
         return float("nan") if self._model is None else float(self._model.prequential_error_)
 
 

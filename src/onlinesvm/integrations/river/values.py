@@ -31,8 +31,9 @@ class LASVMRegressor(NamedModel, base.Regressor):
     epsilon, kernel (River), gamma (River), degree, coef0, window, budget (River), policy : shared
     half_life : shared
     quantile : float, list of float or None, default=None
-        Predict this quantile of the target in place of its middle. Several, in ascending order, are
-        those of ``predict_quantiles_one``; ``predict_one`` is then the one nearest to 0.5.
+        Predict this quantile of the target instead of its middle. If there are several, in
+        ascending order, ``predict_quantiles_one`` returns them, and ``predict_one`` the one nearest
+        to 0.5.
 
     See Also
     --------
@@ -82,7 +83,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         return check_quantiles(self.quantile).tolist()
 
     def learn_one(self, x: dict[Any, Any], y: float, w: float = 1.0) -> None:
-        """Learn one example. Bad input changes nothing.
+        """Learn one example. Invalid input raises an error and changes nothing.
 
         Parameters
         ----------
@@ -96,7 +97,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         self._learn_named(x, lambda model, row: model.learn_one(row, y, w))
 
     def predict_one(self, x: dict[Any, Any]) -> float:
-        """The value of one example; 0 before anything was learned.
+        """The value of one example; 0 before the first example.
 
         Parameters
         ----------
@@ -112,7 +113,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         return float(values[np.abs(np.array(self._answers()) - 0.5).argmin()])
 
     def predict_quantiles_one(self, x: dict[Any, Any]) -> dict[float, float]:
-        """The quantiles asked for by ``quantile``; none before anything was learned.
+        """The quantiles of the parameter ``quantile``; empty before the first example.
 
         Parameters
         ----------
@@ -121,17 +122,18 @@ class LASVMRegressor(NamedModel, base.Regressor):
         """
         if self.quantile is None:
             raise ValueError(
-                "There are no quantiles: set quantile, for instance [0.05, 0.5, 0.95]."
+                "predict_quantiles_one needs quantiles: set quantile, for instance to [0.05, "
+                "0.5, 0.95]."
             )
         row, model = self._rows.known(x), self._model
         values = [] if model is None else np.atleast_1d(model.predict_one(row)).tolist()
         return dict(zip(self._answers(), values, strict=False))
 
     def predict_interval_one(self, x: dict[Any, Any], coverage: float = 0.9) -> tuple[float, float]:
-        """Lower and upper end of an interval that holds the target in a share ``coverage`` of cases.
+        """Interval that contains the target in a share ``coverage`` of cases: lower and upper end.
 
-        It follows the errors of recent predictions, each made before its target was learned, also
-        while the world changes. Without bounds before anything was learned.
+        It adapts to the errors of recent predictions, each made before its target was learned, even
+        if the distribution changes. Infinite before the first example.
 
         Parameters
         ----------
@@ -158,7 +160,7 @@ class LASVMOneClass(NamedModel, base.AnomalyDetector):
     Parameters
     ----------
     nu : float, default=0.1
-        Share of the examples that lie outside, about.
+        Approximate share of the examples that lie outside.
     kernel (River), gamma (River), degree, coef0, window : shared
     budget : int or None, default=None
         Maximum number of support vectors; None: no limit.
@@ -205,7 +207,7 @@ class LASVMOneClass(NamedModel, base.AnomalyDetector):
         self.half_life = half_life
 
     def learn_one(self, x: dict[Any, Any], w: float = 1.0) -> None:
-        """Learn one example. Bad input changes nothing.
+        """Learn one example. Invalid input raises an error and changes nothing.
 
         Parameters
         ----------
@@ -217,9 +219,9 @@ class LASVMOneClass(NamedModel, base.AnomalyDetector):
         self._learn_named(x, lambda model, row: model.learn_one(row, w))
 
     def score_one(self, x: dict[Any, Any]) -> float:
-        """How strange one example is: negative inside; 0 before anything was learned.
+        """Anomaly score of one example: negative inside; 0 before the first example.
 
-        The decision function with the other sign; its scale is that of the sum of the
+        The negative decision function; its scale is that of the sum of the
         coefficients, ``nu`` times the weights in the window.
 
         Parameters

@@ -5,9 +5,10 @@
     scores = K coef' + bias                          one Gemm for all machines
     probabilities = softmax(h(scores))               h: a line with bends (``calibration``)
 
-The Laplacian kernel has no dot products: |x'_j - z_j| is summed over the features, some at a time. Rows are moved to the model's centre before they are multiplied, which keeps digits. Where single
-precision would not do all the same (large norms or coefficients), the graph computes in double
-precision inside, whatever its input is.
+The Laplacian kernel has no dot products: |x'_j - z_j| is summed over the features, some at a time.
+Rows are shifted by the model's centre before they are multiplied, which preserves digits. If single
+precision is still not enough (large norms or coefficients), the graph computes in double precision
+internally, whatever its input is.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def _voted(g: Graph, p: Predictor, votes: Votes, values: str, dtype: Any) -> dic
 
 
 def _least_margins(g: Graph, signs: np.ndarray, values: str) -> str:
-    """By how much each class beats the one that it beats least, (n, classes)."""
+    """The smallest value of each class against another class, (n, classes)."""
     machines, classes = signs.shape
     each = np.zeros((machines, classes, classes - 1))
     for k in range(classes):
@@ -148,7 +149,7 @@ def _least_margins(g: Graph, signs: np.ndarray, values: str) -> str:
 
 
 def _exchanged(g: Graph, scores: str, winner: str, classes: int) -> str:
-    """Scores in which that of the winner by votes has changed places with the best one."""
+    """Scores in which those of the winner by votes and of the best class are swapped."""
     column, places = (
         g.constant("first", [1], np.int64),
         g.constant("places", np.arange(classes), np.int64),

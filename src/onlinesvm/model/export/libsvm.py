@@ -21,10 +21,7 @@ from .predictor import CLASSIFIER, REGRESSOR, Predictor, Votes, predictor_of
 
 _KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
 
-NO_PROBABILITIES = (
-    "LIBSVM's model text has no place for the probabilities of this model: labels and decision values "
-    "are written, probabilities are not. Export to ONNX or Python to keep them."
-)
+NO_PROBABILITIES = "LIBSVM's model text cannot contain the probabilities of this model: labels and decision values are written, probabilities are not. Export to ONNX or Python to keep them."
 
 
 def export_libsvm(
@@ -41,7 +38,7 @@ def export_libsvm(
     path : str or path-like
         The file. With more than two classes and one machine for each, files ``name.1.ending``,
         ``name.2.ending``, ... are written, in the order of ``classes_``; with ``decision="ovo"``
-        it is one file.
+        there is one file.
     preprocessing : dict or None, default=None
         ``mean`` and ``scale`` of a standardisation. LIBSVM's text can express it with a linear
         kernel, and with an RBF kernel if all scales are equal. ``feature_weights`` of the
@@ -59,10 +56,10 @@ def export_libsvm(
 
     Notes
     -----
-    Labels of LIBSVM are whole numbers of 32 bits. Where those of the model are not, two classes, or all with
-    ``decision="ovo"``, are written as 0, 1, ..., their places in ``classes_``.
+    LIBSVM's labels are 32-bit integers. If those of the model are not, two classes, or all with
+    ``decision="ovo"``, are written as 0, 1, ..., their positions in ``classes_``.
 
-    Probabilities are not written, which a warning says: LIBSVM's are those of one sigmoid.
+    Probabilities are not written, with a warning: LIBSVM's are those of a single sigmoid.
 
     Examples
     --------
@@ -92,8 +89,8 @@ def export_libsvm(
     if machines > 1:
         if is_special(path):
             raise ModelFileError(
-                f"{path} is no regular file, and {machines} machines need as many files; give the "
-                "path of a file."
+                f"{path} is not a regular file, and {machines} machines need one file each; "
+                "give the path of a file."
             )
         paths = [path.with_name(f"{path.stem}.{m + 1}{path.suffix}") for m in range(machines)]
         labels = (1, -1)
@@ -134,9 +131,9 @@ def _in_raw_features(p: Predictor) -> Predictor:
         return p._replace(vectors=p.vectors / p.scale, scale=one)
     if p.shift.any() or (p.scale != 1.0).any():
         raise ModelFileError(
-            f"LIBSVM's model text has no place for a standardisation before the {p.kernel} kernel, nor "
-            "for feature_weights: export to ONNX or Python, or standardise and weight the data before "
-            "training."
+            f"LIBSVM's model text cannot contain a standardisation before the {p.kernel} kernel, "
+            "nor feature_weights: export to ONNX or Python, or standardise and weight the data "
+            "before training."
         )
     return p
 
@@ -147,7 +144,8 @@ def _labels(p: Predictor) -> tuple[int, int]:
         return 1, -1
     if len(p.classes) < 2:
         raise ModelFileError(
-            "LIBSVM's model text needs two classes, and the model has seen one; let it learn more."
+            "LIBSVM's model text needs two classes, and the model has seen only one; train it "
+            "on both."
         )
     negative, positive = _numbers(p.classes)
     return positive, negative

@@ -29,7 +29,7 @@ def export_onnx(
     Parameters
     ----------
     estimator : estimator
-        A fitted estimator with a kernel that has a name, other than ``precomputed``.
+        A fitted estimator with a built-in kernel other than ``precomputed``.
     path : str or path-like
         The file.
     preprocessing : dict or None, default=None
@@ -77,12 +77,12 @@ def onnx_model(
     onnx = require("onnx", "Exporting to ONNX", "onnx")
     dtype = np.dtype(dtype)
     if dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ModelFileError(f"An ONNX model takes float32 or float64, not {dtype}.")
+        raise ModelFileError(f"dtype must be float32 or float64 for an ONNX model, not {dtype}.")
     p = predictor_of(estimator, preprocessing)
     if p.vectors.size > LARGEST:
         raise ModelFileError(
-            f"{len(p.vectors)} support vectors of {p.vectors.shape[1]} features are more than an ONNX "
-            "file can hold; use a smaller model, such as one with a budget."
+            f"{len(p.vectors)} support vectors of {p.vectors.shape[1]} features are too many for "
+            "an ONNX file; use a smaller model, such as one with a budget."
         )
     graph, outputs = graph_of(p, "X", dtype)
     made = onnx.helper.make_graph(

@@ -22,11 +22,11 @@ from .predictor import ONE_CLASS, REGRESSOR, predictor_of
 
 
 def register_onnx() -> None:
-    """Make all estimators of this library known to skl2onnx.
+    """Register all estimators of this library with skl2onnx.
 
-    ``skl2onnx.to_onnx`` then converts pipelines in which they are. Outputs are ``label`` and
+    ``skl2onnx.to_onnx`` then converts pipelines that contain them. Outputs are ``label`` and
     ``scores`` (those of ``predict`` and ``decision_function``), with ``probability=True`` also
-    ``probabilities``; or ``value`` for a regressor. To call it twice does no harm.
+    ``probabilities``; or ``value`` for a regressor. Calling it twice does no harm.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""What any export needs of an estimator: the expansion, the kernel, the labels.
+"""The parts of an estimator that exports need: expansion, kernel, labels.
 
     f_m(x) = sum_s coef[m, s] k((x - shift) / scale, vector_s) + bias_m
 
@@ -104,8 +104,8 @@ def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) ->
         )
     if made.kernel not in KERNELS:
         raise ModelFileError(
-            f"A model with a kernel that is {made.kernel} cannot be exported: other programs lack its "
-            f"values. Use one of the kernels {', '.join(KERNELS[:-1])} and {KERNELS[-1]}."
+            f"A model with a {made.kernel} kernel cannot be exported: other programs cannot "
+            f"compute it. Use one of the kernels {', '.join(KERNELS[:-1])} and {KERNELS[-1]}."
         )
     mean, scale = standardisation(preprocessing, made.vectors.shape[1])
     # made: x' = x / made.scale - its centre, for x that is standardised.
@@ -122,16 +122,14 @@ def standardisation(
     )
     if others:
         raise ModelFileError(
-            f"The preprocessing {', '.join(map(repr, others))} cannot be exported with the model: only "
-            "a standardisation, given as 'mean' and 'scale', can. Train on features that are "
-            "prepared already."
+            f"The preprocessing {', '.join(map(repr, others))} cannot be exported with the "
+            "model: only a standardisation, given as 'mean' and 'scale', can. Train on features "
+            "that are already preprocessed."
         )
     mean = _feature_values(given.get("mean"), 0.0, "mean", n_features)
     scale = _feature_values(given.get("scale"), 1.0, "scale", n_features)
     if not (scale > 0).all():
-        raise ModelFileError(
-            "The preprocessing has a scale that is not positive; use 1 in its place."
-        )
+        raise ModelFileError("The preprocessing has a scale that is not positive; replace it by 1.")
     return mean, scale
 
 
@@ -141,8 +139,8 @@ def _feature_values(value: Any, default: float, name: str, n_features: int) -> n
     values = np.asarray(value, np.float64)
     if values.shape != (n_features,) or not np.isfinite(values).all():
         raise ModelFileError(
-            f"The {name} of the preprocessing has the shape {values.shape}; the model has "
-            f"{n_features} features, and wants one finite number for each."
+            f"The {name} of the preprocessing has the shape {values.shape}; it must have one "
+            f"finite number for each of the {n_features} features of the model."
         )
     return values
 

@@ -13,7 +13,7 @@ from ..errors import ModelFileError, not_written
 from .predictor import CLASSIFIER, ONE_CLASS, Predictor, Votes, predictor_of
 
 MOST_NUMBERS = 20_000
-"""Numbers that a file may hold: about 400 kB of text."""
+"""Maximum number of numbers in a file: about 400 kB of text."""
 
 _HEAD = '''"""A {what} with {n} vectors, {features} features and the {kernel} kernel.
 
@@ -114,12 +114,12 @@ def export_python(
     path: str | os.PathLike[str],
     preprocessing: dict[str, Any] | None = None,
 ) -> None:
-    """Write a small model as Python source text that needs NumPy alone.
+    """Write a small model as a Python file that needs only NumPy.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted estimator with a kernel that has a name, other than ``precomputed``.
+        A fitted estimator with a built-in kernel other than ``precomputed``.
     path : str or path-like
         The file. It defines ``predict(X)`` and ``decision_function(X)`` for arrays of rows, and
         ``predict_proba(X)`` if the model has probabilities.
@@ -162,8 +162,9 @@ def source_of(p: Predictor) -> str:
     count = p.vectors.size + p.coef.size
     if count > MOST_NUMBERS:
         raise ModelFileError(
-            f"The model has {count} numbers, more than the {MOST_NUMBERS} that a Python file may hold: "
-            "export it to ONNX, or train a smaller one, such as one with a budget."
+            f"The model has {count} numbers, and a Python file may contain at most "
+            f"{MOST_NUMBERS}: export it to ONNX, or train a smaller one, such as one with a "
+            "budget."
         )
     return _head(p) + _constants(p) + "\n" + _functions(p)
 

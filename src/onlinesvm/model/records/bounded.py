@@ -1,4 +1,4 @@
-"""What LASVM remembers where its memory is bounded. Kernel values are computed again."""
+"""The state of LASVM with bounded memory. Kernel values are recomputed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_bounds(fields: Fields, support: Support) -> None:
 
 
 def memory_fields(learner: LASVM) -> dict[str, Any]:
-    """Limits, and what they have left of the rows held."""
+    """Limits, and the state of the stored rows that depends on them."""
     a, n, memory = learner.support.a, learner.n, learner.memory
     assert memory is not None
     return {
@@ -81,7 +81,7 @@ def _limits_of(fields: Fields, context: Context, support: Support) -> Memory:
 
 
 def _take_bounds(fields: Fields, support: Support, memory: Memory) -> None:
-    """Bounds as age has left them, and when rows came."""
+    """Bounds, which decrease with age, and the arrival times of rows."""
     a, n, machines = support.a, support.n, support.machines
     least, most = a.lo[:, :n].copy(), a.hi[:, :n].copy()
     a.lo[:, :n] = lo = fields.array("lo", np.float64, (machines, n))
@@ -143,7 +143,7 @@ def older_of(fields: Fields, context: Context) -> LASVM:
     a.bias[:] = fields.array("bias", np.float64, (machines,))
     a.delta[:] = fields.array("gap", np.float64, (machines,), infinite=True)
     a.diagonal[:n] = fields.array("diagonal", np.float32, (n,))
-    if fields.has("rounding"):  # the first files have it not
+    if fields.has("rounding"):  # not in the first files
         a.path[:], a.longest[:] = fields.array("rounding", np.float64, (2, machines), 0.0)
     else:
         a.path[:], a.longest[:] = np.inf, np.sqrt(abs(a.diagonal[:n]).max(initial=1.0))

@@ -1,4 +1,4 @@
-"""What the learning states of all algorithms are made of: kernel, rows, labels, first rows."""
+"""Parts that the learning states of all algorithms share: kernel, rows, labels, first rows."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ T = TypeVar("T")
 
 
 def blank(kind: type[T]) -> T:
-    """An object of a class without any attribute, for a record to give it all of them.
+    """An object of a class without attributes, which are then set from a record.
 
-    A constructor begins a new learner; what a record has is one that has learned. The test of round
-    trips compares the attributes of both.
+    A constructor makes an untrained learner; a record contains a trained one. The round-trip test
+    compares the attributes of both.
     """
     return object.__new__(kind)
 
@@ -60,11 +60,12 @@ class Context:
 
 
 def kernel_fields(kernel: Kernel) -> dict[str, Any]:
-    """A kernel that has a name; one that is a function is code, which files do not hold."""
+    """A built-in kernel; a function is code, which files do not contain."""
     if kernel.name not in KERNELS:
         raise ModelFileError(
-            "The kernel is a Python function, and model files hold no code: use a kernel that has a "
-            "name (kernel='precomputed' takes the values of any function), or pickle the estimator."
+            "The kernel is a Python function, and model files contain no code: use a built-in "
+            "kernel (kernel='precomputed' takes the values of any function), or pickle the "
+            "estimator."
         )
     return {
         "name": kernel.name,
@@ -233,7 +234,7 @@ def _classes(fields: Fields, labels: list[Any], kind: Any) -> np.ndarray:
 
 
 def first_rows_fields(rows: FirstRows | None) -> dict[str, Any] | None:
-    """The first rows of a stream, while gamma or weights of features are not yet estimated for good."""
+    """The first rows of a stream, while gamma or feature weights are not yet fixed."""
     return None if rows is None else {"X": rows.X, "y": rows.y, "weight": rows.weight}
 
 
@@ -256,7 +257,7 @@ def centre_of(fields: Fields, kernel: Kernel, n_features: int) -> np.ndarray | N
         return None
     centre = fields.array("centre", np.float64, (n_features,))
     if not kernel.ignores_shift:
-        raise fields.wrong("centre", "is for kernels that do not notice a shift")
+        raise fields.wrong("centre", "is for kernels that do not depend on the origin")
     return centre
 
 
@@ -264,7 +265,7 @@ def centre_of(fields: Fields, kernel: Kernel, n_features: int) -> np.ndarray | N
 
 
 def positives(n_labels: int) -> np.ndarray:
-    """The label that each machine calls +1."""
+    """The label that is +1 for each machine."""
     return np.array([1] if n_labels <= 2 else range(n_labels), np.int64)
 
 

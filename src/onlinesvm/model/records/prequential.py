@@ -1,4 +1,4 @@
-"""What LASVM has noted of scores before examples were learned. Absent where it notes nothing."""
+"""Scores that LASVM recorded before examples were learned. Absent if none are recorded."""
 
 from __future__ import annotations
 

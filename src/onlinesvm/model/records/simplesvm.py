@@ -95,8 +95,8 @@ def _features_fields(features: Features | None) -> Any:
         return "linear"
     if features.given is not None:
         raise ModelFileError(
-            "low_rank is a Python function, and model files hold no code: use a number of columns "
-            "in its place, or pickle the estimator."
+            "low_rank is a Python function, and model files contain no code: use a number of "
+            "columns instead, or pickle the estimator."
         )
     return {"pivots": _rows_fields(features.pivots), "T": features.T}
 

@@ -1,4 +1,4 @@
-"""What the machines of LASVM learn, with what they have noted of the targets."""
+"""The task of LASVM's machines, with statistics of the targets."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def targets_of(fields: Fields) -> Targets:
     fields.close()
     if indicators:
         if none or quantiles or not two or columns < 2:
-            raise fields.wrong("indicators", "are two columns or more, of labels alone")
+            raise fields.wrong("indicators", "must be two columns or more, and labels")
         return Indicators(columns)
     if none and (columns, two) != (1, False):
         raise fields.wrong("columns", "must be one where there are no targets")

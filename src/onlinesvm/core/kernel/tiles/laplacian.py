@@ -3,11 +3,11 @@
     k(x, z) = exp(-gamma |x - z|_1),      |x - z|_1 = |x|_1 + |z|_1 - 2 sum_j least(x_j, z_j)
 
 least(a, b) is min(|a|, |b|) where a and b have the same sign, and 0 elsewhere. So there is no dot
-product, and yet everything has the shape of the RBF (``rbf``): sums of ``least`` in place of dot products,
-sums of absolute values in place of squared norms (``Rows.squares``), and the same function of both. Where
-one of two values is zero ``least`` is zero, so sparse rows need their non-zeros alone, and dense rows have
-the same values to the last bit. The right-hand side cancels as that of the RBF does: pairs for which
-its error may be noticed are computed from differences, by the same rule.
+product, and yet everything has the shape of the RBF (``rbf``): sums of ``least`` in place of dot
+products, sums of absolute values in place of squared norms (``Rows.squares``), and the same
+function of both. Where one of two values is zero ``least`` is zero, so sparse rows need their
+non-zeros alone, and dense rows have exactly the same values. The right-hand side cancels as that of
+the RBF does: pairs whose error might matter are computed from differences, by the same rule.
 
 Sums of absolute values are made in single precision and in order, as the sum of ``least`` of a row with
 itself is: k(x, x) = 1 exactly.

@@ -1,4 +1,4 @@
-"""The RBF kernel's function: from dot products where that is right, else from differences.
+"""The RBF kernel: from dot products if they are precise enough, otherwise from differences.
 
     k(x, z) = exp(-gamma |x - z|^2),      |x - z|^2 = |x|^2 + |z|^2 - 2 x.z
 
@@ -8,14 +8,13 @@ is then off by at most
 
     k e exp(e),      e = gamma u c (|x|^2 + |z|^2),      c = 3 + 1.25 sqrt(w)
 
-(c is an upper end of what random pairs show, x close to z, from 1 feature to 4,000. Where one feature
-dominates the rows it is exceeded twice: the value is then off by up to 2e-5. Twice the constant would
-cover that, and make ordinary data, such as ijcnn1 at gamma = 2, a third slower. Whole numbers
-have no rounding at all.) Where that is less than ``TOLERANCE``, which is so for all pairs of
-centred data at a usual gamma, and for pairs so far apart that k is zero, the value stands. Other
-pairs, few or many, are computed from the differences x_j - z_j. Which way a pair goes depends on
-its squared norms and dot product alone, and on both in the same manner: the value is the same to
-the last bit wherever it is computed.
+(c is an upper end of what random pairs show, x close to z, from 1 feature to 4,000. Where one
+feature dominates the rows it is exceeded twice: the value is then off by up to 2e-5. Twice the
+constant would cover that, and make ordinary data, such as ijcnn1 at gamma = 2, a third slower.
+Whole numbers have no rounding at all.) If that is less than ``TOLERANCE``, as for all pairs of
+centred data with a usual gamma, and for pairs so far apart that k is zero, the value is used. Other
+pairs are computed from the differences x_j - z_j. The choice depends only on the squared norms and
+the dot product of the pair, symmetrically: the value is exactly the same wherever it is computed.
 
 A row with gamma |x|^2 > ``FAR_ROW`` is far: it lost digits that matter when it became float32. It
 has a second part, x = high + low, and (x_high - z_high) + (x_low - z_low) is right to single precision.
@@ -38,7 +37,7 @@ FAR_ROW = 1024.0
 2 sqrt(p) exp(-p) 2 u sqrt(FAR_ROW) < 3.4e-6, where p = gamma |x - z|^2."""
 
 LARGEST_GAMMA = 1e38
-"""Larger ones stand for this one: gamma log2(e) must be a finite float32."""
+"""Larger values are replaced by this one: gamma log2(e) must be a finite float32."""
 
 UNIT = np.float32(2.0**-24)
 _LOG2_E = np.float32(math.log2(math.e))
@@ -104,10 +103,10 @@ def far_row(gamma):
 
 @inlined
 def log2_error_threshold(reach, error_scale):
-    """Exponent (base 2) below which the error of dot products is not noticed.
+    """Exponent (base 2) below which the error of dot products is below ``TOLERANCE``.
 
-    k e exp(e) = TOLERANCE, solved for log2(k). The logarithm of e comes from its bits, and is not
-    less than it is.
+    k e exp(e) = TOLERANCE, solved for log2(k). The logarithm of e is taken from its bits, and is
+    never too small.
     """
     error = error_scale * reach
     return -(error + (np.float32(float_bits(error * RATIO)) * LOG_BITS - LOG_BIAS))
@@ -125,7 +124,7 @@ def in_use(lanes):
 
 @linked
 def needs_differences(power, square, c, scale, limit):
-    """Whether the value that dot products gave for a pair does not stand."""
+    """Whether the value from dot products may be off by more than ``TOLERANCE``."""
     return square > limit and power >= log2_error_threshold(square, scale * (UNIT * c))
 
 

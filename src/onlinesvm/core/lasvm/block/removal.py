@@ -1,11 +1,12 @@
-"""Rows leave a learner of which memory is not bounded, and what is left is a point to go on from.
+"""Removal of rows from a learner with unbounded memory, which stays a valid starting point.
 
     g += K(., gone) alpha_gone             gradients without them
     sum(alpha) = 0 again                   the rows that violate most take over, or give way
 
-``forget`` goes on to the optimum of what is left: the SVM of the examples that were not forgotten, as far
-as they are held. Rows that were turned away as far beyond the margin are no members; where a bias or a
-boundary moves because others are gone, they may have come to matter, which only a look at them tells.
+``forget`` then optimises the remaining rows: the SVM of the examples that were not forgotten, as
+far as they are stored. Rows that were rejected far beyond the margin are not members; if the
+boundary moves because others were removed, they may matter now, which can only be found by scoring
+them again.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ class Forgotten(NamedTuple):
 
     support_vectors: int  # of the examples forgotten, how many carried the model
     held: int  # how many were rows of the support set
-    joined: int  # examples that were looked at again and joined; -1: nobody looked
+    joined: int  # examples that were looked at again and joined; -1: not checked
     reached: bool  # whether the tolerance was reached
 
 
 def forget(learner: LASVM, stays: np.ndarray, left: Examples | None) -> Forgotten:
-    """The examples that do not stay, by number, leave; those that do are numbered anew, in order.
+    """Remove examples, by number; the others are renumbered, in order.
 
     ``left`` are those that stay, if they are at hand, with their new numbers.
     """

@@ -1,18 +1,18 @@
 """One of very many machines on kernel values that all of them share: ``working_set``, compiled.
 
-Hundreds of classes make hundreds of small problems on the same rows. What numpy and Python take for
-each of them is more than what its few steps take, so everything from the gradients to the gradients
-is one compiled call, on the arrays of the state as they are.
+Hundreds of classes make hundreds of small problems on the same rows. The overhead of NumPy and
+Python for each of them exceeds the time of its few steps, so each is one compiled call on the
+arrays of the state.
 
     start      alpha = t d,  d = +1/n_+ on the rows of the class, -1/n_- on all others
                t = 2 / d'Kd, the best step in this direction from alpha = 0
     optimise   choose the rows that are free or violate; solve; update all gradients; repeat
 
-The start is taken where most of the other rows stay on the margin after it, that is, where rows
-hardly meet: then nearly every row is a support vector of every machine, and SMO, which moves two at
-a time, would need as many steps as there are rows. Products with d follow from the sums of the
-kernel rows of the class and of all rows. Where most rows lie beyond the margin the machine starts
-from zero: few of them will become support vectors.
+The start is used if most of the other rows stay on the margin after it, that is, if kernel values
+between rows are nearly zero: then nearly every row is a support vector of every machine, and SMO,
+which moves two at a time, would need as many steps as there are rows. Products with d follow from
+the sums of the kernel rows of the class and of all rows. Where most rows lie beyond the margin the
+machine starts from zero: few of them will become support vectors.
 
 Given: K (n, padded(n)) of the rows in slots 0 .. n-1. Symbols as in ``working_set``.
 """

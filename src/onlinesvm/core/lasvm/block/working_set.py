@@ -37,8 +37,9 @@ SET_SIZE = 1024
 """Rows in a working set while finishing."""
 
 LARGE_PROBLEM, LARGE_SET = 16384, 4096
-"""Problems of at least LARGE_PROBLEM rows have larger sets: few of their kernel rows can be kept
-anyway. So have tasks with many free coefficients: the same kernel rows would be computed again and again."""
+"""LARGE_SET is used for problems of at least LARGE_PROBLEM rows, few of whose kernel rows can be
+kept, and for tasks with many free coefficients, whose kernel rows would be computed again and
+again."""
 
 WORTH_KEEPING, EXPENSIVE = 0.25, 64
 """Kernel rows are kept if there is memory for this share of them, and if a value costs at least so

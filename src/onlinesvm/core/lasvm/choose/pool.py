@@ -174,7 +174,7 @@ class PoolRows:
         return out
 
     def _mend(self, i: int, out: np.ndarray) -> None:
-        """Make anew the values in which the error of dot products may be noticed (``rbf``)."""
+        """Recompute the values in which the error of dot products might matter (``rbf``)."""
         near = np.flatnonzero(out > 0.5 * TOLERANCE / (self.error * np.exp(self.error)))
         out[near] = self.kernel.block(self.rows.take(slice(i, i + 1)), self.rows.take(near))[0]
 
@@ -270,7 +270,7 @@ class PoolValues:
         return done
 
     def restart(self, learner: LASVM) -> None:
-        """All values anew, in one product: cheaper than many rows, but none is kept."""
+        """Recompute all values in one product: cheaper than many rows, but none is kept."""
         kernel = replace(learner.kernel)  # does not count as training
         product = kernel.product(self.rows.rows, *learner.support.expansion())
         self.values = np.ascontiguousarray(product.T)

@@ -65,7 +65,7 @@ class SelectiveLASVM(LASVM):
         self._learned = np.zeros(self.n_labels, np.int64)  # examples learned of each label
         self._set_size = float(
             MOST_SAMPLED
-        )  # candidates that AUTOACTIVE needed for a choice, of late
+        )  # candidates that AUTOACTIVE recently needed for a choice
         self.everything = False  # whether a stream is learned without choosing
 
     def choices(self) -> tuple[int, int]:
@@ -201,7 +201,7 @@ class SelectiveLASVM(LASVM):
 class Urn:
     """Examples not yet processed, drawn in proportion to their weight, copies allowed.
 
-    Removed ones are drawn and thrown away until they are half; then the urn is filled anew.
+    Removed ones are drawn and thrown away until they are half; then the urn is filled again.
     """
 
     def __init__(self, weight: np.ndarray, steps: float = np.inf):

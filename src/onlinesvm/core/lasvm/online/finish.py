@@ -39,7 +39,7 @@ CHUNK_ROWS = 256
 """Rows whose gradients are computed at a time."""
 
 NOTICED = 1e-9
-"""Error of a gradient, in units of the machine, that is worth computing it anew."""
+"""Error of a gradient, in units of the machine, from which it is recomputed."""
 
 LOST = 0.02
 """Error of decision values, in units of the machine, that makes a model useless near its edge."""
@@ -112,7 +112,7 @@ def _finish_by_sets(learner: LASVM, m: int) -> bool:
 
 
 def mend(learner: LASVM) -> None:
-    """Gradients anew where kernel values and bounds are so large that rounding errors matter.
+    """Recompute gradients if kernel values and bounds are so large that rounding errors matter.
 
     A change of coefficient r leaves errors of about eps B_r |K_rs| in the gradients, which stay when
     the coefficient becomes small again. See ``steps.mend_gradients`` for streams with limits.
@@ -125,7 +125,7 @@ def mend(learner: LASVM) -> None:
 
 
 def refresh(learner: LASVM) -> None:
-    """Gradients anew from the coefficients: what drift there was is gone."""
+    """Recompute the gradients from the coefficients, which removes accumulated errors."""
     support, a = learner.support, learner.support.a
     rows, alpha, n = support.rows(), support.alpha(), support.n
     used = np.flatnonzero(alpha.any(axis=0))

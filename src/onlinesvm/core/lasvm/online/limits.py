@@ -1,16 +1,16 @@
 """Limits on what is remembered: a window, a budget, a half-life; and which rows leave for them.
 
     window      only the last examples count; what leaves the window is pushed out of the model
-    budget      the number of rows held is bounded; ``policy`` says which row makes way
+    budget      the number of stored rows is bounded; ``policy`` says which row is removed
     half_life   bounds shrink with age: an example counts half after this number of others
 
 Before an example is learned, rows that are older than the window leave, and the bounds of two rows
 shrink to what their age (with a half-life) and the budget (CAPPED) leave of them. Afterwards rows
-that have no coefficient and lie beyond the margin leave. Above the budget one row has to make way: one
+that have no coefficient and lie beyond the margin leave. Above the budget one row is removed: one
 without coefficients if there is one, else the policy chooses. The last few rows of a label stay, so
 that a rare class is not forgotten in favour of frequent ones.
 
-A row is never cut off: its bound becomes zero, and its coefficient is carried over to others
+A row is never simply deleted: its bound becomes zero, and its coefficient is moved to others
 (``steps.bring_down``). All pairs of kernel values are kept, so results depend on the examples and
 their order alone.
 """
@@ -46,7 +46,7 @@ class Limits(NamedTuple):
     cap: float  # largest bound times k(x, x) after the first row that carried was pushed out
     window: int  # examples that count; 0: all
     budget: int  # rows; 0: any number
-    policy: int  # which row makes way (``policies``)
+    policy: int  # which row is removed (``policies``)
     protected: int  # number of rows of a label from which on they may
     labels: Numbers  # rows held of each label
     masses: Reals  # what the examples of the window brought (``mass``)
@@ -142,7 +142,7 @@ def _next_to_leave(a, limits, epsilon, after, below):
 
 @linked
 def choose(a, limits, epsilon):
-    """The row that makes way, and whether it carries.
+    """The row to remove, and whether it has coefficients.
 
     It is the row without coefficients that lies farthest beyond the margins; where there is none,
     and the policy is OUTLIER, three times of four the row farthest on the wrong side of its machine,

@@ -7,11 +7,11 @@ examples that count. With a half-life mass fades as bounds do; an example that l
 takes its mass along. Where s changes, rows at the ends of the slopes give or take: those whose
 gradients ask for it most.
 
-A row that makes way for the budget takes its coefficient along. If it stayed, s would grow with
-every example, until all rows are at their bounds and none can move. As it is, the coefficients
-stand for s / nu examples, and rows that carry leave as often as nu brings in their mass. Still
-most rows are near their bounds then, and somewhat more examples lie outside than nu says. Examples
-that leave a window with a budget take the share that is left of their mass.
+A row that is removed for the budget takes its coefficient with it. If the coefficient stayed, s
+would grow with every example, until all rows are at their bounds and none can move. As it is, the
+coefficients stand for s / nu examples, and rows that carry leave as often as nu brings in their
+mass. Still most rows are near their bounds then, and somewhat more examples lie outside than nu
+says. Examples that leave a window with a budget take the share that is left of their mass.
 """
 
 from __future__ import annotations

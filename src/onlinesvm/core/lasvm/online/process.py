@@ -5,13 +5,13 @@
 
 For each example in turn:
 
-    1. it is scored by the present model, before it is learned;
+    1. it is scored by the current model, before it is learned;
     2. with limits: rows that have left the window are pushed out, bounds shrink with age;
     3. it joins the support set S (steps 1 and 2 of PROCESS), unless it is turned away;
     4. machine by machine: PROCESS, the direction search between it and its best partner; then
        REPROCESS, the pair that violates most, up to ``most`` times or until delta < ``delta_max``;
     5. rows at zero beyond the margin leave; with limits: above the budget, one row is pushed out;
-    6. with limits: gradients that rounding errors might spoil are computed anew.
+    6. with limits: gradients that may have large rounding errors are recomputed.
 
 What differs between the listing of the paper, a stream of single examples, values, novelty and a
 bounded memory are numbers in ``Rules``, and ``Limits``, which is None where memory is not bounded.
@@ -387,7 +387,7 @@ def optimise(rules, a, c, along, seeds, unlisted):
 
 @linked
 def end_example(a, c, fewer):
-    """Gradients are mended; where that or rows that left changed something, bias and gap follow."""
+    """Repair gradients; update bias and gap if that or removed rows changed something."""
     keep_small()
     for m in range(a.positive.shape[0]):
         if mend_gradients(m, a, c) or fewer:

@@ -188,7 +188,7 @@ def bring_down(a, c, m, s, size, epsilon, stays):
         if stays and i >= 0 and j >= 0:
             move(a, c, m, i, j, rest, epsilon)
             value = a.alpha[m, s]
-        else:  # or the sum is zero but for rounding: nobody is left to balance it
+        else:  # or the sum is zero but for rounding: no row is left to balance it
             row = c.pool[c.table[s, 0]]
             for r in range(n):
                 a.grad[m, r] += sign * rest * row[r]
@@ -252,7 +252,7 @@ OFTEN = 16.0
 
 @linked
 def mend_gradients(m, a, c):
-    """Compute the gradients of machine m anew if rounding errors might spoil them; whether it did.
+    """Recompute the gradients of machine m if rounding errors may be large; whether it did.
 
     g_s = p_s - sum_r a_r K_rs is kept up to date step by step, and each step adds a rounding error of
     about eps |a_r K_rs|. While row r is held such an error is unavoidable: the sum itself has it. But

@@ -11,7 +11,7 @@ sum zero. Side by side they are feasible for the union of the parts, so the unio
 
 When no part has a violator, the root is the exact SVM of all parts (``second_look.converge`` is the
 same for a data set at hand). Rows are known by their number in the whole data set (``key``), so that
-none joins twice. Nothing here knows where parts lie or who computes what.
+none joins twice. This module does not depend on where parts are stored or computed.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What surrounds compilation: where compiled loops are kept, and a line for those who wait."""
+"""Support for compilation: storage of compiled loops, and a message while loops compile."""

@@ -1,8 +1,7 @@
-"""While loops compile: a line for those who wait, and no garbage collection.
+"""While loops compile: a message for the user, and no garbage collection.
 
 - ``Announcer``: one line per process when compilation takes longer than a second, as a record of the
-  logger ``onlinesvm`` or on a terminal; a warning where the result cannot be kept on disk. Code that
-  is read from disk is not compiled.
+  logger ``onlinesvm`` or on a terminal; a warning if the result cannot be stored on disk.
 - ``CollectorPause``: no garbage collection while loops compile.
 """
 
@@ -19,15 +18,8 @@ from numba.core import event
 PATIENCE = 1.0
 """Seconds of compilation before the line is written."""
 
-MESSAGE = (
-    "onlinesvm is compiling its loops for this processor; this takes some seconds, once, where the "
-    "result can be kept on disk. 'onlinesvm warmup' does it in advance."
-)
-IN_MEMORY = (
-    "onlinesvm is compiling its loops in memory alone, as each new process will do: no cache folder can "
-    "be written. Run 'onlinesvm warmup' once, as a user who can write to the package's folder, or set "
-    "NUMBA_CACHE_DIR to a folder of yours."
-)
+MESSAGE = "onlinesvm is compiling its loops for this processor, which takes some seconds; the result is stored on disk. 'onlinesvm warmup' does it in advance."
+IN_MEMORY = "onlinesvm is compiling its loops in memory only, as every new process will do, because no cache folder is writable. Run 'onlinesvm warmup' once as a user who can write to the package's folder, or set NUMBA_CACHE_DIR to a folder of your own."
 
 logger = logging.getLogger("onlinesvm")
 
@@ -35,7 +27,7 @@ logger = logging.getLogger("onlinesvm")
 class Announcer(event.Listener):
     """Writes the line once compilations of this package have taken ``PATIENCE`` seconds in all.
 
-    Compilations are nested, and there are dozens: to look at the clock at each of them suffices.
+    There are dozens of nested compilations, so it is enough to check the time at each of them.
     """
 
     def __init__(self) -> None:
@@ -73,8 +65,8 @@ class Announcer(event.Listener):
 class CollectorPause(event.Listener):
     """Switches Python's garbage collector off while loops of this package compile.
 
-    Numba makes objects by the million and needs most of them until it is done. To look through them
-    again and again finds little and takes a tenth of the time of a compilation. Numba compiles one
+    Numba makes millions of objects and needs most of them until it is done. Scanning them
+    repeatedly frees little and takes a tenth of the time of a compilation. Numba compiles one
     function at a time, in whichever thread: its lock guards ``depth``.
     """
 
@@ -102,7 +94,7 @@ def _is_own(event: Any) -> bool:
 
 
 def announce(message: str) -> None:
-    """A log record where logging takes it, else a line on a terminal; silenced by the log level."""
+    """Write a log record, or a line on a terminal without logging; the log level silences both."""
     if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
         logger.info(message)
     elif not _is_silenced() and sys.stderr is not None and sys.stderr.isatty():
@@ -110,6 +102,6 @@ def announce(message: str) -> None:
 
 
 def _is_silenced() -> bool:
-    """Whether someone has asked this logger, or all of them, to say less than INFO."""
+    """Whether the level of this logger, or of all loggers, is above INFO."""
     for_all = logger.manager.disable
     return logger.disabled or logger.level > logging.INFO or for_all >= logging.INFO

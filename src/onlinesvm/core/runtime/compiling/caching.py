@@ -1,9 +1,9 @@
-"""Where compiled loops are kept: read wherever they lie, written where this user alone can write.
+"""Storage of compiled loops: read from several folders, written where only this user can write.
 
-The folders are, in this order, that of ``NUMBA_CACHE_DIR``, ``__pycache__`` next to the source file,
-and the user's cache folder. Loops are looked for in each of them up to the first that can be
-written, which is the one where new loops are kept. So a container image that was warmed up by
-another user, or that is mounted read-only, is used as it is.
+The folders are, in this order, that of ``NUMBA_CACHE_DIR``, ``__pycache__`` next to the source
+file, and the user's cache folder. Loops are searched in each of them up to the first that is
+writable, where new loops are stored. So the loops of a container image that was warmed up by
+another user, or that is mounted read-only, are used.
 
 A loop is found again only by a package with the same ``core/``: compiled code holds parts of
 functions from other files, so a change in any file makes all of it stale. The content of the files
@@ -43,11 +43,8 @@ from .sharing import lock
 
 CORE = Path(__file__).resolve().parents[2]
 
-NOT_PRIVATE = (
-    "Other users can write to the cache folder %s, so compiled loops are neither read nor kept there. "
-    "Set NUMBA_CACHE_DIR to a folder that only you can write to."
-)
-NOT_KEPT = "Compiled loops could not be kept in %s (%s): later processes compile them again."
+NOT_PRIVATE = "Other users can write to the cache folder %s, so compiled loops are neither read from it nor stored there. Set NUMBA_CACHE_DIR to a folder that only you can write to."
+NOT_KEPT = "Compiled loops could not be stored in %s (%s): later processes will compile them again."
 
 
 @lru_cache(maxsize=1)
@@ -223,7 +220,9 @@ class LoopCache(FunctionCache):
             os.makedirs(self._kept.folder, exist_ok=True)
             key = self._index_key(sig, data.codegen)
             self._kept.add(key, dumps(self._impl.reduce(data)))
-        except OSError as error:  # a full disk, a folder taken away: the code is there all the same
+        except (
+            OSError
+        ) as error:  # a full disk or a removed folder: the code can be used all the same
             _tell_once(NOT_KEPT, self._kept.folder, error.strerror or str(error))
 
 

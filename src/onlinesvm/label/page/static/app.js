@@ -54,7 +54,7 @@ async function change(path, body) {
       return found;
     } catch (error) {
       const again = error.status === undefined || error.status === 507;
-      problem(error.status === undefined ? "The server does not answer; trying again. Nothing that was saved is lost." : error.message);
+      problem(error.status === undefined ? "The server does not respond; trying again. Saved answers are not lost." : error.message);
       if (!again || attempt >= 20) throw error;
       saved("not saved");
       await new Promise((wake) => setTimeout(wake, Math.min(250 * 2 ** attempt, 4000)));
@@ -117,9 +117,9 @@ function spoken(item) {
 }
 
 const WHY = {
-  random: "Random question: it measures the accuracy",
-  front: "Asked for",
-  overlap: "Answered by somebody else, too",
+  random: "Random question, to measure the accuracy",
+  front: "Requested",
+  overlap: "Also answered by another annotator",
   find: "Most likely",
   label: "The model is least sure here",
 };
@@ -145,8 +145,8 @@ function showQuestion() {
     return;
   }
   const opinion = !state.change && question.belief;
-  const why = state.change ? `Change the answer; it was “${item.label || "cannot say"}”` : opinion || question.why !== "label" ? WHY[question.why] : "A first look around";
-  const copies = !state.change && question.copies ? ` · stands for ${question.copies} near ${question.copies === 1 ? "copy" : "copies"}` : "";
+  const why = state.change ? `Change the answer; it was “${item.label || "cannot say"}”` : opinion || question.why !== "label" ? WHY[question.why] : "First items, before there is a model";
+  const copies = !state.change && question.copies ? ` · also for ${question.copies} near ${question.copies === 1 ? "copy" : "copies"}` : "";
   $("why").textContent = why + copies;
   $("item").replaceChildren(contentOf(item, false));
   $("item-name").textContent = item.name;
@@ -272,9 +272,9 @@ async function showGrid() {
   const two = names().length === 2;
   $("grid-hint").textContent = found.items.length
     ? `Click the wrong ones, then press Enter. ${two ? "They get the other class." : "They are asked about next, one by one."}`
-    : "The model calls no open item so yet. Answer a few questions one at a time first.";
+    : "The model does not predict this class for any open item yet. Answer a few questions one at a time first.";
   $("grid-save").disabled = !found.items.length;
-  $("announce").textContent = `${found.items.length} items that the model calls ${label}`;
+  $("announce").textContent = `${found.items.length} items predicted as ${label}`;
 }
 
 function saveGrid() {
@@ -340,7 +340,7 @@ function showAccuracy(panel) {
   const { value, low, high, n } = panel.accuracy;
   $("accuracy").replaceChildren(
     element("strong", {}, percent(value)),
-    ` right, between ${percent(low)} and ${percent(high)} (90 % sure), from ${n} random ${n === 1 ? "item" : "items"}.`,
+    ` correct, between ${percent(low)} and ${percent(high)} (90 % confidence), from ${n} random ${n === 1 ? "item" : "items"}.`,
   );
   drawCurve(panel.curve);
 }
@@ -387,7 +387,7 @@ function showCertificate(found) {
 
 function fillReviewKinds() {
   const values = ["doubt", "disagreements", ...names().map((name) => "class:" + name)];
-  const texts = ["Labels that the model doubts", "Disagreements of annotators", ...names().map((name) => "All of " + name)];
+  const texts = ["Labels that the model contradicts", "Disagreements between annotators", ...names().map((name) => "All of " + name)];
   fillOptions($("review-kind"), values, texts);
 }
 
@@ -496,7 +496,7 @@ async function showFound(found, hint) {
     const button = event.currentTarget;
     button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true"));
   }, !item.label && !item.aside)));
-  $("search-hint").textContent = found.items.length ? `${hint}: ${found.items.length}. Selected ones are asked about first.` : "Nothing was found.";
+  $("search-hint").textContent = found.items.length ? `${hint}: ${found.items.length}. Selected ones are asked about first.` : "No items found.";
   $("search-feed").hidden = !found.items.length;
 }
 
@@ -679,7 +679,7 @@ function connect() {
     const item = state.change || state.question.item;
     if (!item) return;
     openSearch();
-    await showFound(await send("search", { like: item.number }), "Most alike");
+    await showFound(await send("search", { like: item.number }), "Most similar");
   }));
   $("map").addEventListener("click", (event) => clickMap(event).catch((error) => problem(error.message)));
   addEventListener("resize", drawMap);
