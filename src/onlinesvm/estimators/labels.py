@@ -418,7 +418,7 @@ def _shape(targets: Targets) -> str:
 
 
 class Indicators(Targets):
-    """One machine per column of y, which says, 1 or 0, whether each example has that label."""
+    """One machine per column of y, which is 1 for the examples that have the label, else 0."""
 
     def __init__(self, columns: int):
         super().__init__(columns, True)
@@ -446,7 +446,7 @@ def is_indicator_matrix(y: Any) -> bool:
 
 
 def check_indicators(y: Any, known: Any) -> np.ndarray:
-    """A matrix that says of each label, 1 or 0, whether an example has it; or one clear error.
+    """The y given as a matrix of 0 and 1, one column per label; raises an error if invalid.
 
     ``known`` is what the model knows of y, None before the first examples.
     """
@@ -456,7 +456,7 @@ def check_indicators(y: Any, known: Any) -> np.ndarray:
     if y.dtype.kind not in "biuf" or not _are_indicators(y):
         wrong = y[~np.isin(y, (0, 1))].tolist() if y.dtype.kind in "iuf" else y.ravel().tolist()
         raise ValueError(
-            "y has a column for each label, and must say with 1 or 0 whether each example has it; got "
+            "y has a column for each label and must be 1 or 0 everywhere; got "
             f"the value {wrong[0]!r}."
         )
     if known is not None and not isinstance(known, Indicators):
@@ -482,7 +482,7 @@ def check_both_signs(indicators: np.ndarray) -> None:
     for name, wrong in (("no example", counts == 0), ("every example", counts == len(indicators))):
         if wrong.any():
             raise ValueError(
-                f"Label {np.flatnonzero(wrong)[0]} (a column of y) is had by {name} of positive weight: "
-                "there is nothing to learn about it. Leave the column out, or use partial_fit for a "
-                "stream in which examples are still to come."
+                f"Column {np.flatnonzero(wrong)[0]} of y: {name} of positive weight has this "
+                "label, so it cannot be learned. Leave the column out, or use partial_fit if "
+                "other examples follow."
             )
