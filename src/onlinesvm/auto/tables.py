@@ -22,6 +22,7 @@ from .columns import (
     is_frame,
     kind_of,
     read_columns,
+    reading_in,
 )
 
 MISSING = "(missing)"
@@ -55,7 +56,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     replaced by their ranks (``QuantileTransformer``). Columns of two numbers become 0 and 1. Gaps are filled with the median, and one more feature says where they were. Categories become
     one feature for each (``OneHotEncoder``), rare ones together; a column of more than 30 categories
     becomes their mean target (``TargetEncoder``, cross-fitted). Dates become seconds, and their
-    place in the day, the week and the year. Texts that are numbers or dates in ISO 8601 are read.
+    place in the day, the week and the year. Texts that are numbers (1,234.50, 12.5 %, $3), dates
+    (2021-03-31, 3/31/2021, 31.03.2021, 31 Mar 2021) or times (12:30) are read, each column in the way
+    that fits most of its texts; words such as "n/a" or "?" among them are gaps.
 
     Parameters
     ----------
@@ -74,6 +77,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Names of the columns; only if the table had some.
     kinds_ : list of str
         What each column is: number, moment, category, or empty (left out).
+    readings_ : list of str or None
+        How the texts of each column are read as numbers or dates; None for other columns.
 
     See Also
     --------
@@ -152,6 +157,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             warnings.warn(f"Columns without values are left out: {', '.join(empty)}.", stacklevel=3)
         self._set_names(table)
         self.kinds_ = kinds
+        self.readings_ = [reading_in(v, k) for v, k in zip(table.columns, kinds, strict=True)]
         numbers, labels = self._numbers(table), self._categories(table)
         parts = [self._fit_numbers(numbers), *self._fit_categories(labels, y)]
         return np.concatenate(parts, axis=1)
@@ -174,9 +180,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _numbers(self, table: Table) -> np.ndarray:
         """Numbers and parts of dates, (n, columns), NaN for gaps."""
         words, parts = self._words(table), []
-        for values, kind, word in zip(table.columns, self.kinds_, words, strict=True):
+        readings = getattr(self, "readings_", [None] * len(words))  # older files have none
+        for values, kind, reading, word in zip(
+            table.columns, self.kinds_, readings, words, strict=True
+        ):
             if kind in (NUMBER, MOMENT):
-                number = as_kind(values, kind)
+                number = as_kind(values, kind, reading)
                 if np.isinf(number).any():
                     raise ValueError(
                         f"Input X contains infinity, in column {word}: use a gap, or a number."
