@@ -383,22 +383,3 @@ def test_the_bar_shows_the_race(capsys):
     table, label, _ = mixed(80, 0)
     AutoSVMClassifier(time_limit=None, verbose=True).fit(table, label)
     assert "done" in capsys.readouterr().out
-
-
-def test_codes_that_are_whole_numbers_are_found_out(tmp_path):
-    """A number that is the name of a group: no order, so that a distance says nothing."""
-    pd = pytest.importorskip("pandas")
-    rng, n = np.random.default_rng(3), 600
-    code, x, effect = rng.integers(0, 20, n), rng.normal(size=n), 3 * rng.normal(size=20)
-    y = effect[code] + np.sin(2 * x) + 0.1 * rng.normal(size=n)
-    numbers = pd.DataFrame({"code": code, "x": x})
-    words = numbers.assign(code=[f"code {k}" for k in code])
-    errors = {}
-    for name, table in (("numbers", numbers), ("words", words)):
-        model = AutoSVMRegressor(time_limit=None).fit(table[:400], y[:400])
-        errors[name] = np.sqrt(np.mean((model.predict(table[400:]) - y[400:]) ** 2))
-        model.best_estimator_[0].get_feature_names_out()
-        save_model(model.best_estimator_, tmp_path / name)
-        again = load_model(tmp_path / name).predict(table[400:])
-        assert np.allclose(again, model.predict(table[400:]))
-    assert errors["numbers"] < 1.1 * errors["words"] + 0.02

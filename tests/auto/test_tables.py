@@ -199,26 +199,3 @@ def test_it_can_be_pickled():
     assert np.array_equal(
         pickle.loads(pickle.dumps(encoder)).transform(table), encoder.transform(table)
     )
-
-
-def test_whole_numbers_with_few_values_can_have_a_feature_for_each():
-    table = pd.DataFrame(
-        {"hour": np.arange(N) % 24, "x": RNG.normal(size=N), "count": np.arange(N), "two": np.arange(N) % 2}
-    )  # fmt: skip
-    table.loc[5, "hour"] = np.nan
-    encoder = TableEncoder(numbers="levels")
-    rows = encoder.fit_transform(table)
-    names = encoder.get_feature_names_out().tolist()
-    assert rows.shape == (N, len(names))
-    assert names[4:] == ["hour is missing", *(f"hour={h}" for h in range(24))]
-    assert rows[5, 5:].sum() == 0.0
-    assert (rows[:5, 5:10] == np.eye(5)).all()
-    new = encoder.transform(table.assign(hour=99))
-    assert (new[:, 5:] == 0.0).all()
-    plain = TableEncoder().fit_transform(table)
-    assert (rows[:, :5] == plain).all()
-
-
-def test_many_columns_of_codes_stay_numbers():
-    table = RNG.integers(0, 16, (N, 64))
-    assert TableEncoder(numbers="levels").fit_transform(table).shape == (N, 64)

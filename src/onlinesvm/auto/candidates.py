@@ -18,8 +18,8 @@ from ..core.kernel.kernel import KERNEL_NAMES
 PLAINNESS = ("rbf", "laplacian", "matern12")
 """Kernels that race, the plainest first."""
 
-SCALES = ("standard", "ranks", "levels")
-"""How numbers are scaled (``tables``), the plainer first; a table need not have rows for all."""
+SCALES = ("standard", "ranks")
+"""How numbers are scaled (``tables``), the plainer first."""
 
 GAMMAS = {"rbf": (1.0, 0.25, 4.0), "laplacian": (1.0, 0.25, 3.0), "matern12": (1.5, 0.3)}
 COSTS = (4.0, 0.5, 32.0)
@@ -64,15 +64,14 @@ class Setting:
         return found
 
     def variants(self) -> list[Setting]:
-        """The same with other scales of numbers, with learned weights, and without."""
-        others = [scale for scale in SCALES if scale != self.numbers]
+        """The same with the other scale of numbers, with learned weights, and without."""
+        other = SCALES[1 - SCALES.index(self.numbers)]
         plain = replace(self, metric=None)
-        found = [replace(plain, numbers=scale) for scale in others]
+        found = [replace(plain, numbers=other)]
         if self.metric is None:
             return found + [replace(self, metric=Metric(self, rounds)) for rounds in (1, 3)]
-        for scale in others:
-            by = replace(self.metric.by, numbers=scale)
-            found.append(replace(self, numbers=scale, metric=Metric(by, self.metric.rounds)))
+        by = replace(self.metric.by, numbers=other)
+        found.append(replace(self, numbers=other, metric=Metric(by, self.metric.rounds)))
         return [*found, plain]
 
 

@@ -72,8 +72,6 @@ class AutoSVM(BaseEstimator):
         }
         rows: dict[str, np.ndarray] = {}
         for numbers, encoder in encoders.items():
-            if numbers == "levels" and not encoders["standard"].codes_.any():
-                continue
             with warnings.catch_warnings():
                 if rows:  # the first one has said it
                     warnings.simplefilter("ignore")

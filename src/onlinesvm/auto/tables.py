@@ -34,9 +34,6 @@ FEW_LEVELS = 30
 RAREST = 4
 """Categories with fewer rows than this are one category together."""
 
-MOST_LEVELS = 200
-"""Features that whole numbers with few values may become in a table, all columns together."""
-
 BEND = 4.0
 """Numbers are bent towards this number of robust standard deviations: z / sqrt(1 + (z / BEND)^2)."""
 
@@ -56,9 +53,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """Turn a table of numbers, categories and dates with gaps into rows for a kernel.
 
     Numbers are scaled by their quartiles and bent, so that values far out stay near; or they are
-    replaced by their ranks (``QuantileTransformer``). Columns of two numbers become 0 and 1. Whole numbers
-    with few values, which may be codes or hours, can have a feature for each value in addition.
-    Gaps are filled with the median, and one more feature says where they were. Categories become
+    replaced by their ranks (``QuantileTransformer``). Columns of two numbers become 0 and 1. Gaps are filled with the median, and one more feature says where they were. Categories become
     one feature for each (``OneHotEncoder``), rare ones together; a column of more than 30 categories
     becomes their mean target (``TargetEncoder``, cross-fitted). Dates become seconds, and their
     place in the day, the week and the year. Texts that are numbers (1,234.50, 12.5 %, $3), dates
@@ -67,9 +62,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    numbers : {"standard", "ranks", "levels"}, default="standard"
-        How numbers are scaled. "levels" is "standard" with one more feature for each value of columns
-        of whole numbers that have 3 to 30 values.
+    numbers : {"standard", "ranks"}, default="standard"
+        How numbers are scaled.
     target_type : {"auto", "continuous"}, default="auto"
         What ``TargetEncoder`` takes y for.
     random_state : int, default=0
@@ -104,7 +98,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "numbers": [StrOptions({"standard", "ranks", "levels"})],
+        "numbers": [StrOptions({"standard", "ranks"})],
         "target_type": [StrOptions({"auto", "continuous"})],
         "random_state": [Integral],
     }
@@ -217,8 +211,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.centre_, self.spread_ = np.where(two, low, self.median_), _spread(filled)
         self.spread_[two] = np.where(high > low, high - low, 1.0)[two]
         self.bent_, self.ranks_ = self.varies_ & ~two, None
-        self.codes_ = _are_codes(filled)
-        self.levels_ = [np.unique(filled[:, j]) for j in np.flatnonzero(self.codes_)]
         if self.numbers == "ranks" and self.bent_.any():
             self.ranks_ = QuantileTransformer(
                 n_quantiles=min(1000, len(filled)), subsample=100_000,
@@ -235,11 +227,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             scaled[:, self.bent_] = UNIFORM * (self.ranks_.transform(filled[:, self.bent_]) - 0.5)
         else:
             scaled /= np.sqrt(1.0 + (scaled / BEND) ** 2)
-        parts = [scaled[:, self.varies_], gaps[:, self.has_gaps_]]
-        if self.numbers == "levels":  # a gap is none of them
-            each = zip(numbers.T[self.codes_], self.levels_, strict=True)
-            parts += [column[:, None] == levels for column, levels in each]
-        return np.concatenate(parts, axis=1)
+        return np.concatenate([scaled[:, self.varies_], gaps[:, self.has_gaps_]], axis=1)
 
     # -- categories -----------------------------------------------------------------------
 
@@ -357,9 +345,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         )
         made = [n for n, varies in zip(numbers, self.varies_, strict=True) if varies]
         made += [f"{n} is missing" for n, gap in zip(numbers, self.has_gaps_, strict=True) if gap]
-        if self.numbers == "levels":
-            coded = np.array(numbers, object)[self.codes_]
-            made += [f"{n}={v:g}" for n, own in zip(coded, self.levels_, strict=True) for v in own]
         if self.one_hot_ is not None:
             made += self.one_hot_.get_feature_names_out(labels[~self.many_]).tolist()
         if self.means_ is not None:
@@ -370,17 +355,6 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
-
-
-def _are_codes(values: np.ndarray) -> np.ndarray:
-    """Columns of whole numbers with few values, each of them in some rows; none if there are too many."""
-    found, total = np.zeros(values.shape[1], bool), 0
-    for j, column in enumerate(values.T):
-        if (column == np.round(column)).all():
-            count = len(np.unique(column))
-            found[j] = 3 <= count <= min(FEW_LEVELS, len(column) // RAREST)
-            total += count * found[j]
-    return found & (total <= MOST_LEVELS)
 
 
 def _spread(values: np.ndarray) -> np.ndarray:
