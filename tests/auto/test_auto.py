@@ -171,6 +171,28 @@ def test_the_limit_is_kept():
     assert model.score(X, y) > 0.6
 
 
+def test_the_race_leaves_time_for_the_winner():
+    """Fits that are slow, as on a busy machine: the first round alone would take all of the time."""
+    limits, X = [], RNG.normal(size=(250, 3))
+
+    class Slow(LASVMRegressor):
+        def fit(self, X, y):
+            limits.append(self.time_limit)
+            time.sleep(0.03)
+            return super().fit(X, y)
+
+    for kernel in kernels():  # loops are compiled
+        LASVMRegressor(kernel=kernel, gamma=1.0).fit(X[:50], X[:50, 0])
+    found = race_and_learn(
+        Slow, {"standard": X}, X[:, 0] ** 2 + X[:, 1], False,
+        begin=time.monotonic(), limit=2.0, n_jobs=1, seed=0, tell=lambda words: None,
+    )  # fmt: skip
+    assert limits[-1] > 0.25 * 2.0
+    assert found.learned_from() == "all rows"
+    assert found.race.out_of_time
+    assert found.race.error(found.winner) < np.std(found.race.y)
+
+
 # -- the race -----------------------------------------------------------------------------
 
 

@@ -73,3 +73,66 @@ def test_mistakes_are_one_sentence(folder, words, says):
     assert said.exit_code == 2
     assert says in said.output
     assert not (folder / "m").exists()
+
+
+def write_mixed(path, seed, order, colours=("red", "blue", "green"), gaps=0.1):
+    """A CSV with words, numbers, dates and truth values, each with gaps; what the label should be."""
+    rng, n = np.random.default_rng(seed), 300
+    colour, x, flag = rng.choice(colours, n), rng.normal(size=n), rng.random(n) < 0.5
+    day = np.datetime64("2021-01-01") + rng.integers(0, 900, n)
+    value = x * np.where(colour == "red", 1, -1) + 0.5 * flag
+    columns = {
+        "colour": colour, "x": x.round(4), "day": day, "flag": flag,
+        "wide": np.exp(3 * rng.normal(size=n)).round(4),
+    }  # fmt: skip
+    table = {name: column.astype(str) for name, column in columns.items()}
+    for column in table.values():
+        column[rng.random(n) < gaps] = ""
+    table["t"] = np.where(value > 0, "yes", "no")
+    rows = [",".join(table[name][i] for name in order) for i in range(n)]
+    path.write_text("\n".join([",".join(order), *rows]) + "\n")
+    return table["t"]
+
+
+def test_gaps_and_words_need_no_option(tmp_path):
+    names = ["colour", "x", "day", "flag", "wide", "t"]
+    train, other, model = tmp_path / "train.csv", tmp_path / "other.csv", tmp_path / "m"
+    write_mixed(train, 0, names)
+    truth = write_mixed(other, 1, names[::-1], ("red", "blue", "green", "violet"))
+    said = ask("train", train, "--label", "t", "-o", model, "--auto")
+    assert said.exit_code == 0, said.output
+    predicted = ask("predict", model, other)
+    assert predicted.exit_code == 0, predicted.output
+    assert np.mean(np.array(predicted.stdout.split()) != truth) < 0.25
+    said = ask("tune", train, "--label", "t", "--auto", "--time-limit", 3)
+    assert said.exit_code == 0, said.output
+
+
+def test_gaps_that_come_with_prediction(tmp_path):
+    names = ["colour", "x", "day", "flag", "wide", "t"]
+    train, other, model = tmp_path / "train.csv", tmp_path / "other.csv", tmp_path / "m"
+    write_mixed(train, 0, names, gaps=0.0)
+    truth = write_mixed(other, 1, names)
+    assert ask("train", train, "--label", "t", "-o", model, "--auto").exit_code == 0
+    predicted = ask("predict", model, other)
+    assert predicted.exit_code == 0, predicted.output
+    assert np.mean(np.array(predicted.stdout.split()) != truth) < 0.25
+
+
+def test_sparse_rows_are_scaled_alike_when_learned_and_when_predicted(tmp_path):
+    """Sparse rows are not shifted when they are predicted, so they must not be when learned."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((400, 20)) < 0.2) * rng.exponential(size=(400, 20))
+    X[:, :4] += 5.0
+    y = np.where(X[:, :8].sum(axis=1) > X[:, 8:16].sum(axis=1) + 20, 1, -1)
+    lines = [
+        f"{label} " + " ".join(f"{j + 1}:{row[j]:.4f}" for j in np.flatnonzero(row))
+        for row, label in zip(X, y)
+    ]
+    train, test = tmp_path / "train.svm", tmp_path / "test.svm"
+    train.write_text("\n".join(lines[:200]) + "\n")
+    test.write_text("\n".join(lines[200:]) + "\n")
+    said = ask("train", train, "-o", tmp_path / "m", "--auto", "--test", test, "--json")
+    assert said.exit_code == 0, said.output
+    facts = json.loads(said.stdout.strip().splitlines()[-1])
+    assert facts["test_error"] < facts["error"] + 0.1

@@ -1,6 +1,10 @@
 """Cells in one process: what each row's own cell says, whatever is in the cell."""
 
+import os
 import pickle
+import signal
+import sys
+import threading
 import time
 
 import numpy as np
@@ -10,6 +14,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from onlinesvm import LASVMClassifier, LASVMRegressor
 from onlinesvm.core.kernel.rows import Rows
 from onlinesvm.core.lasvm.parts import cells
+from onlinesvm.core.runtime.interrupts import Interruptible, checkpoint
 from onlinesvm.estimators.cells import CellClassifier, CellRegressor, centres_of
 
 RNG = np.random.default_rng(0)
@@ -131,3 +136,44 @@ def test_members_and_groups_are_those_of_all_distances():
     assert np.array_equal(np.sort(own), np.arange(500))
     for j, which in grouped.items():
         assert (apart[which].argmin(axis=1) == j).all()
+
+
+class Slow(LASVMClassifier):
+    """Takes five seconds, and can be stopped between its steps, as every fit of the library."""
+
+    has_begun = threading.Event()
+
+    def fit(self, X, y):
+        self.has_begun.set()
+        with Interruptible():
+            for _ in range(500):
+                time.sleep(0.01)
+                checkpoint()
+        return super().fit(X, y)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to send")
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_ends_all_cells(n_jobs):
+    X, y = board(300, 6)
+    model = CellClassifier(Slow(gamma=1.0), n_cells=6, n_jobs=n_jobs)
+    pressed = []
+
+    def press():
+        Slow.has_begun.wait()
+        time.sleep(0.2)
+        pressed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    Slow.has_begun.clear()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    finger = threading.Thread(target=press)
+    try:
+        finger.start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X, y)
+        assert time.monotonic() - pressed[0] < 2.5  # a cell takes five
+    finally:
+        finger.join()
+        signal.signal(signal.SIGINT, before)
+    assert not hasattr(model, "machines_")

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-NUMBER, MOMENT, CATEGORY, EMPTY = "number", "moment", "category", "empty"
+from .readings import NUMBERS, read_texts, reading_of
 
-MOSTLY = 0.95
-"""Share of the texts of a column that must be numbers, or dates, for the column to be of that kind."""
+NUMBER, MOMENT, CATEGORY, EMPTY = "number", "moment", "category", "empty"
 
 LOOKED_AT = 1000
 """Number of texts of a column that are inspected to find its type."""
@@ -130,12 +129,24 @@ def kind_of(values: np.ndarray, name: str) -> str:
         return MOMENT
     if not any(isinstance(value, str | bytes) for value in seen):
         return NUMBER
-    some = seen[:: max(1, len(seen) // LOOKED_AT)]
-    for read, found in ((_number, NUMBER), (_moment, MOMENT)):
-        good = sum(not np.isnan(read(value)) for value in some)
-        if good >= MOSTLY * len(some):
-            return found
-    return CATEGORY
+    reading = reading_of(some_of(seen))
+    if reading is None:
+        return CATEGORY
+    return NUMBER if reading in NUMBERS else MOMENT
+
+
+def reading_in(values: np.ndarray, kind: str) -> str | None:
+    """How the texts of a column of numbers or dates are read; None where it has no texts."""
+    if kind not in (NUMBER, MOMENT) or values.dtype.kind in "biufmM":
+        return None
+    seen = [value for value in values.tolist() if not _is_gap(value)]
+    has_text = any(isinstance(value, str | bytes) for value in seen)
+    return reading_of(some_of(seen)) if has_text else None
+
+
+def some_of(seen: list[Any]) -> list[Any]:
+    """Values of all parts of a column, about as many as are looked at."""
+    return seen[:: max(1, len(seen) // LOOKED_AT)]
 
 
 _SCALARS = (str, bytes, bool, int, float, np.bool_, np.integer, np.floating)
@@ -147,16 +158,19 @@ def _is_moment(value: Any) -> bool:
     )
 
 
-def as_kind(values: np.ndarray, kind: str) -> np.ndarray:
-    """Values of a column as numbers (float64), moments (seconds) or categories (text or None)."""
+def as_kind(values: np.ndarray, kind: str, reading: str | None = None) -> np.ndarray:
+    """Values of a column as numbers (float64), moments (seconds) or categories (text or None).
+
+    ``reading``: how the column writes numbers or dates (``reading_in``).
+    """
     if kind == CATEGORY:
         return np.array([None if _is_gap(v) else _text(v) for v in values.tolist()], object)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     if values.dtype.kind in "mM":
         return _seconds(values)
-    read = _number if kind == NUMBER else _moment
-    return np.array([np.nan if _is_gap(v) else read(v) for v in values.tolist()], np.float64)
+    plain = [None if _is_gap(value) else value for value in values.tolist()]
+    return read_texts(plain, reading or ("number" if kind == NUMBER else "ISO 8601"))
 
 
 def _text(value: Any) -> str:
@@ -172,29 +186,3 @@ def _seconds(values: np.ndarray) -> np.ndarray:
     kind = values.dtype.kind
     whole = values.astype(f"{kind}8[us]")
     return np.where(np.isnat(whole), np.nan, whole.astype(np.int64) / 1e6)
-
-
-def _number(value: Any) -> float:
-    """A number, or NaN if the value is not one."""
-    try:
-        found = float(value)
-    except (TypeError, ValueError):
-        return np.nan
-    return found if np.isfinite(found) else np.nan
-
-
-def _moment(value: Any) -> float:
-    """Seconds since 1970 of a date, or of a text in ISO 8601; NaN if the value is neither."""
-    if isinstance(value, bytes):
-        value = value.decode("utf-8", "replace")
-    try:
-        if isinstance(value, str):
-            if len(value) < 8 or value[:4].isdigit() is False or "-" not in value:
-                return np.nan
-            value = value.strip().removesuffix("Z")
-        elif hasattr(value, "isoformat") and getattr(value, "tzinfo", None) is not None:
-            return float(value.timestamp())
-        moment = np.datetime64(value, "us")
-    except (TypeError, ValueError):
-        return np.nan
-    return np.nan if np.isnat(moment) else float(moment.astype(np.int64)) / 1e6

@@ -18,7 +18,6 @@ A race is allowed the work of a few fits of all rows (``ALLOWED``), and small ta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ import numpy as np
 
 from ..core.runtime.interrupts import clock
 from ..estimators.metric import Sample, TooLong, loss, next_weights, spread_of
+from ..estimators.side_by_side import side_by_side
 from .candidates import Metric, Setting, Units, first_settings
 
 FIRST, GROWTH = 1000, 3
@@ -124,8 +124,7 @@ class Race:
         ends: float, threads: int, seed: int, tell: Callable[[str], None],
     ):  # fmt: skip
         self.make, self.X, self.y, self.has_classes = make, X, y, has_classes
-        self.ends, self.threads, self.tell = ends, threads, tell
-        self.started = clock()
+        self.ends, self.stops, self.threads, self.tell = ends, ends, threads, tell
         self.rng = np.random.RandomState(seed)
         spread = 1.0 if has_classes else float(np.std(y)) or 1.0
         self.units = Units(X, spread, self.rng)
@@ -142,13 +141,19 @@ class Race:
 
     def run(self) -> Candidate:
         """Run the race and return the winner."""
-        most = min(len(fold.learn) for fold in self.folds)
-        sizes = _sizes(most)
+        sizes = _sizes(min(len(fold.learn) for fold in self.folds))
         alive = [self._join(setting) for setting in first_settings(not self.has_classes)]
         self._warm_up(alive)
+        self.stops = clock() + RACING * max(0.0, self.ends - clock())
+        winner = self._raced(alive, sizes)
+        self.stops = self.ends  # what is left is for the winner
+        return winner
+
+    def _raced(self, alive: list[Candidate], sizes: list[int]) -> Candidate:
+        """The rounds; the winner."""
         for number, rows in enumerate(sizes):
             final = number == len(sizes) - 1
-            self.reserved = 0.0 if final else 2 * work_of(most)
+            self.reserved = 0.0 if final else 2 * work_of(sizes[-1])
             folds = len(self.folds) if final else min(len(self.folds), 2 + number)
             if number:
                 alive, folds = self._affordable(alive, rows, folds)
@@ -170,7 +175,7 @@ class Race:
         rows = self.order[:WARMING]
         for kernel in {c.setting.kernel: c for c in among}.values():
             if not self._is_one_label(rows) and clock() < self.ends:
-                self._fit(kernel.setting, rows, None)
+                self._fit(kernel.setting, rows, None, must=True)
 
     def _join(self, setting: Setting) -> Candidate:
         made = Candidate(len(self.candidates), setting)
@@ -213,17 +218,7 @@ class Race:
                 self.out_of_time = True
                 return None
 
-        return self._side_by_side(run, tasks)
-
-    def _side_by_side(self, work: Callable[[Any], Any], items: list[Any]) -> list[Any]:
-        """The results of ``work`` for all items, in order, computed on several threads."""
-        if self.threads == 1 or len(items) < 2:
-            return [work(item) for item in items]
-        pool = ThreadPoolExecutor(self.threads)
-        try:
-            return list(pool.map(work, items))
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+        return side_by_side(run, tasks, self.threads)
 
     def _score(self, candidate: Candidate, k: int, rows: int) -> tuple[np.ndarray, float]:
         fold = self.folds[k]
@@ -243,7 +238,7 @@ class Race:
     def _fit(
         self, setting: Setting, rows: np.ndarray, weights: np.ndarray | None, must: bool = False
     ) -> Any:
-        left = self.ends - clock()
+        left = self.stops - clock()
         if left <= 0 and not must:
             raise TooLong
         parameters = self.units.parameters(setting)
@@ -251,7 +246,10 @@ class Race:
             **parameters, feature_weights=weights, n_jobs=1, random_state=0,
             time_limit=max(left, 0.05) if np.isfinite(left) else None,
         )  # fmt: skip
-        return model.fit(self.X[setting.numbers][rows], self.y[rows])
+        model.fit(self.X[setting.numbers][rows], self.y[rows])
+        if clock() > self.stops and not must:
+            raise TooLong  # a fit that was cut short says nothing about its settings
+        return model
 
     # -- weights of features --------------------------------------------------------------
 
@@ -278,7 +276,7 @@ class Race:
         self.work_left -= sum(rounds for _, rounds in items) * work_of(
             min(METRIC_ROWS, len(self.folds[0].learn))
         )
-        found = self._side_by_side(learn, items)
+        found = side_by_side(learn, items, self.threads)
         self._weights |= {key: weights for (key, _), weights in zip(items, found, strict=True)}
 
     def weights(self, metric: Metric, rows: np.ndarray) -> list[np.ndarray]:
@@ -375,7 +373,7 @@ class Race:
         typical = float(np.median([seconds_for(each, rows) for each in known]))
         own = [seconds_for(c.last, rows) if c.rounds else typical for c in among]
         work = max(sum(own) * folds / self.threads, max(own))
-        return clock() + work < self.started + RACING * (self.ends - self.started)
+        return clock() + work < self.stops
 
     def _tell(self, among: list[Candidate], rows: int) -> None:
         there = [c for c in self.candidates if c.rounds]

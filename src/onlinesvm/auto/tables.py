@@ -22,6 +22,7 @@ from .columns import (
     is_frame,
     kind_of,
     read_columns,
+    reading_in,
 )
 
 MISSING = "(missing)"
@@ -57,8 +58,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     Missing values are replaced by the median, and an additional feature indicates them. Categories
     are one-hot encoded (``OneHotEncoder``), rare ones together; a column of more than 30 categories
     is replaced by the mean target of each (``TargetEncoder``, cross-fitted). Dates become seconds,
-    and the phase within the day, the week and the year. Texts that are numbers or dates in ISO 8601
-    are converted.
+    and the phase within the day, the week and the year. Texts that are numbers (1,234.50, 12.5 %,
+    $3), dates (2021-03-31, 3/31/2021, 31.03.2021, 31 Mar 2021) or times (12:30) are converted, each
+    column in the way that fits most of its texts; words such as "n/a" or "?" among them are missing
+    values.
 
     Parameters
     ----------
@@ -77,6 +80,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Names of the columns; only if the table had some.
     kinds_ : list of str
         Type of each column: number, moment, category, or empty (left out).
+    readings_ : list of str or None
+        How the texts of each column are read as numbers or dates; None for other columns.
 
     See Also
     --------
@@ -155,6 +160,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             warnings.warn(f"Columns without values are left out: {', '.join(empty)}.", stacklevel=3)
         self._set_names(table)
         self.kinds_ = kinds
+        self.readings_ = [reading_in(v, k) for v, k in zip(table.columns, kinds, strict=True)]
         numbers, labels = self._numbers(table), self._categories(table)
         parts = [self._fit_numbers(numbers), *self._fit_categories(labels, y)]
         return np.concatenate(parts, axis=1)
@@ -177,9 +183,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _numbers(self, table: Table) -> np.ndarray:
         """Numbers and parts of dates, (n, columns), NaN for gaps."""
         words, parts = self._words(table), []
-        for values, kind, word in zip(table.columns, self.kinds_, words, strict=True):
+        readings = getattr(self, "readings_", [None] * len(words))  # older files have none
+        for values, kind, reading, word in zip(
+            table.columns, self.kinds_, readings, words, strict=True
+        ):
             if kind in (NUMBER, MOMENT):
-                number = as_kind(values, kind)
+                number = as_kind(values, kind, reading)
                 if np.isinf(number).any():
                     raise ValueError(
                         f"Input X contains infinity, in column {word}: replace it by a missing "

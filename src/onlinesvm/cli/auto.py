@@ -1,12 +1,14 @@
 """``train --auto`` and ``tune --auto``: the race of ``onlinesvm.auto`` on all rows of a source.
 
-Rows are read into memory as the reader makes them (categories are one-hot), and numbers are
-standardised, so that the model file is that of ``train --standardize``: all commands take it.
+Rows are read into memory as the reader makes them: categories are one-hot, gaps in numbers are filled
+with the median, and one more feature says where they were. Numbers are standardised, so that the model
+file is that of ``train --standardize``: all commands take it.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from ..stream.blocks import stacked
 from ..stream.learning import measure_of
 from ..stream.reader import Reader
 from ..stream.standardising import RunningScale
+from ..stream.table import TableReader
 from . import algorithms
 from .mistakes import Mistake
 from .scoring import score_source
@@ -54,11 +57,12 @@ class Rows:
         if not parts:
             raise Mistake(f"{reader.name} has no rows.")
         whole = stacked(parts)
-        X: Any = whole.X.toarray() if sparse.issparse(whole.X) else whole.X
         self.reader, self.y = reader, np.asarray(whole.y)
-        self.scale = RunningScale()
-        self.scale.update(X)
-        self.X = np.asarray(self.scale.apply(X), np.float64)
+        columns = getattr(reader, "columns", None)
+        self.scale = RunningScale(None if columns is None else columns.numeric())
+        self.scale.update(whole.X)
+        X: Any = self.scale.apply(whole.X)  # sparse rows are not shifted, here and in ``predict``
+        self.X = np.asarray(X.toarray() if sparse.issparse(X) else X, np.float64)
 
     def preprocessing(self) -> dict[str, Any]:
         """What turns rows of a source into rows of the model."""
@@ -76,7 +80,7 @@ def raced(source: str, options: dict[str, Any]) -> tuple[Rows, Outcome]:
         )
     if each.__name__ not in ("LASVMClassifier", "LASVMRegressor"):
         raise Mistake("--auto supports the algorithms lasvm and lasvm-regressor only.")
-    rows = Rows(reader_of(source, options, needs_label=True))
+    rows = Rows(_reader(source, options))
     has_classes = is_classifier(each())
     _check_labels(rows, has_classes, source)
     limit = options.get("time_limit") or DEFAULT_LIMIT
@@ -89,6 +93,14 @@ def raced(source: str, options: dict[str, Any]) -> tuple[Rows, Outcome]:
     if found.is_cut_short:
         click.echo(found.told(limit), err=True)
     return rows, found
+
+
+def _reader(source: str, options: dict[str, Any]) -> Reader:
+    """The reader of a source, which fills gaps where the user does not say how."""
+    reader = reader_of(source, options, needs_label=True)
+    if isinstance(reader, TableReader) and reader.options.missing is None:
+        reader.options = replace(reader.options, missing="median", missing_indicator=True)
+    return reader
 
 
 def _check_labels(rows: Rows, has_classes: bool, source: str) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from ..core.runtime.interrupts import clock
 from ..core.runtime.threads import thread_count
 from .rows import weighted
+from .side_by_side import side_by_side
 
 ROWS_PER_CELL = 256
 """Number of rows per cell in the sample that is clustered."""
@@ -90,8 +90,7 @@ class CellEstimator(BaseEstimator):
         def learn(which: np.ndarray) -> Any:
             return self._learned(X[which], y[which], ends)
 
-        with ThreadPoolExecutor(thread_count(self.n_jobs)) as pool:
-            machines = list(pool.map(learn, members))
+        machines = side_by_side(learn, members, thread_count(self.n_jobs))
         self._centres, self.machines_ = centres, machines
         self.cell_sizes_ = np.array([len(which) for which in members])
         return self

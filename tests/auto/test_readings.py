@@ -1,0 +1,103 @@
+"""Texts that are numbers, dates or times: read as pandas reads them when it is told the format."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from onlinesvm import AutoSVMClassifier
+from onlinesvm.auto.columns import CATEGORY, MOMENT, NUMBER
+from onlinesvm.auto.readings import read_texts, reading_of
+from onlinesvm.auto.tables import TableEncoder
+
+N = 300
+RNG = np.random.default_rng(0)
+DAYS = pd.Timestamp("2019-01-01") + pd.to_timedelta(RNG.integers(0, 1200, N), unit="D")
+SECONDS = DAYS.to_numpy().astype("datetime64[s]").astype(float)
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d %b %Y", "%b %d, %Y",
+     "%d/%m/%y", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M"],
+)  # fmt: skip
+def test_dates_in_any_format(form):
+    texts = DAYS.strftime(form).tolist()
+    texts[7], texts[8] = "n/a", "31.31.31"
+    found = read_texts(texts, reading_of(texts))
+    assert np.isnan(found[[7, 8]]).all()
+    there = np.delete(np.arange(N), [7, 8])
+    truth = pd.to_datetime(DAYS.strftime(form), format=form).to_numpy().astype("datetime64[s]")
+    assert (found[there] == truth.astype(float)[there]).all()
+
+
+@pytest.mark.parametrize(
+    ("write", "digits"),
+    [
+        (lambda x: f"{x:.3f}", 3),
+        (lambda x: f"{x:,.2f}", 2),
+        (lambda x: f"$ {x:,.0f}", 0),
+        (lambda x: f"{x:.1f} %", 1),
+        (lambda x: f"{x:.3f}".replace(".", ","), 3),
+        (lambda x: f"{x:,.2f}".translate(str.maketrans(",.", ".,")), 2),
+        (lambda x: f"{x:.4e}", 0),
+    ],
+)
+def test_numbers_as_people_write_them(write, digits):
+    values = np.round(np.exp(RNG.normal(4, 3, N)) * RNG.choice([-1, 1], N), digits)
+    texts = [write(x) for x in values]
+    found = read_texts(texts, reading_of(texts))
+    assert np.allclose(found, values, rtol=1e-4, atol=0.5 * 10.0**-digits)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["low", "mid", "high"] * 20,
+        ["3-room", "4-room"] * 20,
+        ["1.2.3", "1.3.0", "2.0.1"] * 20,  # versions
+        ["12,13", "1,2,3", "7"] * 20,  # lists
+        ["10:99", "44:00"] * 20,
+        ["1", "2", "other"] * 20,  # codes, of which one is a word
+        ["?", "n/a"] * 20,
+    ],
+)
+def test_categories_stay_categories(texts):
+    assert reading_of(texts) is None
+
+
+def test_a_few_words_among_numbers_are_gaps():
+    texts = [f"{x:.3f}" for x in RNG.normal(size=N)]
+    texts[::3] = ["not measured"] * len(texts[::3])
+    encoder = TableEncoder()
+    rows = encoder.fit_transform(pd.DataFrame({"x": texts}))
+    assert encoder.kinds_ == [NUMBER]
+    assert encoder.get_feature_names_out().tolist() == ["x", "x is missing"]
+    assert rows[:, 1].tolist() == [float(k % 3 == 0) for k in range(N)]
+
+
+def test_later_rows_are_read_as_the_first_ones():
+    """A day of the month up to 12 does not say which of its numbers is the month."""
+    table = pd.DataFrame({"day": DAYS.strftime("%d/%m/%Y"), "price": ["1,250", "3,000"] * (N // 2)})
+    encoder = TableEncoder().fit(table)
+    assert encoder.kinds_ == [MOMENT, NUMBER]
+    one = encoder.transform(pd.DataFrame({"day": ["03/04/2020"], "price": ["2,125"]}))
+    other = TableEncoder().fit(pd.DataFrame({"day": DAYS, "price": [1250.0, 3000.0] * (N // 2)}))
+    same = other.transform(pd.DataFrame({"day": [pd.Timestamp("2020-04-03")], "price": [2125.0]}))
+    assert np.allclose(one, same)
+
+
+def test_the_season_is_found_in_dates_of_any_format():
+    rng = np.random.default_rng(1)
+    y = (np.sin(2 * np.pi * DAYS.day_of_year.to_numpy() / 365) > 0).astype(int)
+    table = pd.DataFrame({"noise": rng.normal(size=N), "day": DAYS.strftime("%d/%m/%Y")})
+    model = AutoSVMClassifier(time_limit=None).fit(table[:200], y[:200])
+    assert np.mean(model.predict(table[200:]) != y[200:]) < 0.1
+
+
+def test_kinds_of_texts():
+    table = pd.DataFrame(
+        {"time": ["08:30", "17:45"] * 20, "day": ["3/31/2021", "?"] * 20, "code": ["a", "7"] * 20}
+    )
+    encoder = TableEncoder().fit(table)
+    assert encoder.kinds_ == [NUMBER, MOMENT, CATEGORY]
+    assert encoder.readings_ == ["12:30", "%m/%d/%Y", None]
