@@ -88,7 +88,7 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     learner._forget_calls()
     if bounded:
         learner.memory = memory_of(fields.record("memory"), context, learner.support)
-    learner.watch = watch_of(fields, learner.n_scores, context.n_labels, learner.support.task)
+    learner.watch = watch_of(fields, learner.n_scores, context.n_labels, learner.support)
     learner.asides = asides_of(fields, learner.n_scores, context.n_labels)
     if not fields.absent("kept"):
         support = learner.support
