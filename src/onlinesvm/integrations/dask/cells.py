@@ -63,6 +63,11 @@ class CellLASVMClassifier(DaskClassifier):
     --------
     TreeLASVMClassifier : the SVM of all rows, where support vectors are few.
 
+    Notes
+    -----
+    Three classes or more are learned one-vs-rest. One-vs-one (``decision="ovo"``) is not available here;
+    ``onlinesvm.LASVMClassifier`` has it, for data that fit in memory.
+
     Examples
     --------
     >>> import numpy as np; from onlinesvm.dask import CellLASVMClassifier
