@@ -540,3 +540,34 @@ def test_defaults_that_differ_are_in_the_table_of_the_docs():
                     for v in (default, other)
                 ]
                 assert f"| `{name}` | {shown[0]} | {shown[1]} |" in table
+
+
+def test_pairs_of_labels_vote_as_those_of_the_estimator():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 3))
+    y = np.array(["a", "b", "c", "d"])[(X[:, 0] > 0) * 2 + (X[:, 1] > 0)].tolist()
+    door = LASVMClassifier(gamma=0.5, decision="ovo", budget=100, half_life=None)
+    own = onlinesvm.LASVMClassifier(
+        C=4.0, gamma=0.5, decision="ovo", budget=100, policy="oldest", n_jobs=None
+    )
+    for row, label in zip(X, y, strict=True):
+        door.learn_one(dict(zip("xyz", row.tolist(), strict=True)), label)
+        own.learn_one(row, label)
+    assert len(door.estimator.intercept_) == 6  # pairs of four labels
+    asked = [dict(zip("xyz", row.tolist(), strict=True)) for row in X[:40]]
+    assert [door.predict_one(x) for x in asked] == own.predict(X[:40]).tolist()
+    wrong = LASVMClassifier(gamma=0.5, decision="all")
+    with pytest.raises(ValueError, match="decision"):
+        wrong.learn_one({"x": 1.0}, "a")
+
+
+def test_p_values_of_novelties():
+    model, rng = LASVMOneClass(gamma=0.5, nu=0.2, window=300), np.random.default_rng(0)
+    assert model.p_value_one({"x": 1.0}) == 1.0
+    p = []
+    for row in rng.normal(size=(900, 2)).tolist():
+        x = dict(zip("xy", row, strict=True))
+        p.append(model.p_value_one(x))
+        model.learn_one(x)
+    assert abs(np.mean(np.array(p[300:]) <= 0.1) - 0.1) < 0.05
+    assert model.p_value_one({"x": 9.0, "y": 9.0}) < 0.02

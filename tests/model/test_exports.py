@@ -14,6 +14,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import dump_svmlight_file
 from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -21,6 +22,7 @@ from sklearn.svm import SVC
 from onlinesvm import (
     HullerClassifier,
     LASVMClassifier,
+    LASVMRegressor,
     SimpleSVMClassifier,
     SimpleSVMOneClass,
     SimpleSVMRegressor,
@@ -42,8 +44,7 @@ KERNELS = {
     "matern12": {"kernel": "matern12", "gamma": 0.5},
     "sigmoid": {"kernel": "sigmoid", "gamma": 0.05, "coef0": -0.2},
 }
-SEVERAL_TARGETS = ("LASVM two targets", "LASVM values window")
-CLASSES = [name for name in CASES if "cache" not in name and name not in SEVERAL_TARGETS]
+CLASSES = [name for name in CASES if "cache" not in name]
 NOT_IN_LIBSVM = ("laplacian", "matern12")
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
 TWO = Y > 0
@@ -465,9 +466,99 @@ def test_rows_of_unit_length(kernel, tmp_path):
     assert_onnx(model, tmp_path / "model.onnx", rows, np.float64)
 
 
-def test_several_targets_are_refused(tmp_path):
-    with pytest.raises(ModelFileError, match="fit one for each target"):
-        export_python(fitted("LASVM two targets"), tmp_path / "model.py")
+# -- several columns: targets, quantiles, labels ------------------------------------------
+
+INDICATORS = np.stack([Y == 0, Y > 0, X[:, 0] > 0], axis=1).astype(int)
+
+
+def quantile_models():
+    """Of a fit, of a stream whose machines cross, and of a window."""
+    settings = {"quantile": [0.05, 0.45, 0.5, 0.55, 0.95], "random_state": 0}
+    yield "fit", LASVMRegressor(gamma=0.3, **settings).fit(X, VALUES)
+    noise = np.random.default_rng(0).normal(size=len(X))
+    yield "crossing", LASVMRegressor(gamma=0.3, **settings).partial_fit(X, noise)
+    yield "window", LASVMRegressor(gamma=0.3, window=50, **settings).partial_fit(X, VALUES)
+    yield "linear", LASVMRegressor(kernel="linear", **settings).fit(X, VALUES)
+    yield "one of them", LASVMRegressor(gamma=0.3, quantile=[0.9]).fit(X, VALUES)
+    yield "large", LASVMRegressor(gamma=0.3, C=1e9, quantile=[0.1, 0.9]).fit(X, VALUES * 1e9)
+
+
+def test_quantiles_are_sorted_in_every_export(tmp_path):
+    for name, model in quantile_models():
+        for dtype in (np.float32, np.float64):
+            given = X.astype(dtype)
+            wanted = model.predict(given)
+            export_onnx(model, tmp_path / "model.onnx", dtype=dtype)
+            found = run_onnx(tmp_path / "model.onnx", given)
+            assert list(found) == ["value"]
+            assert (found["value"].dtype, found["value"].shape) == (dtype, wanted.shape)
+            near = 1e-4 * max(1.0, abs(wanted).max())
+            np.testing.assert_allclose(found["value"], wanted, atol=near, rtol=0, err_msg=name)
+            assert (np.diff(found["value"], axis=1) >= 0).all()
+        export_python(model, tmp_path / "model.py")
+        found = run_python(tmp_path / "model.py")["predict"](X)
+        near = 1e-4 * max(1.0, abs(wanted).max())
+        np.testing.assert_allclose(found, model.predict(X), atol=near, rtol=0, err_msg=name)
+    model = dict(quantile_models())["crossing"]
+    values = rbf_kernel(X, model.support_vectors_, 0.3) @ model.dual_coef_.T + model.intercept_
+    assert (np.diff(values, axis=1) < -1e-3).any()  # there was something to sort
+
+
+@pytest.mark.parametrize("rows", [X, CSR], ids=["dense", "sparse"])
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+def test_several_labels_per_example_in_onnx_and_python(rows, verb, tmp_path):
+    model = getattr(LASVMClassifier(gamma=0.3, random_state=0), verb)(rows, INDICATORS)
+    asked = X if rows is X else CSR.toarray()
+    wanted, values = model.predict(asked), model.decision_function(asked)
+    clear = np.abs(values) > 1e-3
+    assert set(wanted[clear].tolist()) == {0, 1}
+    for dtype in (np.float32, np.float64):
+        export_onnx(model, tmp_path / "model.onnx", dtype=dtype)
+        found = run_onnx(tmp_path / "model.onnx", asked.astype(dtype))
+        assert list(found) == ["label", "scores"]
+        np.testing.assert_allclose(found["scores"], values, atol=1e-3)
+        assert found["label"].dtype == np.int64
+        np.testing.assert_array_equal(found["label"][clear], wanted[clear])
+    export_python(model, tmp_path / "model.py")
+    scope = run_python(tmp_path / "model.py")
+    np.testing.assert_array_equal(scope["predict"](asked)[clear], wanted[clear])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_several_columns_of_a_pipeline_through_skl2onnx(dtype):
+    rows = X.astype(dtype)
+    quantiles = LASVMRegressor(gamma=0.3, quantile=[0.1, 0.5, 0.9], random_state=0)
+    pipeline = make_pipeline(StandardScaler(), quantiles).fit(rows, VALUES)
+    found = with_skl2onnx(pipeline, rows)
+    np.testing.assert_allclose(found["value"], pipeline.predict(rows), atol=1e-4)
+    labels = LASVMClassifier(gamma=0.3, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), labels).fit(rows, INDICATORS)
+    found, values = with_skl2onnx(pipeline, rows), pipeline.decision_function(rows)
+    np.testing.assert_allclose(found["scores"], values, atol=1e-3)
+    clear = np.abs(values) > 2e-3
+    np.testing.assert_array_equal(found["label"][clear], pipeline.predict(rows)[clear])
+
+
+@needs_libsvm
+def test_one_libsvm_file_for_each_column(tmp_path):
+    quantiles = LASVMRegressor(gamma=0.3, quantile=[0.1, 0.9], random_state=0).fit(X, VALUES)
+    paths = export_libsvm(quantiles, tmp_path / "model.txt")
+    found = np.stack([svm_predict(path, X, tmp_path) for path in paths], axis=1)
+    np.testing.assert_allclose(np.sort(found, axis=1), quantiles.predict(X), atol=1e-4)
+    labels = LASVMClassifier(gamma=0.3, random_state=0).fit(X, INDICATORS)
+    clear = np.abs(labels.decision_function(X)) > 1e-4
+    paths = export_libsvm(labels, tmp_path / "model.txt")
+    found = np.stack([svm_predict(path, X, tmp_path) for path in paths], axis=1)
+    np.testing.assert_array_equal(found[clear], labels.predict(X)[clear])
+
+
+def test_a_target_of_one_column_stays_one(tmp_path):
+    model = LASVMRegressor(gamma=0.3).fit(X, VALUES[:, None])
+    export_onnx(model, tmp_path / "model.onnx")
+    export_python(model, tmp_path / "model.py")
+    found = run_onnx(tmp_path / "model.onnx", X.astype(np.float32))["value"]
+    written = run_python(tmp_path / "model.py")["predict"](X)
+    assert found.shape == written.shape == model.predict(X).shape == (len(X), 1)
 
 
 # -- one machine per pair of classes ------------------------------------------------------

@@ -569,6 +569,16 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
 
         return {"task": OneClass(float(self.nu))}
 
+    def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
+        from ..core.prequential.novelties import Novelties
+
+        learner = super()._make_learner(trained, data, n_labels)
+        learner.watch = Novelties(learner.support)
+        return learner
+
+    def _view_extras(self, trained: Trained) -> dict[str, Any]:
+        return {"known": trained.learner.watch.snapshot()}
+
     @_fit_context(prefer_skip_nested_validation=True)
     @with_callbacks
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -642,6 +652,61 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         """
         values, _ = self._decide_one(one_row(x, "decision_one", "decision_function"))
         return float(values[0, 0])
+
+    def p_values(self, X: Any) -> np.ndarray:
+        """How often an example like those learned is at least as strange as each of these.
+
+        The share of examples whose value, by the model before it learned them, was no larger, the
+        example itself counted with them: of the last 1,000 examples of a stream, or of half of those of
+        ``fit``, at most 4,096. Values are those of ``decision_function`` and ``score_samples``, divided
+        by the sum of the coefficients, which grows while a model learns; the larger share counts. Of examples like those learned, the share with a p-value of
+        at most p is about p up to p = ``nu``, and no larger beyond: the rate of false alarms. Copies of an example count
+        once in ``fit``, which makes p-values larger, if anything.
+
+        Parameters
+        ----------
+        X : shared
+
+        Returns
+        -------
+        p : ndarray of shape (n_samples,)
+            Between 0 and 1, small for novelties. As long as nothing is known, it is 1.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from onlinesvm import LASVMOneClass
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> p = LASVMOneClass(nu=0.1, random_state=0).fit(X).p_values([[0.0, 0.0], [5.0, 5.0]])
+        >>> p.round(2).tolist()
+        [1.0, 0.0]
+        """
+        from ..core.prequential.novelties import p_values, ranked_by
+
+        check_is_fitted(self)
+        with Interruptible():
+            view = self._view()
+            by = view.coefficients().sum(), view.biases()[0]
+            return p_values(view.more["known"], ranked_by(view.decide(X), *by))
+
+    def p_value_one(self, x: Any) -> float:
+        """The p-value of one row: as ``p_values``.
+
+        Parameters
+        ----------
+        x : shared
+
+        Returns
+        -------
+        p : float
+            Between 0 and 1, small for a novelty.
+        """
+        from ..core.prequential.novelties import p_values, ranked_by
+
+        values, _ = self._decide_one(one_row(x, "p_value_one", "p_values"))
+        learner = self._fitted("").learner
+        by = learner.support.alpha().sum(), learner.support.a.bias[0]
+        return float(p_values(learner.watch.snapshot(), ranked_by(values[0], *by))[0])
 
     def predict_one(self, x: Any) -> int:
         """Whether one row is an inlier, as ``predict``.

@@ -352,7 +352,7 @@ class LASVM(Compact, Learner):
         if scores is not None and task.partial:
             scores = self.scores_of(scores)
         if watched:
-            self.watch.note(scores, fresh.label, fresh.bound)
+            self.watch.note_block(scores, fresh.label, fresh.bound)
         if asides is not None and aside:
             asides.note(scores, fresh.label, fresh.bound)
         self._reduce_delta()

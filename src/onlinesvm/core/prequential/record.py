@@ -123,6 +123,8 @@ class Prequential(Compact):
             if self.n % BLOCK == 0:
                 self.look()
 
+    note_block = note  # learned together: the same, as scores are those of the models before
+
     @property
     def follows_now(self) -> bool:
         """Whether it is time for a window to follow."""

@@ -169,6 +169,8 @@ class Residuals(Compact):
             if self.n % BLOCK == 0:
                 self.look()
 
+    note_block = note  # learned together: the same, as scores are those of the models before
+
     def look(self) -> None:
         """The shares follow what was noted since the last look."""
         if self.looked == self.n:

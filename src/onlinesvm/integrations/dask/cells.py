@@ -65,6 +65,11 @@ class CellLASVMClassifier(DaskClassifier):
     --------
     TreeLASVMClassifier : The SVM of all rows, if there are few support vectors.
 
+    Notes
+    -----
+    Three classes or more are learned one-vs-rest. One-vs-one (``decision="ovo"``) is not available here;
+    ``onlinesvm.LASVMClassifier`` has it, for data that fit in memory.
+
     Examples
     --------
     >>> import numpy as np; from onlinesvm.dask import CellLASVMClassifier

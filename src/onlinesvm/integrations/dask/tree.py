@@ -77,6 +77,11 @@ class TreeLASVMClassifier(DaskClassifier):
     --------
     CellLASVMClassifier : For data in which a large part of the rows are support vectors.
 
+    Notes
+    -----
+    Three classes or more are learned one-vs-rest. One-vs-one (``decision="ovo"``) is not available here;
+    ``onlinesvm.LASVMClassifier`` has it, for data that fit in memory.
+
     Examples
     --------
     >>> import dask.array as da; from sklearn.datasets import load_digits

@@ -222,6 +222,9 @@ class LASVMClassifier(_Adapter):
     detect_drift : bool, default=False
         Whether to monitor the error rate of predictions made before their labels are learned: see
         ``drift_detected_``. Always on with ``window="auto"``.
+    decision : {"ovr", "ovo"}, default="ovr"
+        Three labels or more: one machine for each label against the others, or one for each pair of
+        labels, which vote, as in ``SVC``.
 
     See Also
     --------
@@ -261,6 +264,7 @@ class LASVMClassifier(_Adapter):
         class_weight: dict[Any, float] | None = None,
         probability: bool = False,
         detect_drift: bool = False,
+        decision: str = "ovr",
     ):
         super().__init__()
         self.C = C
@@ -275,6 +279,7 @@ class LASVMClassifier(_Adapter):
         self.class_weight = class_weight
         self.probability = probability
         self.detect_drift = detect_drift
+        self.decision = decision
 
     def predict_set_one(self, x: dict[Any, Any], alpha: float = 0.1) -> set[Any]:
         """The set of labels that contains the true one in a share 1 - alpha of cases.

@@ -231,3 +231,14 @@ class LASVMOneClass(NamedModel, base.AnomalyDetector):
         """
         row = self._rows.known(x)
         return 0.0 if self._model is None else -float(self._model.decision_one(row))
+
+    def p_value_one(self, x: dict[Any, Any]) -> float:
+        """How often an example like those learned is at least as strange; 1 before anything was learned.
+
+        Parameters
+        ----------
+        x
+            Features. Names that were never learned are left out.
+        """
+        row = self._rows.known(x)
+        return 1.0 if self._model is None else float(self._model.p_value_one(row))

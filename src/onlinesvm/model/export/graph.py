@@ -20,7 +20,7 @@ import numpy as np
 
 from ...core.kernel.kernel import DISTANCE_NAMES
 from ...core.prequential.calibration import BENDS
-from .predictor import CLASSIFIER, ONE_CLASS, REGRESSOR, Predictor, Votes
+from .predictor import CLASSIFIER, LABELS, ONE_CLASS, REGRESSOR, Predictor, Votes
 
 AT_A_TIME = 8
 """Features whose differences are in memory at once."""
@@ -36,6 +36,12 @@ class Node(NamedTuple):
     inputs: list[str]
     output: str
     attributes: dict[str, Any]
+    more: tuple[str, ...] = ()  # outputs that nobody reads
+
+    @property
+    def outputs(self) -> list[str]:
+        """All outputs."""
+        return [self.output, *self.more]
 
 
 class Graph:
@@ -54,7 +60,8 @@ class Graph:
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         """An operator; returns the name of its output."""
         output = f"{operator.lower()}_{len(self.nodes)}"
-        self.nodes.append(Node(operator, list(inputs), output, attributes))
+        more = (f"{output}_places",) if operator == "TopK" else ()
+        self.nodes.append(Node(operator, list(inputs), output, attributes, more))
         return output
 
 
@@ -91,7 +98,8 @@ def _root_error(p: Predictor, unit: float) -> float:
 def graph_of(p: Predictor, x: str, input_dtype: Any) -> tuple[Graph, dict[str, str]]:
     """The graph for rows ``x`` of ``input_dtype``, and its outputs.
 
-    These are a value, or a label, scores and, where the model has them, probabilities.
+    These are a value, or a label, scores and, where the model has them, probabilities. Several
+    values, or labels, of an example are columns.
     """
     if not len(p.vectors):  # one of weight zero: older runtimes refuse products of no columns
         d = p.vectors.shape[1]
@@ -105,7 +113,11 @@ def graph_of(p: Predictor, x: str, input_dtype: Any) -> tuple[Graph, dict[str, s
         return g, _voted(g, p, p.votes, scores, input_dtype)
     shown = _shown(g, scores, input_dtype)
     if p.kind == REGRESSOR:
-        return g, {"value": _flat(g, shown)}
+        shown = _ascending(g, shown, len(p.coef)) if p.ascending else shown
+        return g, {"value": shown if p.columns else _flat(g, shown)}
+    if p.kind == LABELS:
+        has = g.add("Greater", scores, g.constant("limit", 0.0))
+        return g, {"label": g.add("Cast", has, to=np.dtype(np.int64)), "scores": shown}
     single = len(p.coef) == 1
     label = _label(g, p, _flat(g, scores) if single else scores)
     outputs = {"label": label, "scores": _flat(g, shown) if single else shown}
@@ -162,6 +174,11 @@ def _exchanged(g: Graph, scores: str, winner: str, classes: int) -> str:
     own = g.add("ReduceSum", g.add("Mul", scores, of_winner), column, keepdims=1)
     moved = g.add("Mul", g.add("Sub", of_winner, of_best), g.add("Sub", top, own))
     return g.add("Add", scores, moved)
+
+
+def _ascending(g: Graph, values: str, columns: int) -> str:
+    """Each row in ascending order."""
+    return g.add("TopK", values, g.constant("all", [columns], np.int64), axis=1, largest=0)
 
 
 def _shown(g: Graph, values: str, dtype: Any) -> str:

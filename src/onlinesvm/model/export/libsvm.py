@@ -2,7 +2,8 @@
 
 Two classes make one file, and so do more where machines are pairs of classes, which is LIBSVM's own form.
 Of a model with one machine per class there is one file per class, in which label 1 is that class and -1
-are all others; the class whose file gives the largest decision value is the prediction.
+are all others; the class whose file gives the largest decision value is the prediction. Several targets,
+quantiles, or labels of an example have a file each, too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 
 from ..atomic import atomic_write, is_special
 from ..errors import ModelFileError, not_written
-from .predictor import CLASSIFIER, REGRESSOR, Predictor, Votes, predictor_of
+from .predictor import CLASSIFIER, LABELS, REGRESSOR, Predictor, Votes, predictor_of
 
 _KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf", "sigmoid": "sigmoid"}
 
@@ -38,7 +39,8 @@ def export_libsvm(
     path : str or path-like
         The file. With more than two classes and one machine for each, files ``name.1.ending``,
         ``name.2.ending``, ... are written, in the order of ``classes_``; with ``decision="ovo"``
-        there is one file.
+        there is one file. For several targets, quantiles, or labels per example (1 or 0), there is
+        one file for each as well.
     preprocessing : dict or None, default=None
         ``mean`` and ``scale`` of a standardisation. LIBSVM's text can express it with a linear
         kernel, and with an RBF kernel if all scales are equal. ``feature_weights`` of the
@@ -58,6 +60,9 @@ def export_libsvm(
     -----
     LIBSVM's labels are 32-bit integers. If those of the model are not, two classes, or all with
     ``decision="ovo"``, are written as 0, 1, ..., their positions in ``classes_``.
+
+    Files of quantiles are those of their machines: if the predictions of two of them cross, sort
+    them, as ``predict`` does.
 
     Probabilities are not written, with a warning: LIBSVM's are those of a single sigmoid.
 
@@ -93,7 +98,7 @@ def export_libsvm(
                 "give the path of a file."
             )
         paths = [path.with_name(f"{path.stem}.{m + 1}{path.suffix}") for m in range(machines)]
-        labels = (1, -1)
+        labels = (1, 0) if predictor.kind == LABELS else (1, -1)
     for m, each in enumerate(paths):
         _write(each, _lines(predictor, m, labels))
     return paths
@@ -166,7 +171,7 @@ def _lines(p: Predictor, m: int, labels: tuple[int, int]) -> Iterator[str]:
     yield "nr_class 2"
     yield f"total_sv {len(order)}"
     yield f"rho {-float(p.bias[m])!r}"
-    if p.kind == CLASSIFIER:
+    if p.kind in (CLASSIFIER, LABELS):
         positive = coef[order] > 0  # vectors stand class by class, as LIBSVM has them
         order = np.concatenate([order[positive], order[~positive]])
         yield f"label {labels[0]} {labels[1]}"
@@ -203,7 +208,7 @@ def _vector_line(coef: np.ndarray, row: np.ndarray) -> str:
 
 
 def _head(p: Predictor) -> Iterator[str]:
-    kinds = {CLASSIFIER: "c_svc", REGRESSOR: "epsilon_svr"}
+    kinds = {CLASSIFIER: "c_svc", LABELS: "c_svc", REGRESSOR: "epsilon_svr"}
     yield f"svm_type {kinds.get(p.kind, 'one_class')}"
     yield f"kernel_type {_KERNELS[p.kernel]}"
     if p.kernel == "poly":

@@ -11,7 +11,7 @@ from ...core.runtime.dependencies import require
 from ..atomic import atomic_write
 from ..errors import ModelFileError, not_written
 from .graph import Graph, graph_of
-from .predictor import LARGEST, Predictor, predictor_of
+from .predictor import LABELS, LARGEST, Predictor, predictor_of
 
 OPSET = 17
 IR_VERSION = 8
@@ -47,7 +47,8 @@ def export_onnx(
     -----
     Classifiers have the outputs ``label`` and ``scores``, which are those of ``predict`` and
     ``decision_function``, and with ``probability=True`` also ``probabilities``, those of
-    ``predict_proba``; regressors have ``value``.
+    ``predict_proba``; regressors have ``value``. Several targets, quantiles or labels of an example
+    are columns, as in ``predict``.
 
     Examples
     --------
@@ -123,7 +124,7 @@ def _nodes(graph: Graph, outputs: dict[str, str]) -> Any:
 
     for node in graph.nodes:
         yield onnx.helper.make_node(
-            node.operator, node.inputs, [node.output], **attributes_of(node.attributes)
+            node.operator, node.inputs, node.outputs, **attributes_of(node.attributes)
         )
     for name, source in outputs.items():
         yield onnx.helper.make_node("Identity", [source], [name])
@@ -150,10 +151,12 @@ def _value(name: str, dtype: Any, shape: list[Any]) -> Any:
 
 
 def _output(name: str, graph: Graph, p: Predictor, dtype: Any) -> Any:
+    if name == "label" and p.kind == LABELS:
+        return _value(name, np.int64, ["N", p.n_scores])
     if name == "label":
         return _value(name, graph.constants["classes"].dtype, ["N"])
     if name == "probabilities":
         assert p.classes is not None
         return _value(name, dtype, ["N", len(p.classes)])
-    many = p.n_scores > 1
+    many = p.columns or p.n_scores > 1
     return _value(name, dtype, ["N", p.n_scores] if many else ["N"])

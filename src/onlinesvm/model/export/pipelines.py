@@ -18,7 +18,7 @@ from ...core.runtime.dependencies import require
 from ..state import ALGORITHMS, estimator_class
 from .graph import Graph, both_columns, graph_of, label_type
 from .onnx import attributes_of, tensor_type
-from .predictor import ONE_CLASS, REGRESSOR, predictor_of
+from .predictor import LABELS, ONE_CLASS, REGRESSOR, predictor_of
 
 
 def register_onnx() -> None:
@@ -72,9 +72,11 @@ def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None
 def _outputs(model: Any, kind: Any) -> list[tuple[str, Any]]:
     p = predictor_of(model)
     n = p.n_scores
-    scores = kind([None, n] if n > 1 else [None])
+    scores = kind([None, n] if p.columns or n > 1 else [None])
     if p.kind == REGRESSOR:
         return [("value", scores)]
+    if p.kind == LABELS:
+        return [("label", _label_kind(np.int64)([None, n])), ("scores", scores)]
     made = [("label", _label_kind(_label_type(p))([None])), ("scores", scores)]
     if p.slopes is not None and p.classes is not None:
         made.append(("probabilities", kind([None, len(p.classes)])))
@@ -149,9 +151,9 @@ def _add(scope: Any, container: Any, graph: Graph, source: str) -> dict[str, str
         values = [str(v).encode("utf-8") for v in value.ravel()] if text else value.ravel().tolist()
         container.add_initializer(names[name], tensor_type(value.dtype), value.shape, values)
     for node in graph.nodes:
-        names[node.output] = scope.get_unique_variable_name(node.output)
+        names |= {made: scope.get_unique_variable_name(made) for made in node.outputs}
         container.add_node(
-            node.operator, [names[i] for i in node.inputs], [names[node.output]], op_version=13,
-            name=scope.get_unique_operator_name(node.operator), **attributes_of(node.attributes),
+            node.operator, [names[i] for i in node.inputs], [names[o] for o in node.outputs],
+            op_version=13, name=scope.get_unique_operator_name(node.operator), **attributes_of(node.attributes),
         )  # fmt: skip
     return names

@@ -17,12 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from ...core.kernel.kernel import KERNEL_NAMES
 from ...estimators.base import view_of
-from ...estimators.labels import Indicators
+from ...estimators.labels import Indicators, QuantileTargets, Targets
 from ...estimators.pair_labels import PairBook
 from ..errors import ModelFileError
 from ..state import algorithm_of
 
 CLASSIFIER, REGRESSOR, ONE_CLASS = "classifier", "regressor", "one class"
+LABELS = "classifier of several labels per example"
 
 KINDS = {
     "SimpleSVMRegressor": REGRESSOR,
@@ -74,6 +75,8 @@ class Predictor(NamedTuple):
     scale: np.ndarray  # (n_features,)
     slopes: np.ndarray | None = None  # of the probabilities: see core/prequential/calibration.py
     votes: Votes | None = None  # None: one machine per class, or one for two
+    columns: bool = False  # predictions have one column per machine, also if there is one machine
+    ascending: bool = False  # machines are quantiles, whose values are sorted
 
     @property
     def n_scores(self) -> int:
@@ -94,14 +97,6 @@ def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) ->
     kind = KINDS.get(name, CLASSIFIER)
     simple = name.startswith("SimpleSVM")
     made = _of_simplesvm(estimator, kind) if simple else _of_online(estimator, kind)
-    if kind == REGRESSOR and len(made.bias) > 1:
-        raise ModelFileError(
-            "A regressor with several targets cannot be exported: fit one for each target."
-        )
-    if isinstance(view_of(estimator).encoder, Indicators):
-        raise ModelFileError(
-            "A classifier of several labels per example cannot be exported: fit one for each label."
-        )
     if made.kernel not in KERNELS:
         raise ModelFileError(
             f"A model with a {made.kernel} kernel cannot be exported: other programs cannot "
@@ -147,22 +142,24 @@ def _feature_values(value: Any, default: float, name: str, n_features: int) -> n
 
 def _of_online(estimator: Any, kind: str) -> Predictor:
     view = view_of(estimator)
-    trained, model, kernel, d = (
-        view.trained,
-        view.model,
-        view.kernel,
-        view.trained.features.n_features,
-    )
-    centre = trained.centre
+    trained, model, kernel, encoder = view.trained, view.model, view.kernel, view.encoder
+    d, centre = trained.features.n_features, trained.centre
+    kind = LABELS if isinstance(encoder, Indicators) else kind
     callable_or_table = kernel.name not in KERNELS
     vectors = np.empty((0, d)) if callable_or_table else _dense(model.rows.to_array())
     return Predictor(
         kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0),
-        vectors, view.encoder.shown(model.coef), view.encoder.shown(model.bias),
+        vectors, encoder.shown(model.coef), encoder.shown(model.bias),
         view.classes.copy() if kind == CLASSIFIER else None, bool(model.unit_length),
         np.zeros(d) if centre is None else centre, _scale(trained.feature_weights, d),
-        _slopes(view), _votes(estimator, view),
+        _slopes(view), _votes(estimator, view), kind == LABELS or _has_columns(encoder),
+        isinstance(encoder, QuantileTargets),
     )  # fmt: skip
+
+
+def _has_columns(encoder: Any) -> bool:
+    """Whether predicted values have two dimensions, as the y that was learned, or are quantiles."""
+    return isinstance(encoder, Targets) and encoder.two_dimensional
 
 
 def _votes(estimator: Any, view: Any) -> Votes | None:

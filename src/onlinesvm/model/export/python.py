@@ -10,7 +10,7 @@ import numpy as np
 from ...core.prequential.calibration import BENDS
 from ..atomic import atomic_write
 from ..errors import ModelFileError, not_written
-from .predictor import CLASSIFIER, ONE_CLASS, Predictor, Votes, predictor_of
+from .predictor import CLASSIFIER, LABELS, ONE_CLASS, REGRESSOR, Predictor, Votes, predictor_of
 
 MOST_NUMBERS = 20_000
 """Maximum number of numbers in a file: about 400 kB of text."""
@@ -121,7 +121,8 @@ def export_python(
     estimator : estimator
         A fitted estimator with a built-in kernel other than ``precomputed``.
     path : str or path-like
-        The file. It defines ``predict(X)`` and ``decision_function(X)`` for arrays of rows, and
+        The file. It defines ``predict(X)`` (a column per target, quantile or label, where there are
+        several) and ``decision_function(X)`` for arrays of rows, and
         ``predict_proba(X)`` if the model has probabilities.
     preprocessing : dict or None, default=None
         ``mean`` and ``scale`` of a standardisation; it becomes part of the functions.
@@ -212,22 +213,24 @@ def _functions(p: Predictor) -> str:
     else:
         kernel = f"    dots = X @ VECTORS.T\n    K = {_KERNEL[p.kernel]}"
         length = _LENGTH.format(kernel=_KERNEL[p.kernel]) if p.unit_length else ""
-    many = len(p.coef) > 1
+    many = p.columns or len(p.coef) > 1
     if p.votes is not None:
         text = _DECIDE.format(
             name="pair_values", shape="(n, pairs)", kernel=kernel, length=length, result="values"
         )
         return text + _voting(p, p.votes)
-    shape = "(n, classes)" if many else "(n,)"
+    shape = ("(n, classes)" if p.kind == CLASSIFIER else f"(n, {len(p.coef)})") if many else "(n,)"
     text = _DECIDE.format(
         name="decision_function", shape=shape, kernel=kernel, length=length,
-        result="values" if many else "values[:, 0]",
+        result="np.sort(values, axis=1)" if p.ascending else "values" if many else "values[:, 0]",
     )  # fmt: skip
     text += '\ndef predict(X):\n    """The prediction for each row of X."""\n'
     text += "    values = decision_function(X)\n"
     if p.kind == ONE_CLASS:
         return text + "    return np.where(values >= 0, 1, -1)\n"
-    if p.kind != CLASSIFIER or p.classes is None:
+    if p.kind == LABELS:
+        return text + "    return (values > 0).astype(int)\n"
+    if p.kind == REGRESSOR or p.classes is None:
         return text + "    return values\n"
     if len(p.classes) == 1:
         return text + "    return np.repeat(CLASSES, len(values))\n"

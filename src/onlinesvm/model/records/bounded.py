@@ -149,7 +149,7 @@ def older_of(fields: Fields, context: Context) -> LASVM:
         a.path[:], a.longest[:] = np.inf, np.sqrt(abs(a.diagonal[:n]).max(initial=1.0))
     _take_recent(fields, context, memory)
     memory.labels_held = np.bincount(label, minlength=max(context.n_labels, 1))
-    learner.watch = watch_of(fields, machines, context.n_labels, learner.task)
+    learner.watch = watch_of(fields, machines, context.n_labels, learner.support)
     fields.close()
     learner.values.restore()
     return learner

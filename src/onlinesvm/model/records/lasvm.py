@@ -86,7 +86,7 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     support = support_of(fields.record("support"), context, not bounded)
     memory = memory_of(fields.record("memory"), context, support) if bounded else None
     learner.hold(support, memory)
-    learner.watch = watch_of(fields, learner.n_scores, context.n_labels, learner.support.task)
+    learner.watch = watch_of(fields, learner.n_scores, context.n_labels, support)
     learner.asides = asides_of(fields, learner.n_scores, context.n_labels)
     if not fields.absent("kept"):
         learner.values.kept = kept_of(fields.record("kept"), support.n, support.machines)

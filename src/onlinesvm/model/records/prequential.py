@@ -6,20 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from ...core.lasvm.tasks import Regression, Task
+from ...core.lasvm.state import Support
+from ...core.lasvm.tasks import OneClass, Regression
 from ...core.prequential.asides import Answer, Asides, Scored
 from ...core.prequential.calibration import SLOPES
 from ...core.prequential.drift import BLOCK, BLOCKS, DriftDetector
+from ...core.prequential.novelties import Novelties
 from ...core.prequential.record import RECENT, Prequential
 from ...core.prequential.residuals import Residuals
 from ...core.prequential.thresholds import LEVELS
 from ..fields import Fields, narrow
 
+Watch = Prequential | Residuals | Novelties | None
 
-def watch_fields(watch: Prequential | Residuals | None) -> dict[str, Any]:
+
+def watch_fields(watch: Watch) -> dict[str, Any]:
     """The record as the field ``watch`` of its learner; no field where there is no record."""
     if watch is None:
         return {}
+    if isinstance(watch, Novelties):
+        return {"watch": _novelties_fields(watch)}
     if isinstance(watch, Residuals):
         return {"watch": _residuals_fields(watch)}
     n, thresholds = min(watch.n, len(watch.label)), watch.thresholds
@@ -40,14 +46,17 @@ def watch_fields(watch: Prequential | Residuals | None) -> dict[str, Any]:
     }
 
 
-def watch_of(
-    fields: Fields, machines: int, n_labels: int, task: Task
-) -> Prequential | Residuals | None:
-    """The record again, from the fields of its learner; files of earlier versions have none of values."""
-    values = isinstance(task, Regression)
+def watch_of(fields: Fields, machines: int, n_labels: int, support: Support) -> Watch:
+    """The record again, from the fields of its learner.
+
+    Files of earlier versions have none of values, or of one class.
+    """
+    values, one_class = isinstance(support.task, Regression), isinstance(support.task, OneClass)
     if not fields.has("watch"):
-        return Residuals(machines, False) if values else None
+        return Residuals(machines, False) if values else Novelties(support) if one_class else None
     fields = fields.record("watch")
+    if one_class:
+        return _novelties_of(fields, support)
     if values:
         return _residuals_of(fields, machines)
     probability, drift = not fields.absent("q"), not fields.absent("detector")
@@ -154,6 +163,30 @@ def _residuals_of(fields: Fields, machines: int) -> Residuals:
     shares = fields.array("shares", np.float64, (targets, len(LEVELS)), 0.0, 1.0)
     fields.close()
     watch.restore(shares)
+    return watch
+
+
+def _novelties_fields(watch: Novelties) -> dict[str, Any]:
+    return {
+        "n": watch.n,
+        "settled": watch.n_unordered,
+        "last": watch.last,
+        "values": watch.values[: min(watch.n, len(watch.values))],
+        "waiting": watch.waiting,
+    }
+
+
+def _novelties_of(fields: Fields, support: Support) -> Novelties:
+    watch = Novelties(support)
+    watch.n = fields.whole("n")
+    watch.n_unordered = fields.whole("settled", 0, watch.n)
+    watch.last = fields.array("last", np.float64, (2,))
+    n = min(watch.n, len(watch.values))
+    watch.values[:n] = fields.array("values", np.float64, (n, 2))
+    watch.waiting = fields.array("waiting", np.float64, (None, 2))
+    if len(watch.waiting) >= BLOCK:
+        raise fields.wrong("waiting", f"has more than {BLOCK - 1} examples")
+    fields.close()
     return watch
 
 
