@@ -101,7 +101,7 @@ def measure_reuters(runs):
     """F1 of money-fx: 300 answers beside 1,000 random labels."""
     from sklearn.metrics import f1_score
 
-    from onlinesvm.label.features import text_vectorizer
+    from onlinesvm.label.features import fitted_vectorizer
 
     texts, topics = reuters("train")
     y = np.array(["yes" if "money-fx" in t else "no" for t in topics])
@@ -109,7 +109,7 @@ def measure_reuters(runs):
     y_test = np.array(["yes" if "money-fx" in t else "no" for t in test_topics])
     pool = text_pool(texts)
     places = pool.source.places
-    vectorizer = text_vectorizer(pool.source).fit(pool.source.texts.to_pylist())
+    vectorizer, _ = fitted_vectorizer(pool.source, pool.source.texts.to_pylist())
     X_test = vectorizer.transform(test_texts)
     out = []
     for seed in range(runs):
