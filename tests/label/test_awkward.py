@@ -341,7 +341,7 @@ def test_hugging_face_reads_the_parquet(tmp_path):
         cache_dir=str(tmp_path / "cache"),
         split="train",
     )
-    assert found["label"] == [labels[row - 1] for row in found["row"]]
+    assert list(found["label"]) == [labels[row - 1] for row in found["row"]]
     assert found.features["label"].dtype == "string"
     encoded = found.class_encode_column("label")
     assert encoded.features["label"].names == sorted(set(found["label"]))
@@ -479,7 +479,6 @@ def test_a_database_in_a_closed_folder_is_not_touched(nobody):
     session = open_session(Settings(None, nobody / "a.db")).session
     answer(session, lambda i: "a", 3)
     session.journal.close()
-    with without_permission(nobody):
-        with pytest.raises(LabelError, match="cannot be"):
-            open_session(Settings(None, nobody / "a.db"))
+    with without_permission(nobody), pytest.raises(LabelError, match="cannot be"):
+        open_session(Settings(None, nobody / "a.db"))
     assert len(open_session(Settings(None, nobody / "a.db")).session.record.labels) == 3
