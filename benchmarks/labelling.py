@@ -1,9 +1,10 @@
 """What ``onlinesvm label`` promises, measured: labels saved, questions to find all, honest figures.
 
     python -m benchmarks.labelling [--what reuters mnist find certificate interval] [--runs N]
+    python -m benchmarks.labelling --what report --plot docs/images/label-measured.png
 
 Sessions are real ones, journal included; answers are given by a script that knows the labels. The JSON goes
-to ``benchmarks/results/labelling.json``, the table to standard output.
+to ``benchmarks/results/labelling.json``; from it come the table, on standard output, and the plot.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from benchmarks.clock import Clock
+from benchmarks.markdown import markdown
 from onlinesvm import ActiveLearner, LASVMClassifier
 from onlinesvm.label.choosing import RECENT, SAMPLE, drawn, likely, uncertain
 from onlinesvm.label.journal import Journal
@@ -101,7 +103,7 @@ def measure_reuters(runs):
     """F1 of money-fx: 300 answers beside 1,000 random labels."""
     from sklearn.metrics import f1_score
 
-    from onlinesvm.label.features import text_vectorizer
+    from onlinesvm.label.features import fitted_vectorizer
 
     texts, topics = reuters("train")
     y = np.array(["yes" if "money-fx" in t else "no" for t in topics])
@@ -109,7 +111,7 @@ def measure_reuters(runs):
     y_test = np.array(["yes" if "money-fx" in t else "no" for t in test_topics])
     pool = text_pool(texts)
     places = pool.source.places
-    vectorizer = text_vectorizer(pool.source).fit(pool.source.texts.to_pylist())
+    vectorizer, _ = fitted_vectorizer(pool.source, pool.source.texts.to_pylist())
     X_test = vectorizer.transform(test_texts)
     out = []
     for seed in range(runs):
@@ -351,19 +353,95 @@ MEASURES = {
 }
 
 
+# -- table and plot --------------------------------------------------------------------------
+
+
+def mean_of(rows, name):
+    """The mean over the runs that have this figure."""
+    found = [row[name] for row in rows if row[name] is not None]
+    return float(np.mean(found)) if found else None
+
+
+def find_shares(found):
+    """Shares of the pool asked about until 95 % were found: here, by refitting, at random."""
+    rows, n = found["runs"], found["items"]
+    return [mean_of(rows, name) / n for name in ("questions", "linear_svc", "random")]
+
+
+def report_rows(results):
+    """One row for each claim: what, here, beside what, measured there."""
+    if "reuters" in results:
+        rows = results["reuters"]
+        here, there = (f"{mean_of(rows, name):.3f}" for name in ("active_300", "random_1000"))
+        yield "F1 of money-fx, Reuters", f"300 answers: {here}", f"1,000 random labels: {there}"
+    if "mnist" in results:
+        rows, names = results["mnist"], ("active_300_error", "random_1000_error")
+        here, there = (f"{100 * mean_of(rows, name):.2f} %" for name in names)
+        yield "error of 8 v. rest, MNIST", f"300 answers: {here}", f"1,000 random labels: {there}"
+    for topic, found in results.get("find", {}).items():
+        here, svc, random = (f"{100 * share:.1f} %" for share in find_shares(found))
+        other = f"LinearSVC refitted after every answer: {svc}; random order: {random}"
+        yield f"questions for 95 % of {topic} ({found['of_topic']})", here, other
+    if "certificate" in results:
+        found = results["certificate"]
+        yield "certificates given too early", f"{found['wrong']} of {found['runs']}", "at most 5 %"
+    if "interval" in results:
+        found = results["interval"]
+        share = f"{found['covered']} of {found['runs']}"
+        yield "90 % intervals that cover the accuracy", share, "85 to 95 %"
+
+
+def draw(results, path):
+    """Bars: labels saved, and questions needed to find all."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3), layout="constrained")
+    first, second, third = figure.subplots(1, 3, width_ratios=[1, 1, 2])
+    pairs = [
+        (first, "reuters", ("active_300", "random_1000"), 1.0, "F1 of money-fx (Reuters)"),
+        (second, "mnist", ("active_300_error", "random_1000_error"), 100.0, "error of 8 v. rest, %"),
+    ]  # fmt: skip
+    for axes, name, keys, scale, title in pairs:
+        values = [scale * mean_of(results[name], key) for key in keys]
+        axes.bar(["300\nanswers", "1,000\nrandom"], values, color=["#1a6570", "#b9c2c7"])
+        axes.set_title(title, fontsize=9)
+    labels = ("onlinesvm label", "LinearSVC refitted", "random order")
+    for k, (label, colour) in enumerate(zip(labels, ["#1a6570", "#d9a441", "#b9c2c7"])):
+        heights = [100 * find_shares(found)[k] for found in results["find"].values()]
+        third.bar(
+            np.arange(len(heights)) + 0.27 * (k - 1), heights, 0.25, color=colour, label=label
+        )
+    third.set_xticks(range(len(results["find"])), list(results["find"]))
+    third.set_title("share of the pool asked about until 95 % of a topic were found, %", fontsize=9)
+    third.legend(fontsize=8, loc="center right")
+    for axes in (first, second, third):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize=8)
+    figure.savefig(path, dpi=110)
+
+
+def report(results, plot):
+    print(markdown(["measured", "here", "beside"], report_rows(results)))
+    if plot is not None:
+        draw(results, plot)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--what", nargs="+", choices=MEASURES, default=list(MEASURES))
+    choices = [*MEASURES, "report"]
+    parser.add_argument("--what", nargs="+", choices=choices, default=list(MEASURES))
     parser.add_argument("--runs", type=int)
+    parser.add_argument("--plot", type=Path, help="where to draw the figure")
     arguments = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "labelling.json"
     results = json.loads(path.read_text()) if path.exists() else {}
-    for name in arguments.what:
+    for name in [name for name in arguments.what if name != "report"]:
         measure, runs = MEASURES[name]
         results[name] = measure(arguments.runs or runs)
         path.write_text(json.dumps(results, indent=1))
         print(name, json.dumps(results[name], indent=1))
+    report(results, arguments.plot)
 
 
 if __name__ == "__main__":

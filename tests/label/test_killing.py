@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "helpers"))
 
 from label_server import Client, Server, serving
 from labelling import digit

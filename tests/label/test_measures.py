@@ -85,3 +85,13 @@ def test_settled_needs_three_in_a_row():
     assert not has_settled([0.995, 0.999])
     assert has_settled([0.5, 0.995, 0.999, 1.0])
     assert not has_settled([0.995, 0.5, 1.0])
+
+
+def test_answers_for_other_reasons_are_no_evidence():
+    """They leave the open items, and that is all."""
+    found = [True] * 10 + [False] * 60
+    none, some = [True] * 10 + [False] * 60, [True] * 40 + [False] * 30
+    assert recall_p_value(found, 200, drawn=none) == 1.0
+    assert recall_p_value(found, 200, drawn=some) == pytest.approx(recall_p_value(found[:40], 200))
+    assert recall_p_value(found, 200, drawn=[True] * 70) == recall_p_value(found, 200)
+    assert recall_p_value(found, 70, drawn=none) == 0.0  # nothing is left

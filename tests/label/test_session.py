@@ -387,3 +387,49 @@ def test_find_all_asks_about_the_likely_ones(session):
     answer(session, digit, 50)
     asked = answer(session, digit, 50, first=100, mode="find", label="6")
     assert np.mean([digit(i) == "6" for i in asked]) > 0.6
+
+
+def searched_for(session, label, asked=40):
+    """Find all of a class for a while; the p value on the page."""
+    answer(session, digit, asked, first=1000, mode="find", label=label)
+    return session.panel(ME)["certificate"]["p"]
+
+
+def test_searching_for_one_class_says_nothing_about_another(session):
+    """Items that look like a 6 are no draws of which a 3 was to be expected."""
+    answer(session, digit, 50)
+    searched_for(session, "6", 170)
+    session.question(ME, "find", "3")
+    threes = sum(DIGITS.target[i] == 3 for i in session.learner.taught)
+    assert threes < 0.95 * (DIGITS.target == 3).sum()
+    assert session.panel(ME)["certificate"]["p"] > 0.5
+
+
+def test_grids_of_another_class_say_nothing(session):
+    answer(session, digit, 60)
+    for k in range(12):
+        found = [item["number"] for item in session.grid(ME, "0")]
+        right = [i for i in found if digit(i) == "0"]
+        if right:
+            session.answer_grid(ME, "0", right, [], f"grid-number-{k}")
+    session.question(ME, "find", "3")
+    before = session.panel(ME)["certificate"]["p"]
+    assert before > 0.5
+
+
+def test_what_was_found_is_certified_and_exported(session, tmp_path):
+    """With nearly all of a class found, the certificate comes; an import has it too."""
+    from onlinesvm.label.exporting import write_labels
+    from onlinesvm.label.importing import import_labels, read_labels
+
+    answer(session, digit, 50)
+    p = searched_for(session, "6", 700)
+    sixes = sum(DIGITS.target[i] == 6 for i in session.learner.taught)
+    assert p < 0.05
+    assert sixes >= 0.95 * (DIGITS.target == 6).sum()
+    write_labels("csv", tmp_path / "l.csv", session.record, session.pool)
+    (tmp_path / "other").mkdir()
+    other = open_digits(tmp_path / "other")
+    import_labels(read_labels(tmp_path / "l.csv", "csv"), other.pool, other.journal, "ann", "f")
+    other.question(ME, "find", "6")
+    assert other.panel(ME)["certificate"] == session.panel(ME)["certificate"]

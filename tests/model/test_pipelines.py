@@ -328,3 +328,44 @@ def test_the_file_is_json_and_arrays(tmp_path):
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     assert set(header.pop("__metadata__"))
     assert all(set(each) == {"dtype", "shape", "data_offsets"} for each in header.values())
+
+
+def test_a_vocabulary_of_200_000_words_comes_back(tmp_path):
+    """As JSON it would not fit into the header that a file may have."""
+    words = [f"wörd{k:x}" for k in range(200_000)]
+    texts = [" ".join(words[k::N]) for k in range(N)]
+    pipeline = make_pipeline(TfidfVectorizer(), LASVMClassifier(kernel="linear")).fit(texts, Y)
+    save_model(pipeline, tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert again[0].vocabulary_ == pipeline[0].vocabulary_
+    np.testing.assert_array_equal(
+        again.decision_function(texts[:5]), pipeline.decision_function(texts[:5])
+    )
+    done = CliRunner().invoke(main, ["info", str(tmp_path / "model")], prog_name="onlinesvm")
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"text": np.frombuffer(b"abcd", np.uint8)},
+        {"text": np.frombuffer(b"abcd", np.uint8), "length": np.array([2, 3])},
+        {"text": np.frombuffer(b"abcd", np.uint8), "length": np.array([5, -1])},
+        {"text": np.frombuffer(b"abcd", np.uint8), "length": np.array([2.0, 2.0])},
+        {"text": np.frombuffer(b"abab", np.uint8), "length": np.array([2, 2])},
+        {"text": np.frombuffer(b"ab\xff\xff", np.uint8), "length": np.array([2, 2])},
+        [1, 2],
+    ],
+)
+def test_malformed_vocabularies_are_refused(fields):
+    found, model = facts(lambda f: scaler(f)[2].update({"vocabulary_": ("words", fields)}))
+    with pytest.raises(InvalidState, match="vocabulary"):
+        pipelines.joined(found, model)
+
+
+def test_a_header_that_could_not_be_read_is_not_written(tmp_path):
+    pipeline = make_pipeline(FunctionTransformer(), LASVMClassifier(gamma=0.3)).fit(X, Y)
+    pipeline[0].kw_args = {"words": "x" * 9_000_000}
+    with pytest.raises(ModelFileError, match="cannot be saved"):
+        save_model(pipeline, tmp_path / "model")
+    assert not (tmp_path / "model").exists()

@@ -61,7 +61,10 @@ def farthest(learner: ActiveLearner, candidates: np.ndarray, known: np.ndarray) 
 def likely(learner: ActiveLearner, candidates: np.ndarray, label: int) -> np.ndarray:
     """The candidates, those most likely of a class first."""
     classes, values = class_values(learner, candidates)
-    if len(classes) < 2 or label not in classes:
+    if label not in classes:
         return candidates
-    order = np.argsort(-values[:, classes.index(label)], kind="stable")
-    return np.asarray(candidates[order])
+    if len(classes) < 2:  # nothing to tell it from yet: those most like what was found
+        score = learner.similarities(candidates, learner.taught[-RECENT:]).max(axis=1)
+    else:
+        score = values[:, classes.index(label)]
+    return np.asarray(candidates[np.argsort(-score, kind="stable")])

@@ -10,6 +10,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import re
 import shutil
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -21,6 +23,7 @@ from urllib.parse import quote
 from .errors import LabelError
 from .pool import Pool
 from .record import Given, Record
+from .sources import beside
 
 FORMATS = ("csv", "jsonl", "parquet", "labelstudio", "folders")
 """Formats of labels."""
@@ -33,7 +36,13 @@ ENDINGS = {
     ".json": "labelstudio",
 }
 
-COLUMNS = ("id", "label", "status", "annotator", "at", "mode", "note", "copy_of")
+COLUMNS = ("id", "label", "status", "annotator", "at", "mode", "note", "copy_of", "searched_for")
+
+RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{d}{k}" for d in ("COM", "LPT") for k in range(1, 10))}
+"""Names that Windows keeps for devices."""
+
+MOST_BYTES = 255
+"""Longest name of a file."""
 
 BATCH = 5000
 """Rows of a Parquet row group."""
@@ -60,11 +69,11 @@ def label_rows(record: Record, pool: Pool | None = None) -> Iterator[dict[str, A
             if pool is None or number is None:
                 yield row
                 continue
-            yield row | pool.source.row(number)
+            yield beside(row, pool.source.row(number))
             for other in pool.members(number):
                 name = pool.source.ids[other]
                 if name not in record.given:
-                    yield row | {"id": name, "copy_of": item} | pool.source.row(other)
+                    yield beside(row | {"id": name, "copy_of": item}, pool.source.row(other))
 
 
 def _row(record: Record, item: str, annotator: str, given: Given) -> dict[str, Any]:
@@ -77,13 +86,13 @@ def _row(record: Record, item: str, annotator: str, given: Given) -> dict[str, A
         "mode": given.mode,
         "note": given.note,
         "copy_of": None,
+        "searched_for": None if given.target is None else record.name(given.target),
     }
 
 
 def fields_of(pool: Pool | None) -> list[str]:
     """Columns of an export, those of the source included."""
-    extra = [] if pool is None else list(pool.source.row(0))
-    return [*COLUMNS, *(name for name in extra if name not in COLUMNS)]
+    return list(beside(dict.fromkeys(COLUMNS), {} if pool is None else pool.source.row(0)))
 
 
 # -- as bytes, piece by piece ----------------------------------------------------------------
@@ -154,7 +163,7 @@ def write_labels(format_: str, path: Path, record: Record, pool: Pool | None) ->
     if format_ == "folders":
         return write_folders(path, record, pool)
     if format_ == "parquet":
-        write_parquet(path, counted, fields_of(pool))
+        write_parquet(path, counted, pool)
         return counted.n
     makers = {"csv": lambda rows: as_csv(rows, fields_of(pool)), "jsonl": as_json_lines}
     maker = makers.get(format_, as_label_studio)
@@ -176,33 +185,35 @@ class _Counted:
             yield row
 
 
-def write_parquet(path: Path, rows: Iterable[dict[str, Any]], names: list[str]) -> None:
+def write_parquet(path: Path, rows: Iterable[dict[str, Any]], pool: Pool | None) -> None:
     """A Parquet file, written by row groups."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     from ..model.atomic import atomic_write
 
-    passing = iter(rows)
-    first = list(islice(passing, BATCH))
-    types = {name: pa.string() for name in COLUMNS}
-    sample = pa.Table.from_pylist([{n: row.get(n) for n in names} for row in first] or [{}])
-    fields = [pa.field(n, types.get(n) or _type_in(sample, n)) for n in names]
-    schema = pa.schema(fields)
+    schema, passing = _schema(pool), iter(rows)
+    part = list(islice(passing, BATCH))
     with atomic_write(path) as file, pq.ParquetWriter(file, schema) as writer:
         while True:
-            part = [{name: row.get(name) for name in names} for row in first]
             writer.write_table(pa.Table.from_pylist(part, schema))
-            first = list(islice(passing, BATCH))
-            if not first:
+            part = list(islice(passing, BATCH))
+            if not part:
                 break
 
 
-def _type_in(table: Any, name: str) -> Any:
+def _schema(pool: Pool | None) -> Any:
+    """Columns with their types: those of the source as it has them, whatever the first rows hold."""
     import pyarrow as pa
 
-    found = table.schema.field(name).type if name in table.column_names else pa.string()
-    return pa.string() if pa.types.is_null(found) else found
+    from .sources import Rows
+
+    types = {"row": pa.int64()}
+    if pool is not None and isinstance(pool.source, Rows):
+        types = beside(types, {field.name: field.type for field in pool.source.table.schema})
+    types = beside(dict.fromkeys(COLUMNS, pa.string()), types)
+    names = [(name, types.get(name, pa.string())) for name in fields_of(pool)]
+    return pa.schema([(n, pa.string() if pa.types.is_null(t) else t) for n, t in names])
 
 
 def write_folders(path: Path, record: Record, pool: Pool | None) -> int:
@@ -214,18 +225,25 @@ def write_folders(path: Path, record: Record, pool: Pool | None) -> int:
         raise LabelError("The format folders is for images only; choose another format.")
     if path.exists() and any(path.iterdir()):
         raise LabelError(f"{str(path)!r} is not empty; name a new folder with -o.")
-    n = 0
-    for row in label_rows(record, pool):
-        if row["label"] is not None:
-            folder = path / folder_name(row["label"])
-            folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(
-                source.path(pool.number[row["id"]]), folder / quote(row["id"], safe=" ")
+    rows = [row for row in label_rows(record, pool) if row["label"] is not None]
+    places = [(row["id"], path / file_name(row["label"]) / file_name(row["id"])) for row in rows]
+    for item, place in places:
+        if (
+            len(os.fsencode(place.name)) > MOST_BYTES
+            or len(os.fsencode(place.parent.name)) > MOST_BYTES
+        ):
+            raise LabelError(
+                f"A folder per class is not possible: {item!r} or its class has a name of more than "
+                f"{MOST_BYTES} bytes as the name of a file. Choose another format."
             )
-            n += 1
-    return n
+    for item, place in places:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source.path(pool.number[item]), place)
+    return len(places)
 
 
-def folder_name(label: str) -> str:
-    """A class as the name of a folder, on any system; ``unquote`` gives it back."""
-    return quote(label, safe=" ").replace(".", "%2E")
+def file_name(name: str) -> str:
+    """A class or the id of an item as the name of a file, on any system; ``unquote`` gives it back."""
+    plain = re.sub(r'[%/\\:*?"<>|\x00-\x1f]', lambda found: quote(found[0], safe=""), name)
+    ends = re.sub(r"^[. ]|[. ]$", lambda found: f"%{ord(found[0]):02X}", plain)
+    return f"%{ord(ends[0]):02X}{ends[1:]}" if ends.split(".")[0].upper() in RESERVED else ends

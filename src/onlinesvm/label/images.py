@@ -69,12 +69,41 @@ def decoded(data: bytes) -> Any:
             warnings.simplefilter("ignore")
             with Image.open(io.BytesIO(data)) as image:
                 image.draft("RGB", (4 * SIDE, 4 * SIDE))  # JPEG: decode fewer pixels
-                small = ImageOps.exif_transpose(image).convert("RGBA")
+                small = ImageOps.exif_transpose(eight_bit(image)).convert("RGBA")
                 small = small.resize((SIDE, SIDE), Image.Resampling.BOX, reducing_gap=2.0)
-                ground = Image.new("RGBA", small.size, "white")
-                return Image.alpha_composite(ground, small).convert("RGB")
+                return on_white(small)
     except Exception as error:
         raise LabelError(f"cannot be decoded ({type(error).__name__}: {error})") from error
+
+
+def thumbnail(data: bytes, side: int) -> bytes:
+    """A JPEG of at most ``side`` by ``side``, as a browser shows the image: upright, on white."""
+    from PIL import Image, ImageOps
+
+    with Image.open(io.BytesIO(data)) as image:
+        image.draft("RGB", (side, side))
+        small = ImageOps.exif_transpose(eight_bit(image)).convert("RGBA")
+        small.thumbnail((side, side))
+        out = io.BytesIO()
+        on_white(small).save(out, "JPEG", quality=80)
+    return out.getvalue()
+
+
+def eight_bit(image: Any) -> Any:
+    """An image of 16 bits with 8: Pillow would cut everything above 255 off, and show white."""
+    from PIL import Image
+
+    if not image.mode.startswith("I"):
+        return image
+    return Image.fromarray((np.asarray(image) >> 8).clip(0, 255).astype(np.uint8))
+
+
+def on_white(image: Any) -> Any:
+    """An image with transparent parts in RGB, on a white ground."""
+    from PIL import Image
+
+    ground = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(ground, image).convert("RGB")
 
 
 def describe(image: Any) -> np.ndarray:

@@ -125,7 +125,7 @@ class Finder:
             if self._by_row is None:
                 pairs = zip(self._source.places.tolist(), self._source.ids)
                 self._by_row = {place + 1: name for place, name in pairs}
-            return self._by_row.get(int(row["row"]))
+            return self._by_row.get(int(row["row"])) if str(row["row"]).isdecimal() else None
         return None
 
 
@@ -172,5 +172,6 @@ def _draft(row: dict[str, Any], item: str, annotator: str, place: str) -> Draft:
         name,
         str(row.get("mode") or "import"),
         note=row.get("note"),
+        data=None if row.get("searched_for") is None else {"target": str(row["searched_for"])},
         at=when,
     )

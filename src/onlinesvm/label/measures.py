@@ -12,7 +12,9 @@ random, the number k of the class among them would have the hypergeometric distr
     p = P(K <= k)      under the smallest number of items left that contradicts the target
 
 Items that are likely of the class come first, so more of them are found than by chance, if the order
-is worth anything: then p is too large rather than too small. See Callaghan and Müller-Hansen (2020),
+is worth anything: then p is too large rather than too small. Items that were asked about for another
+reason (likely of another class, a grid of another class, uncertain) may be less likely of the class than
+others: a run of such answers says nothing, and they only leave the items that are open. See Callaghan and Müller-Hansen (2020),
 "Statistical stopping criteria for automated screening in systematic reviews".
 """
 
@@ -57,7 +59,9 @@ def accuracy_interval(right: int, n: int, level: float = LEVEL) -> Accuracy | No
     return Accuracy(right, n, share, float(low), float(high))
 
 
-def recall_p_value(found: Sequence[bool], pool: int, target: float = 0.95) -> float:
+def recall_p_value(
+    found: Sequence[bool], pool: int, target: float = 0.95, drawn: Sequence[bool] | None = None
+) -> float:
     """p-value of the hypothesis that less than ``target`` of the class was found.
 
     Parameters
@@ -68,26 +72,27 @@ def recall_p_value(found: Sequence[bool], pool: int, target: float = 0.95) -> fl
         Total number of items, including answered ones.
     target : float, default=0.95
         Share of the class that should be found.
+    drawn : sequence of bool or None, default=None
+        Whether each answer is about an item drawn at random, or because it is likely of the class;
+        others are no evidence. None: all of them are.
 
     Returns
     -------
     p : float
         Of the answers since the last one that was of the class; 1 if none was found.
     """
-    from scipy.stats import hypergeom
-
     outcomes = np.asarray(found, bool)
     total = int(outcomes.sum())
     if total == 0:
         return 1.0
     fewest = int(np.floor(total / target + 1e-9)) + 1  # of the class, if the target is missed
-    last = int(np.flatnonzero(outcomes)[-1])
-    n = len(outcomes) - last - 1  # answers since the last find
-    left = pool - last - 1
     missing = fewest - total
-    if missing > left - n:
+    if missing > pool - len(outcomes):
         return 0.0  # there are not so many items left
-    return float(hypergeom.cdf(0, left, missing, n))
+    since = np.arange(int(np.flatnonzero(outcomes)[-1]) + 1, len(outcomes))  # the last find
+    if drawn is not None:
+        since = since[np.asarray(drawn, bool)[since]]
+    return float(np.prod(1.0 - missing / (pool - since)))  # each misses, of those open before it
 
 
 def cohen_kappa(pairs: Sequence[tuple[int, int]]) -> float | None:

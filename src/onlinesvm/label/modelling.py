@@ -11,9 +11,9 @@ from sklearn.pipeline import Pipeline
 
 from ..active.learner import ActiveLearner
 from .errors import LabelError
-from .features import text_vectorizer
+from .features import fitted_vectorizer
 from .session import Session
-from .sources import Texts
+from .sources import Texts, beside
 
 CHUNK = 2000
 """Items predicted at once."""
@@ -37,7 +37,7 @@ def save_final_model(session: Session, path: Path) -> None:
 
     model: Any = final_model(session)
     if isinstance(session.source, Texts) and session.prepared.kernel == "linear":
-        vectorizer = text_vectorizer(session.source).fit(session.source.texts.to_pylist())
+        vectorizer, _ = fitted_vectorizer(session.source, session.source.texts.to_pylist())
         model = Pipeline([("features", vectorizer), ("model", model)])
     save_model(model, path)
 
@@ -51,10 +51,10 @@ def predictions(session: Session) -> Iterator[dict[str, Any]]:
         part = model.predict_proba(X[first : first + CHUNK])
         for k, shares in enumerate(np.asarray(part)):
             label = session.record.label_of(source.ids[first + k])
-            yield {
+            found = {
                 "id": source.ids[first + k],
                 "predicted": names[int(shares.argmax())],
                 "label": None if label is None else session.record.name(label),
-                **source.row(first + k),
                 **{f"p_{name}": round(float(p), 6) for name, p in zip(names, shares)},
             }
+            yield beside(found, source.row(first + k))

@@ -39,10 +39,16 @@ def equal_groups(digests: list[str]) -> np.ndarray:
     return np.array([first.setdefault(digest, i) for i, digest in enumerate(digests)], np.int64)
 
 
-def near_groups(X: Any, radius: float, group: np.ndarray, seed: int = 0) -> np.ndarray:
-    """Groups of rows within ``radius`` of the first of the group, beside groups known already."""
+def near_groups(
+    X: Any, radius: float, group: np.ndarray, telling: np.ndarray | None = None, seed: int = 0
+) -> np.ndarray:
+    """Groups of rows within ``radius`` of the first of the group, beside groups known already.
+
+    Only rows that are ``telling`` (bool) are compared; None: all of them.
+    """
     group = group.copy()
-    leaders = np.flatnonzero(group == np.arange(len(group)))
+    is_leader = group == np.arange(len(group))
+    leaders = np.flatnonzero(is_leader if telling is None else is_leader & telling)
     if len(leaders) < 2 or radius <= 0.0:
         return group
     cells = _cells(X, leaders, WIDTH * radius, seed)

@@ -96,7 +96,7 @@ class Overview:
             "pool": len(self.pool),
             "copies": len(self.pool) - self.pool.n_groups,
             "classes": [
-                {"name": record.name(c), "count": record.count(c)} for c in record.classes()
+                {"name": record.name(c), "count": count} for c, count in record.tally().items()
             ],
             "accuracy": None if accuracy is None else accuracy._asdict(),
             "curve": [_point(point) for point in record.curve[-200:]],
@@ -122,7 +122,8 @@ class Overview:
         if number is None:
             return None
         found = [self.record.resolve(c) == number for c in self.record.labels.values()]
-        p = recall_p_value(found, self.pool.n_groups, target)
+        drawn_for = [self.record.was_drawn_for(item, number) for item in self.record.labels]
+        p = recall_p_value(found, self.pool.n_groups, target, drawn_for)
         return {"label": label, "found": sum(found), "target": target, "p": p}
 
     # -- finding --------------------------------------------------------------------------

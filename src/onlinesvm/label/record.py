@@ -23,6 +23,7 @@ changes nothing for it.
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -45,6 +46,11 @@ MOST_NAME = 200
 """Longest name of a class, in characters."""
 
 
+JOINERS = "\u200c\u200d\u200e\u200f\u061c" + "".join(map(chr, range(0xE0020, 0xE0080)))
+"""Characters without a shape of their own that words and emoji need: joiners, marks of direction, tags
+of flags."""
+
+
 class Given(NamedTuple):
     """One annotator's answer about an item; ``label`` is None for "cannot say"."""
 
@@ -53,6 +59,7 @@ class Given(NamedTuple):
     mode: str
     note: str | None
     at: float
+    target: int | None = None  # the class that was searched for
 
 
 class Change(NamedTuple):
@@ -86,13 +93,14 @@ class Action:
 def checked_name(name: object) -> str:
     """The name of a class; raises ``RefusedError`` if invalid."""
     text = " ".join(str(name).split()) if isinstance(name, str) else ""
-    if not text:
+    text = unicodedata.normalize("NFC", text)  # two spellings that look alike are one class
+    if not text.strip(JOINERS):
         raise RefusedError("A class needs a name.")
     if len(text) > MOST_NAME:
         raise RefusedError(
             f"The name of a class may have at most {MOST_NAME} characters; got {len(text):,}."
         )
-    if not text.isprintable():
+    if not "".join(c for c in text if c not in JOINERS).isprintable():
         raise RefusedError("The name of a class contains characters that cannot be displayed.")
     return text
 
@@ -143,7 +151,14 @@ class Record:
 
     def count(self, number: int) -> int:
         """Items with this label."""
-        return sum(n for k, n in enumerate(self.counts) if self.resolve(k) == number)
+        return self.tally().get(number, 0)
+
+    def tally(self) -> dict[int, int]:
+        """Items of each class that there is."""
+        out = dict.fromkeys(self.classes(), 0)
+        for number, n in enumerate(self.counts):
+            out[self.resolve(number)] += n
+        return out
 
     def _class(self, name: str) -> int:
         if name not in self._numbers:
@@ -158,6 +173,13 @@ class Record:
         """The current class of an item."""
         found = self.labels.get(item)
         return None if found is None else self.resolve(found)
+
+    def was_drawn_for(self, item: str, number: int) -> bool:
+        """Whether an item was asked about at random, or because it is likely of this class."""
+        return any(
+            one.mode == "random" or (one.target is not None and self.resolve(one.target) == number)
+            for one in self.given.get(item, {}).values()
+        )
 
     def is_open(self, item: str) -> bool:
         """Whether there is no answer yet; items that were put off are open."""
@@ -213,7 +235,9 @@ class Record:
             due_after = self.asked + 1 + LATER
         else:
             label = None if entry.label is None else self._class(entry.label)
-            after = Given(label, entry.seq, entry.mode, entry.note, entry.at)
+            target = entry.data.get("target") if isinstance(entry.data, dict) else None
+            searched = None if target is None else self._class(target)
+            after = Given(label, entry.seq, entry.mode, entry.note, entry.at, searched)
         change = Change(item, who, before, after, due, due_after, entry.mode)
         if entry.kind != "import":
             self._action(entry).changes.append(change)

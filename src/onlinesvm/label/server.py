@@ -6,7 +6,6 @@ stands in front of it.
 
 from __future__ import annotations
 
-import io
 import json
 import tempfile
 import time
@@ -30,7 +29,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from .errors import LabelError, RefusedError, UnsavedError
-from .exporting import as_bytes, as_csv, as_json_lines, fields_of, label_rows, write_parquet
+from .exporting import as_bytes, as_csv, as_json_lines, label_rows, write_parquet
+from .images import thumbnail
 from .modelling import predictions, save_final_model
 from .pages import Who
 from .session import Session
@@ -238,16 +238,9 @@ def _image(session: Session) -> Any:
 
 def reduced(data: bytes, media: str) -> tuple[bytes, str]:
     """An image that fits into a tile of a grid."""
-    from PIL import Image
-
     if len(data) < 30_000:
         return data, media
-    with Image.open(io.BytesIO(data)) as image:
-        image.draft("RGB", (SMALL, SMALL))
-        image.thumbnail((SMALL, SMALL))
-        out = io.BytesIO()
-        image.convert("RGB").save(out, "JPEG", quality=80)
-    return out.getvalue(), "image/jpeg"
+    return thumbnail(data, SMALL), "image/jpeg"
 
 
 # -- exports ---------------------------------------------------------------------------------
@@ -306,8 +299,7 @@ def _written(session: Session, name: str) -> Path:
         path = Path(file.name)
     try:
         if name == "labels.parquet":
-            rows = label_rows(session.record, session.pool)
-            write_parquet(path, rows, fields_of(session.pool))
+            write_parquet(path, label_rows(session.record, session.pool), session.pool)
         else:
             save_final_model(session, path)
     except BaseException:

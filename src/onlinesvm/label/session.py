@@ -219,7 +219,7 @@ class Session:
                 raise RefusedError(f"A note may have at most {MOST_NOTE} characters.")
             name = self._checked_label(label) if kind == "label" else None
             why, belief = self._why(who, number, change)
-            data = self._measured(number, name) if why == "random" and name else None
+            data = self._about(who, why, number, name) if name else None
             item = self.source.ids[number]
             draft = Draft(kind, who.annotator, item, name, why, belief, note or None, data)
             ready = self._foreseen(who, number, name)
@@ -244,6 +244,13 @@ class Session:
         if not change and number in self._pages.taken(who):
             raise RefusedError("Another page shows this item; nothing was changed.")
         return ("change" if given else "chosen"), self._overview.belief(self.learner, number)
+
+    def _about(self, who: Who, why: str, number: int, name: str) -> dict[str, Any] | None:
+        """What an answer says beside its label, for the accuracy and for what was found."""
+        if why == "random":
+            return self._measured(number, name)
+        label = self._pages.of(who).mode.label
+        return {"target": self.record.name(label)} if why == "find" and label is not None else None
 
     def _measured(self, number: int, name: str) -> dict[str, Any]:
         """Accuracy on random items of a model that has learned none of them."""

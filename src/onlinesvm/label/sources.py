@@ -18,7 +18,8 @@ import hashlib
 import io
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -90,6 +91,11 @@ def numbered(digests: Sequence[str]) -> list[str]:
     return ids
 
 
+def beside(row: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
+    """A row with what the source says; columns of it with the same names get "source_" in front."""
+    return row | {f"source_{name}" if name in row else name: v for name, v in source.items()}
+
+
 def open_source(path: str | None, text: str | None = None) -> Source:
     """The source that the command line names; None: the digits."""
     if path is None:
@@ -142,10 +148,12 @@ class ImageFolder:
                 path = os.path.join(root, file)
                 facts = os.lstat(path)
                 name = os.path.relpath(path, self.folder).replace(os.sep, "/")
-                if stat.S_ISREG(facts.st_mode):
-                    out.append((name, facts.st_size, facts.st_mtime_ns))
+                if not stat.S_ISREG(facts.st_mode):
+                    self.left_out.append((_printable(name), "a symbolic link or special file"))
+                elif _printable(name) != name:  # neither the database nor the page could hold it
+                    self.left_out.append((_printable(name), "its name is not UTF-8; rename it"))
                 else:
-                    self.left_out.append((name, "a symbolic link or special file"))
+                    out.append((name, facts.st_size, facts.st_mtime_ns))
         return sorted(out)
 
     def __len__(self) -> int:
@@ -191,6 +199,11 @@ class ImageFolder:
         return {"file": self.ids[i]}
 
 
+def _printable(name: str) -> str:
+    """A path with bytes that are no UTF-8 written as numbers."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
 def read_image(path: Path, folder: Path) -> tuple[bytes, str]:
     """Bytes and media type of an image within ``folder``, checked before a pixel is decoded."""
     from PIL import Image
@@ -215,28 +228,87 @@ def read_image(path: Path, folder: Path) -> tuple[bytes, str]:
 # -- tables ----------------------------------------------------------------------------------
 
 
-def read_table(path: Path, kind: str) -> Any:
-    """A table of PyArrow with all columns; text stays text in CSV."""
+BLOCK = 16 * 2**20
+"""Bytes of a table that are parsed at once."""
+
+
+@contextmanager
+def _reading(path: Path, kind: str) -> Iterator[None]:
+    """Errors of PyArrow as one sentence."""
     import pyarrow as pa
 
     from ..stream.errors import one_line
 
     try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise LabelError(f"{str(path)!r} cannot be read as {kind}: {one_line(error)}.") from error
+
+
+def read_table(path: Path, kind: str, text: str | None = None) -> Any:
+    """A table of PyArrow: all columns, or the one with the texts, exactly as they are written.
+
+    PyArrow infers types from what is written: without ``text`` "007" may become 7, a date another
+    spelling of it, and "NA" a gap.
+    """
+    with _reading(path, kind):
+        if text is not None:
+            _check_column(path, _column_names(path, kind), text)
         if kind == "parquet":
             import pyarrow.parquet as pq
 
-            return pq.read_table(path)
+            return pq.read_table(path, columns=None if text is None else [text])
         if kind == "jsonl":
-            import pyarrow.json as pj
-
-            return pj.read_json(path, pj.ReadOptions(block_size=16 * 2**20))
+            return _read_json(path, text)
         import pyarrow.csv as pc
 
-        parse = pc.ParseOptions(delimiter="\t" if kind == "tsv" else ",", newlines_in_values=True)
         convert = pc.ConvertOptions(strings_can_be_null=True)
-        return pc.read_csv(path, pc.ReadOptions(block_size=16 * 2**20), parse, convert)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise LabelError(f"{str(path)!r} cannot be read as {kind}: {one_line(error)}.") from error
+        if text is not None:
+            convert = pc.ConvertOptions(column_types={text: "string"}, include_columns=[text])
+        return pc.read_csv(path, pc.ReadOptions(block_size=BLOCK), _parsing(kind), convert)
+
+
+def _parsing(kind: str) -> Any:
+    import pyarrow.csv as pc
+
+    return pc.ParseOptions(delimiter="\t" if kind == "tsv" else ",", newlines_in_values=True)
+
+
+def _column_names(path: Path, kind: str) -> list[str] | None:
+    """Names of the columns; None where only reading everything would tell."""
+    if kind == "parquet":
+        import pyarrow.parquet as pq
+
+        return list(pq.read_schema(path).names)
+    if kind == "jsonl":
+        return None
+    import pyarrow.csv as pc
+
+    with pc.open_csv(path, pc.ReadOptions(block_size=BLOCK), _parsing(kind)) as reader:
+        return list(reader.schema.names)
+
+
+def _check_column(path: Path, names: list[str] | None, text: str) -> None:
+    if names is not None and text not in names:
+        raise LabelError(f"{str(path)!r} has no column {text!r}; it has {', '.join(names)}.")
+    if names is not None and names.count(text) > 1:
+        raise LabelError(f"{str(path)!r} has several columns {text!r}; give them other names.")
+
+
+def _read_json(path: Path, text: str | None) -> Any:
+    import pyarrow as pa
+    import pyarrow.json as pj
+
+    options = pj.ReadOptions(block_size=BLOCK)
+    if text is None:
+        return pj.read_json(path, options)
+    schema = pa.schema([(text, pa.string())])
+    found = pj.read_json(
+        path, options, pj.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
+    )
+    if found[text].null_count == len(found):  # perhaps there is no such column: say which there are
+        _check_column(path, pj.read_json(path, options).column_names, text)
+    return found
 
 
 class _Table:
@@ -244,13 +316,15 @@ class _Table:
 
     digests: list[str]
 
-    def __init__(self, path: Path, kind: str):
+    def __init__(self, path: Path, kind: str, text: str | None = None):
         self.path, self.name = path, path.name
         self.table_kind = kind
         self.left_out: list[tuple[str, str]] = []
-        self.table = read_table(path, kind).combine_chunks()
+        self.table = read_table(path, kind, text).combine_chunks()
         if self.table.num_rows == 0:
             raise LabelError(f"{str(path)!r} has no rows.")
+        for name in self.table.column_names:
+            _check_column(path, self.table.column_names, name)
 
     def mark(self) -> list[Any]:
         """Size and time of the file, and the columns."""
@@ -268,15 +342,13 @@ class Texts(_Table):
     kind = "text"
 
     def __init__(self, path: Path, kind: str, column: str):
-        super().__init__(path, kind)
+        super().__init__(path, kind, column)
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        names = self.table.column_names
-        if column not in names:
-            raise LabelError(f"{str(path)!r} has no column {column!r}; it has {', '.join(names)}.")
         self.column = column
-        texts = self.table[column].cast(pa.string())
+        with _reading(path, kind):
+            texts = self.table[column].cast(pa.string())
         empty = pc.or_kleene(texts.is_null(), pc.equal(pc.utf8_trim_whitespace(texts), ""))
         there = ~pc.fill_null(empty, True).to_numpy(zero_copy_only=False)
         self.places = np.flatnonzero(there)
@@ -307,7 +379,7 @@ class Texts(_Table):
         return str(self.texts[i].as_py())
 
     def content(self, i: int) -> dict[str, Any]:
-        """The text, and the short values of the other columns."""
+        """The text."""
         return {"kind": "text", "text": self.text(i), "name": f"row {self.places[i] + 1}"}
 
     def search(self, words: str) -> list[int]:
@@ -397,7 +469,7 @@ class Rows(_Table):
 
     def row(self, i: int) -> dict[str, Any]:
         """Row number and values."""
-        return {"row": i + 1, **dict(self._cells(i))}
+        return beside({"row": i + 1}, dict(self._cells(i)))
 
 
 def _shown(value: Any) -> str:

@@ -20,7 +20,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from .errors import InvalidState
+from .errors import InvalidState, ModelFileError
 
 KEY = "onlinesvm"
 """The one entry of safetensors' ``__metadata__``."""
@@ -58,7 +58,14 @@ def to_bytes(metadata: str, tensors: dict[str, np.ndarray]) -> bytes:
     """A container with these arrays; the same arrays give the same bytes."""
     from safetensors.numpy import save
 
-    return save({name: _plain(array) for name, array in tensors.items()}, {KEY: metadata})
+    made = save({name: _plain(array) for name, array in tensors.items()}, {KEY: metadata})
+    length = int.from_bytes(made[:8], "little")
+    if length > LARGEST_HEADER:  # it could not be read again
+        raise ModelFileError(
+            f"The model cannot be saved: what is not an array would take {length:,} bytes of the file's "
+            f"header, and {LARGEST_HEADER:,} are the limit. Use pickle."
+        )
+    return made
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ class gets those attributes: nothing is imported by name, and no code from a fil
     ("object", class, {attribute: value})      a transformer, or a pipeline of them
     ("list" | "tuple", [value, ...])           containers, which may hold transformers
     ("dict", [[key, value], ...])
+    ("words", {text, length})                  a large vocabulary: its words in the order of their columns
     ("slice", [start, stop, step])
     ("dtype" | "type", name)                   a NumPy type
     ("value", value)                           whatever ``encoding`` can write
@@ -62,6 +63,11 @@ OF_A_PROCESS = ("_stop_words_id", "_sklearn_version")
 DEEPEST = 30
 """Attributes and steps within one another, each of which is three levels of ``encoding``."""
 
+LARGE_VOCABULARY = 1000
+"""Words from which a vocabulary is written as arrays, not as JSON."""
+
+_KINDS = ("list", "tuple", "dict", "words", "slice", "dtype", "type", "value")
+
 _TYPES = {
     np.dtype(name).name: np.dtype(name).type
     for name in ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "O")
@@ -116,6 +122,8 @@ def _tree(value: Any, where: str, model: Any) -> tuple[Any, ...]:
     if isinstance(value, list | tuple | UserList):
         parts = [_tree(part, f"{where}.{k}", model) for k, part in enumerate(value)]
         return "tuple" if isinstance(value, tuple) else "list", parts
+    if _is_large_vocabulary(value):
+        return "words", _words(value)
     if type(value) is dict:
         pairs = value.items()
         return "dict", [[key, _tree(part, f"{where}.{key}", model)] for key, part in pairs]
@@ -128,6 +136,28 @@ def _tree(value: Any, where: str, model: Any) -> tuple[Any, ...]:
     if hasattr(value, "get_params") or callable(value):
         raise ModelFileError(_not_data(value, where))
     return "value", value
+
+
+def _is_large_vocabulary(value: Any) -> bool:
+    """A column for each of many words: too much for the header of a file."""
+    return (
+        type(value) is dict
+        and len(value) >= LARGE_VOCABULARY
+        and all(type(word) is str for word in value)
+        and all(isinstance(column, int | np.integer) for column in value.values())
+        and sorted(value.values()) == list(range(len(value)))
+    )
+
+
+def _words(vocabulary: dict[str, Any]) -> dict[str, np.ndarray]:
+    lines = [
+        word.encode("utf-8", "surrogatepass")
+        for word in sorted(vocabulary, key=vocabulary.__getitem__)
+    ]
+    return {
+        "text": np.frombuffer(b"".join(lines), np.uint8),
+        "length": np.array([len(line) for line in lines], np.int64),
+    }
 
 
 def _attributes(transformer: Any, where: str, model: Any) -> dict[str, Any]:
@@ -168,7 +198,7 @@ class _Reader:
             return self.model
         if (kind, len(parts)) == ("object", 2):
             return self._object(*parts)
-        if len(parts) == 1 and kind in ("list", "tuple", "dict", "slice", "dtype", "type", "value"):
+        if len(parts) == 1 and kind in _KINDS:
             return getattr(self, f"_{kind}")(parts[0])
         raise InvalidState(f"its pipeline has a value of the kind {kind[:40]!r}")
 
@@ -225,6 +255,25 @@ class _Reader:
             raise InvalidState("a dictionary of its pipeline is malformed")
         return {key: self.value(part) for key, part in pairs}
 
+    def _words(self, fields: Any) -> dict[str, int]:
+        if not isinstance(fields, dict) or set(fields) != {"text", "length"}:
+            raise InvalidState("a vocabulary of its pipeline is malformed")
+        text, length = fields["text"], fields["length"]
+        if not _is_joined_text(text, length):
+            raise InvalidState("a vocabulary of its pipeline is malformed")
+        ends, raw = np.cumsum(length).tolist(), text.tobytes()
+        try:
+            words = [
+                raw[end - size : end].decode("utf-8", "surrogatepass")
+                for end, size in zip(ends, length.tolist())
+            ]
+        except UnicodeDecodeError:
+            raise InvalidState("a vocabulary of its pipeline is malformed") from None
+        found = {word: column for column, word in enumerate(words)}
+        if len(found) < len(words):
+            raise InvalidState("a vocabulary of its pipeline has a word twice")
+        return found
+
     def _slice(self, parts: Any) -> slice:
         good = isinstance(parts, list) and len(parts) == 3
         if not good or not all(part is None or type(part) in (int, str) for part in parts):
@@ -241,3 +290,17 @@ class _Reader:
 
     def _value(self, value: Any) -> Any:
         return value
+
+
+def _is_joined_text(text: Any, length: Any) -> bool:
+    """Whether these are the bytes of words one after the other, and their lengths."""
+    arrays = isinstance(text, np.ndarray) and isinstance(length, np.ndarray)
+    if not arrays or (text.dtype, length.dtype, text.ndim, length.ndim) != (
+        np.uint8,
+        np.int64,
+        1,
+        1,
+    ):
+        return False
+    within = ((length >= 0) & (length <= len(text))).all()
+    return bool(within and length.sum() == len(text))

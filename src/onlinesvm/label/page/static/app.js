@@ -120,7 +120,7 @@ const WHY = {
   random: "Random question, to measure the accuracy",
   front: "Requested",
   overlap: "Also answered by another annotator",
-  find: "Most likely",
+  find: "Most likely of this class",
   label: "The model is least sure here",
 };
 
@@ -322,6 +322,7 @@ function showPanel() {
   $("settled").hidden = !panel.settled;
   showCertificate(panel.certificate);
   $("strip").replaceChildren(...panel.strip.map((item) => tile(item, item.later ? "later" : item.label || "cannot say", () => startChange(item))));
+  $("last").hidden = !panel.strip.length;
   for (const id of ["find-class", "grid-class", "review-to", "manage-class"]) fillOptions($(id), names());
   fillReviewKinds();
 }
@@ -402,7 +403,7 @@ async function showReview() {
   };
   $("review-items").replaceChildren(...found.items.map((item) => tile(item, caption(item), toggle, false)));
   const agreed = kind === "disagreements" ? `${found.both} items answered by two annotators${found.kappa === null ? "" : `, Cohen’s kappa ${found.kappa.toFixed(2)}`}. ` : "";
-  $("review-hint").textContent = agreed + (found.items.length ? "Click to select, then change them together." : "Nothing to show.");
+  $("review-hint").textContent = agreed + (found.items.length ? "Click to select, then change them together." : kind === "doubt" ? "The model doubts none of the labels." : "Nothing to show.");
 }
 
 function applyReview() {
