@@ -150,8 +150,9 @@ class LASVMEstimator(KernelEstimator):
         trained.fit_status = int(not (done and precise))
         if not done and exhausted:
             _warn(
-                f"Solver terminated early (max_iter={self.max_iter}): it did not reach tol={self.tol}. Use "
-                "a larger max_iter, or scale the features, with StandardScaler for example."
+                # The first two sentences are those of SVC, which filters of warnings look for.
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+                f"StandardScaler or MinMaxScaler. It did not reach tol={self.tol}; or use a larger max_iter."
             )
         elif not done:
             _warn(
