@@ -257,6 +257,7 @@ class LASVMEstimator(KernelEstimator):
         if len(asked) and not 0 <= asked.min() <= asked.max() < n:
             wrong = asked[(asked < 0) | (asked >= n)][0]
             raise ValueError(f"Example {wrong} was never learned: fit had rows 0 to {n - 1}.")
+        asked = asked.astype(np.int64)  # also where there are none
         number = np.full(n, -1)
         number[trained.original] = np.arange(len(trained.original))
         missing = asked[number[asked] < 0]
