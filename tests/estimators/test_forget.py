@@ -146,3 +146,37 @@ def test_other_data_and_models_without_numbers_are_refused(table):
                   LASVMClassifier(gamma=0.1).partial_fit(X, y)):  # fmt: skip
         with pytest.raises(ValueError, match="row numbers of the X given to fit"):
             other.forget(3)
+
+
+def test_to_forget_nothing_changes_nothing(table):
+    X, y = table
+    model = LASVMClassifier(gamma=0.1, epochs="converge").fit(X, y)
+    before = model.decision_function(X)
+    for nothing in ([], np.array([], int), ()):
+        model.forget(nothing)
+        assert model.forget_report_["forgotten"] == 0
+        np.testing.assert_allclose(model.decision_function(X), before, atol=2e-3)
+
+
+@pytest.mark.parametrize("decision", ["ovr", "ovo"])
+@pytest.mark.parametrize("again", [False, True])
+def test_a_class_of_three_that_is_gone_is_never_predicted(decision, again):
+    X, y = make_classification(600, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=1)
+    model = LASVMClassifier(gamma=0.2, epochs="converge", decision=decision).fit(X, y)
+    model.forget(np.flatnonzero(y == 2), *((X, y) if again else ()))
+    left = SVC(gamma=0.2).fit(X[y < 2], y[y < 2])
+    assert set(model.predict(X)) == {0, 1}
+    assert (model.predict(X) == left.predict(X)).mean() > 0.98
+
+
+@pytest.mark.parametrize("gone", [0, 1])
+@pytest.mark.parametrize("share", [0.05, 0.95])
+@pytest.mark.parametrize("again", [False, True])
+def test_the_class_that_is_left_is_predicted_whatever_the_bias_was(gone, share, again):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (rng.random(400) < share).astype(int)
+    model = LASVMClassifier(gamma=0.5).fit(X, y)
+    model.forget(np.flatnonzero(y == gone), *((X, y) if again else ()))
+    assert set(model.predict(X)) == {1 - gone}
+    assert (model.partial_fit(X, y).predict(X) == y).mean() > 0.9  # and it learns on

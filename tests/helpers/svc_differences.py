@@ -21,9 +21,8 @@ REASONS = {
     ),
     "test_sparse_precomputed": "sparse kernel values are welcome",
     "test_libsvm_convergence_warnings": (
-        "the warning of max_iter is in other words, and n_iter_ counts examples learned"
+        "n_iter_ counts the examples learned, not the iterations of the solver"
     ),
-    "test_timeout": "the warning of max_iter is in other words",
     "test_n_iter_libsvm": "n_iter_ counts the examples learned, one number for all machines",
     "test_hasattr_predict_proba": "predict_proba needs no switch",
     "test_probability_raises_futurewarning": "the same: the switch is not deprecated here",

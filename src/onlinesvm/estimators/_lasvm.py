@@ -151,8 +151,9 @@ class LASVMEstimator(KernelEstimator):
         trained.fit_status = int(not (done and precise))
         if not done and exhausted:
             _warn(
-                f"Solver terminated early (max_iter={self.max_iter}): it did not reach tol={self.tol}. Use "
-                "a larger max_iter, or scale the features, with StandardScaler for example."
+                # The first two sentences are those of SVC, which filters of warnings look for.
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
+                f"StandardScaler or MinMaxScaler. It did not reach tol={self.tol}; or use a larger max_iter."
             )
         elif not done:
             _warn(
@@ -258,6 +259,7 @@ class LASVMEstimator(KernelEstimator):
         if len(asked) and not 0 <= asked.min() <= asked.max() < n:
             wrong = asked[(asked < 0) | (asked >= n)][0]
             raise ValueError(f"Example {wrong} was never learned: fit had rows 0 to {n - 1}.")
+        asked = asked.astype(np.int64)  # also where there are none
         number = np.full(n, -1)
         number[trained.original] = np.arange(len(trained.original))
         missing = asked[number[asked] < 0]

@@ -357,6 +357,12 @@ class Support(Compact):
         self.a.bias[which][found] = (g_max[found] + g_min[found]) / 2
         self.a.delta[which][found] = g_max[found] - g_min[found]
 
+    def settle_one_sided(self) -> None:
+        """The bias of a machine whose rows have left it with one sign is that sign."""
+        alone = ~self.started()
+        if alone.any() and self.n:
+            self.a.bias[alone] = np.sign(self.linear()[alone].sum(axis=1))
+
     def split_classes(self) -> None:
         """One binary machine becomes two, one a class: the same hyperplane seen from each side."""
         reals, flags, marks, sizes, scales, _, count = self.blocks

@@ -180,6 +180,4 @@ def _optimise(learner: LASVM, gap: float) -> None:
     support = learner.support
     working_set.optimise_all(support, learner.kernel, gap, learner.cache_size)
     support.measure()
-    alone = ~support.started()
-    if alone.any() and support.n:
-        support.a.bias[alone] = np.sign(support.linear()[alone].sum(axis=1))
+    support.settle_one_sided()

@@ -46,11 +46,13 @@ def forget(learner: LASVM, stays: np.ndarray, left: Examples | None) -> Forgotte
     keys = support.a.key[: support.n]
     keys[:] = np.where(keys >= 0, (np.cumsum(stays) - 1)[keys], -1)
     joined, reached = -1 if left is None else 0, learner.finish()
+    support.settle_one_sided()
     if left is not None and (carried or not reached):
         slacks = np.where(support.slots(left.key) >= 0, -np.inf, np.inf)
         slacks = np.broadcast_to(slacks, (learner.machines, len(slacks))).copy()
         joined = int(sum(learner.converge(left, slacks, reached)))
         reached = learner.converged
+        support.settle_one_sided()
     return Forgotten(carried, len(slot), joined, bool(reached))
 
 
