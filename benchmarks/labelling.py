@@ -415,8 +415,10 @@ def draw(results, path):
             np.arange(len(heights)) + 0.27 * (k - 1), heights, 0.25, color=colour, label=label
         )
     third.set_xticks(range(len(results["find"])), list(results["find"]))
-    third.set_title("share of the pool asked about until 95 % of a topic were found, %", fontsize=9)
-    third.legend(fontsize=8, loc="center right")
+    third.set_title("share of the pool asked about for 95 % of a topic, %", fontsize=9)
+    third.legend(fontsize=8, loc="upper left", frameon=False)
+    third.set_ylim(0, 150)
+    third.set_yticks(range(0, 101, 20))
     for axes in (first, second, third):
         axes.spines[["top", "right"]].set_visible(False)
         axes.tick_params(labelsize=8)
