@@ -43,9 +43,6 @@ SHORT = 300
 MOST_WITH_CHARACTERS = 200_000
 """Number of texts up to which character n-grams are used."""
 
-TEXT_C = 1.0
-"""C for texts: with 10, single odd texts bend the order in which the likely ones of a class come."""
-
 LONG_WORDS = 12
 """Mean number of characters in a word above which spaces do not divide the texts into words."""
 
@@ -108,7 +105,7 @@ def _made(source: Source, embeddings: Path | None, progress: Progress) -> Prepar
         X = _elsewhere(source, embeddings)
     elif isinstance(source, Texts):
         _, X = fitted_vectorizer(source, list(_texts(source, progress)))
-        kernel, C = "linear", TEXT_C
+        kernel = "linear"
     elif isinstance(source, Rows):
         X = _numbers(source)
     elif isinstance(source, Digits):
