@@ -541,6 +541,7 @@ LONG = {
     "estimators/base.py": "one flow of learning for all estimators, and their fitted attributes",
     "estimators/lasvm.py": "one class, mostly its documentation",
     "estimators/lasvm_values.py": "two classes, mostly their documentation",
+    "label/sources.py": "what can be labelled: images, texts, rows and digits, all with the same verbs",
 }
 
 

@@ -257,7 +257,9 @@ def test_a_failed_write_leaves_the_old_file(model, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ModelFileError) as caught:
         fitted("SVR").save(path)
-    assert str(caught.value).startswith(f"{path} was not written: No space left on device. A file ")
+    assert str(caught.value).startswith(
+        f"{path} was not written: No space left on device. An existing file "
+    )
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
 

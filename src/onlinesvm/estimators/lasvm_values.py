@@ -654,14 +654,16 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         return float(values[0, 0])
 
     def p_values(self, X: Any) -> np.ndarray:
-        """How often an example like those learned is at least as strange as each of these.
+        """p-values for the hypothesis that each row is like the examples learned.
 
-        The share of examples whose value, by the model before it learned them, was no larger, the
-        example itself counted with them: of the last 1,000 examples of a stream, or of half of those of
-        ``fit``, at most 4,096. Values are those of ``decision_function`` and ``score_samples``, divided
-        by the sum of the coefficients, which grows while a model learns; the larger share counts. Of examples like those learned, the share with a p-value of
-        at most p is about p up to p = ``nu``, and no larger beyond: the rate of false alarms. Copies of an example count
-        once in ``fit``, which makes p-values larger, if anything.
+        The p-value is the share of examples whose decision value, by the model before it learned
+        them, was no larger; the row itself is counted with them. These are the last 1,000 examples
+        of a stream, or half of those of ``fit``, at most 4,096. Values of ``decision_function`` and
+        of ``score_samples`` are both ranked, divided by the sum of the coefficients, which grows
+        while a model learns; the larger share is the p-value. For new examples like those learned,
+        the share with a p-value of at most p, the rate of false alarms, is about p up to
+        p = ``nu``, and no larger than p above. In ``fit``, copies of an example count once, which
+        makes p-values larger, if anything.
 
         Parameters
         ----------
@@ -679,7 +681,7 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         >>> X = np.random.default_rng(0).normal(size=(500, 2))
         >>> p = LASVMOneClass(nu=0.1, random_state=0).fit(X).p_values([[0.0, 0.0], [5.0, 5.0]])
         >>> p.round(2).tolist()
-        [1.0, 0.0]
+        [0.78, 0.0]
         """
         from ..core.prequential.novelties import p_values, ranked_by
 
