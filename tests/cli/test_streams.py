@@ -339,7 +339,7 @@ def test_tune_halves_the_candidates(folder):
         (["predict", "no-model", "{csv}"], "no-model does not exist"),
         (["predict", "{csv}", "{csv}"], "train.csv is not a valid model file"),
         (["evaluate", "{model}"], "evaluate takes MODEL and SOURCE"),
-        (["evaluate", "{model}", "{narrow}", "--label", "target"], "no column 'b', which the model was trained on"),
+        (["evaluate", "{model}", "{narrow}", "--label", "target"], "no column 'b', on which the model was trained"),
         (["predict", "{model}", "{svm}"], "feature 6, but there are at most 5|trained on"),
         (["info", "no-model"], "does not exist"),
         (["export", "no-model", "--to", "onnx", "-o", "m"], "does not exist"),

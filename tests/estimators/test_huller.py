@@ -327,7 +327,7 @@ def test_bad_input_changes_nothing():
     for bad, labels, words in cases:
         with pytest.raises((ValueError, TypeError), match=words):
             model.partial_fit(bad, labels)
-    with pytest.raises(ValueError, match="set C for the quadratic slack"):
+    with pytest.raises(ValueError, match="Set C for the quadratic slack"):
         model.partial_fit(X, y, sample_weight=np.ones(100))
     with pytest.raises(ValueError, match="greater than one"):
         HullerClassifier().fit(X, np.ones(100))

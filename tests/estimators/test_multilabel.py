@@ -12,8 +12,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 
 from onlinesvm import ActiveLearner, HullerClassifier, LASVMClassifier, load_model
-from onlinesvm.model.errors import ModelFileError
-from onlinesvm.model.export.predictor import predictor_of
 
 GAMMA, C = 0.05, 2.0
 
@@ -265,11 +263,11 @@ def test_a_label_that_says_nothing_is_refused(data, value, who):
     X, Y = data
     Y = Y.copy()
     Y[:, 3] = value
-    with pytest.raises(ValueError, match=rf"Label 3 .* {who}"):
+    with pytest.raises(ValueError, match=rf"Column 3 of y: {who}"):
         model().fit(X, Y)
     weight = np.ones(len(X))
     weight[data[1][:, 3] != value] = 0.0
-    with pytest.raises(ValueError, match=rf"Label 3 .* {who}"):
+    with pytest.raises(ValueError, match=rf"Column 3 of y: {who}"):
         model().fit(X, data[1], sample_weight=weight)
 
 
@@ -311,8 +309,6 @@ def test_what_is_for_one_label_says_so(data, tmp_path):
     found = model().fit(X[:300], Y[:300])
     with pytest.raises(ValueError, match="suspects supports one label per example"):
         found.suspects()
-    with pytest.raises(ModelFileError, match="several labels"):
-        predictor_of(found)
     with pytest.raises(ValueError, match=r"1d|dimension"):
         HullerClassifier().fit(X, Y)
     with pytest.raises(ValueError, match=r"one per label|one label"):

@@ -95,13 +95,14 @@ def test_coef_of_three_classes_has_a_row_for_each(name):
 def test_a_linear_model_predicts_from_one_weight_vector_for_each_machine(monkeypatch):
     model = fitted("LASVMClassifier", kernel="linear")
     widths = []
-    product = type(model._trained.kernel).product
+    kernel = type(model._trained.kernel)
+    weighted_sums = kernel.weighted_sums
 
-    def counted(self, X, Z, coef):
-        widths.append(len(Z))
-        return product(self, X, Z, coef)
+    def counted(self, X, summands):
+        widths.append(len(summands.rows))
+        return weighted_sums(self, X, summands)
 
-    monkeypatch.setattr(type(model._trained.kernel), "product", counted)
+    monkeypatch.setattr(kernel, "weighted_sums", counted)
     model.predict(X)
     assert len(model.support_) > 10
     assert widths == [1]

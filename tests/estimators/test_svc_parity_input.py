@@ -187,7 +187,7 @@ def test_one_column_per_pair_is_refused_where_it_is_not_one_per_class():
     assert two.decision_function(rows).shape == theirs.decision_function(rows).shape
     before = two.decision_function(rows)
     for learn in (exact(decision_function_shape="ovo").fit, two.partial_fit):
-        with pytest.raises(ValueError, match=r"per pair of 3 classes.*decision='ovo'"):
+        with pytest.raises(ValueError, match=r"per pair of the 3 classes.*decision='ovo'"):
             learn(rows, kinds)
     assert (two.decision_function(rows) == before).all()
 

@@ -219,7 +219,9 @@ def test_more_time_does_not_make_the_model_worse(ticks):
 
 def test_where_the_limit_leaves_no_time_the_warning_says_what_is_left():
     X, y, _ = noisy(600)
-    with pytest.warns(ConvergenceWarning, match=r"200 of 600 examples were learned\. finish\(\) "):
+    with pytest.warns(
+        ConvergenceWarning, match=r"200 of 600 examples were learned\. .* call finish\(\)"
+    ):
         make("LASVM", time_limit=1e-9).fit(X, y)
 
 

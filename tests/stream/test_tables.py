@@ -229,7 +229,7 @@ def test_options_that_contradict():
 def test_what_is_said_about_columns_is_not_ignored_elsewhere(tmp_path):
     np.save(tmp_path / "t.npy", np.eye(3))
     for option in ({"ignore": ("a",)}, {"missing": "mean"}, {"encode": "hash"}):
-        with pytest.raises(StreamError, match=r"is for tables: csv.*not npy; leave it out"):
+        with pytest.raises(StreamError, match=r"is for tables \(csv.*not for npy; leave it out"):
             open_reader(tmp_path / "t.npy", label="0", **option)
 
 
