@@ -39,6 +39,10 @@ class Model(NamedTuple):
     unit_length: bool  # f is divided by the length of phi(x)
     summands: Summands  # rows and coefficients, in the order in which the kernel adds them
 
+    def with_rows(self, kernel: Kernel, rows: Rows, coef: np.ndarray) -> Model:
+        """The model with other support vectors and coefficients."""
+        return self._replace(rows=rows, coef=coef, summands=kernel.summands(rows, coef))
+
     def decide(self, kernel: Kernel, rows: Rows) -> np.ndarray:
         """Decision values, (n, machines). Does not count as training."""
         kernel = replace(kernel)

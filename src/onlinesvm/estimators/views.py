@@ -147,7 +147,7 @@ class View(FittedView):
         weights = self.weights()
         if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
             return self.model
-        return self.model._replace(rows=Rows.of(weights), coef=np.eye(len(weights)))
+        return self.model.with_rows(self.kernel, Rows.of(weights), np.eye(len(weights)))
 
     def weights(self) -> np.ndarray:
         """Weight vectors of the linear kernel, (machines, n_features)."""
