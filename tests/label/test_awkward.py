@@ -431,9 +431,13 @@ def nobody(tmp_path):
     """A folder that this process may read and not write, for as long as the test lasts."""
     if not hasattr(os, "geteuid"):
         pytest.skip("permissions of folders are those of POSIX")
-    import onlinesvm.label.running  # noqa: F401  (all modules are there before anything is closed)
+    # All modules are imported before anything is closed: Python's own files may be closed as well.
+    import onlinesvm.cli.label  # noqa: F401
+    import onlinesvm.label.running  # noqa: F401
 
-    opened_once = open_session(Settings(None, tmp_path / "warm.db"))
+    source = tmp_path / "rows.csv"
+    source.write_text("a,b\n" + "".join(f"{i},{i % 7}\n" for i in range(40)))
+    opened_once = open_session(Settings(source, tmp_path / "warm.db"))
     opened_once.session.journal.close()
     folder = tmp_path / "closed"
     folder.mkdir()
@@ -465,7 +469,7 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(nobody):
 
     from onlinesvm.cli import main
 
-    words = ["label", "-o", str(nobody / "a.db"), "--no-open"]
+    words = ["label", str(nobody.parent / "rows.csv"), "-o", str(nobody / "a.db"), "--no-open"]
     with without_permission(nobody):
         result = CliRunner().invoke(main, words, prog_name="onlinesvm")
     assert result.exit_code == 2, result.output
@@ -476,9 +480,10 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(nobody):
 
 def test_a_database_in_a_closed_folder_is_not_touched(nobody):
     """SQLite needs the folder too: answers that are there can be seen, and none is lost or added."""
-    session = open_session(Settings(None, nobody / "a.db")).session
+    settings = Settings(nobody.parent / "rows.csv", nobody / "a.db")
+    session = open_session(settings).session
     answer(session, lambda i: "a", 3)
     session.journal.close()
     with without_permission(nobody), pytest.raises(LabelError, match="cannot be"):
-        open_session(Settings(None, nobody / "a.db"))
-    assert len(open_session(Settings(None, nobody / "a.db")).session.record.labels) == 3
+        open_session(settings)
+    assert len(open_session(settings).session.record.labels) == 3
