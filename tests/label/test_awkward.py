@@ -432,7 +432,7 @@ def nobody(tmp_path):
     if not hasattr(os, "geteuid"):
         pytest.skip("permissions of folders are those of POSIX")
     # All modules are imported before anything is closed: Python's own files may be closed as well.
-    import onlinesvm.cli.label  # noqa: F401
+    import onlinesvm.cli.label
     import onlinesvm.label.running  # noqa: F401
 
     source = tmp_path / "rows.csv"
