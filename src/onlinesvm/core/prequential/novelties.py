@@ -69,7 +69,11 @@ class Novelties(Compact):
 
     def note_one(self, scores: np.ndarray, label: int, weight: float) -> None:
         """One example."""
-        self.note(scores[None, :], np.array([label]), np.array([weight]))
+        longer = np.empty((len(self.waiting) + 1, 2))
+        longer[:-1], longer[-1] = self.waiting, (scores[0], weight)
+        self.waiting = longer
+        if len(longer) >= BLOCK or not self.last[0]:
+            self.look()
 
     def note(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
         """Examples in order, each by the model that had learned those before it."""
