@@ -1,6 +1,7 @@
 """``python -m benchmarks.tables``: AutoSVM next to boosted trees, each in a process of its own.
 
-Runs are kept: a comparison that was stopped goes on where it was (``--again`` measures anew).
+Runs are kept: a comparison that was stopped goes on where it was (``--again`` measures anew the sets and
+methods given). ``--docs`` puts the table and the picture into ``docs/evidence/tables.md``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any
 from benchmarks.quick import results
 from benchmarks.runs import Runs
 from benchmarks.tables.methods import METHODS
-from benchmarks.tables.report import draw, page
+from benchmarks.tables.report import PICTURE, draw, page, publish
 from benchmarks.tables.sets import SETS
 
 LONGEST = 10
@@ -32,6 +33,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--again", action="store_true", help="measure once more")
+    parser.add_argument("--docs", action="store_true", help="table and picture into the docs")
     chosen = parser.parse_args(given)
     chosen.sets, chosen.methods = chosen.sets.split(","), chosen.methods.split(",")
     for names, known in ((chosen.sets, SETS), (chosen.methods, METHODS)):
@@ -67,7 +69,8 @@ def main(given: list[str] | None = None) -> None:
     kept = Runs(f"{name}.json")
     methods = [m for m in chosen.methods if _is_there(m)]
     if chosen.again:
-        kept.forget(chosen.sets)
+        again = {f"{each} {method}" for each in chosen.sets for method in methods}
+        kept.write({key: run for key, run in kept.known().items() if key not in again})
     for each in chosen.sets:
         for method in methods:
             task = {
@@ -80,6 +83,9 @@ def main(given: list[str] | None = None) -> None:
     (results() / f"{name}.md").write_text(text, encoding="utf-8")
     draw(runs, chosen.sets, methods, results() / f"{name}.png")
     print(text)
+    if chosen.docs:
+        publish(text)
+        draw(runs, chosen.sets, methods, PICTURE)
 
 
 def _is_there(method: str) -> bool:

@@ -11,6 +11,10 @@ from benchmarks.markdown import markdown, number
 
 OURS = "AutoSVM"
 
+DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+PAGE, PICTURE = DOCS / "evidence" / "tables.md", DOCS / "images" / "tables.png"
+BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+
 
 def page(runs: dict[str, dict[str, Any]], sets: list[str], methods: list[str]) -> str:
     """Errors of each set and method, then how ours compares with each of the others."""
@@ -23,6 +27,13 @@ def page(runs: dict[str, dict[str, Any]], sets: list[str], methods: list[str]) -
     parts = [markdown(["set", "rows", *methods], rows), ""]
     parts += [compared(runs, sets, method) for method in methods if method != OURS]
     return "\n".join(parts) + "\n"
+
+
+def publish(text: str) -> None:
+    """Replace the part of the page in the docs that is between the two comments."""
+    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
 
 
 def ratios(runs: dict[str, dict[str, Any]], sets: list[str], method: str) -> np.ndarray:

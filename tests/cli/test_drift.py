@@ -50,8 +50,8 @@ def test_a_drift_is_told_logged_and_kept(folder, words):
     counts = [json.loads(line)["n_drifts"] for line in log.read_text().splitlines()]
     assert counts == [0] * (CHANGE // 250) + [1] * ((ROWS - CHANGE) // 250)
     assert load_model(folder / "m").n_drifts_ == 1
-    assert "drifts noticed: 1\n" in run("info", folder / "m").stdout
-    assert json.loads(run("info", folder / "m", "--json").stdout)["drifts_noticed"] == 1
+    assert "drifts detected: 1\n" in run("info", folder / "m").stdout
+    assert json.loads(run("info", folder / "m", "--json").stdout)["drifts_detected"] == 1
 
 
 def test_json_is_all_that_is_printed(folder):

@@ -62,7 +62,7 @@ def described(path: Path, found: Any) -> dict[str, Any]:
         "n_features": int(estimator.n_features_in_),
         "n_support": int(sum(estimator.n_support_)) if hasattr(estimator, "n_support_") else None,
         "kernel_evaluations": int(getattr(estimator, "n_kernel_evaluations_", 0)),
-        "drifts_noticed": getattr(estimator, "n_drifts_", None),
+        "drifts_detected": getattr(estimator, "n_drifts_", None),
         "columns": _columns(preprocessing.get("schema")),
         "standardized_rows": None if scale is None else scale["count"],
         "rows_learned": None if stream is None else stream["rows"],

@@ -179,24 +179,35 @@ def gap(alpha, grad, lo, hi):
     return grad[alpha < hi].max() - grad[alpha > lo].min()
 
 
-@pytest.mark.parametrize("gamma", [0.05, 0.003])
-def test_the_start_is_the_best_step_along_the_means(gamma):
-    K, p, lo, hi = shared_values(gamma)
-    n = len(p)
+@pytest.mark.parametrize("gamma", [0.3, 0.05, 0.003])
+def test_level_weights_put_all_rows_at_the_same_height(gamma):
+    K, *_ = shared_values(gamma, noise=1.0)
+    v, height = together.level(K)
+    assert (v >= 0.0).all()
+    np.testing.assert_allclose(height, K[:, : len(v)].astype(np.float64) @ v, atol=1e-5)
+    np.testing.assert_allclose(height[v > together.LEVEL], 1.0, atol=0.1)
+    assert (height > 0.9).all()
+
+
+@pytest.mark.parametrize("C", [10.0, 0.5, 1e-3])
+@pytest.mark.parametrize("noise", [0.3, 1.0, 2.0])
+def test_the_start_is_nearly_the_solution(noise, C):
+    K, p, lo, hi = shared_values(0.05, noise)
+    lo, hi, n = lo * C / 10, hi * C / 10, len(p)
     alpha, grad = np.zeros(n), p.copy()
-    total = K[:, :n].sum(axis=0, dtype=np.float64)
-    taken = together.start(K, total, p, lo, hi, alpha, grad, block.START)
-    assert taken == (gamma == 0.05)
-    if not taken:  # few rows will carry a coefficient: none has one to begin with
-        np.testing.assert_array_equal(alpha, 0.0)
-        np.testing.assert_array_equal(grad, p)
-        return
-    direction = np.where(p > 0, 1 / (p > 0).sum(), -1 / (p < 0).sum())
-    exact = K[:, :n].astype(np.float64)
-    step = 2.0 / (direction @ exact @ direction)
-    np.testing.assert_allclose(alpha, step * direction, rtol=1e-6)
-    np.testing.assert_allclose(grad, p - exact @ alpha, atol=1e-6)
-    assert gap(alpha, grad, lo, hi) < 0.3  # of 2
+    assert together.start(K, *together.level(K), p, lo, hi, alpha, grad, block.START)
+    np.testing.assert_allclose(grad, p - K[:, :n].astype(np.float64) @ alpha, atol=1e-6)
+    assert ((lo <= alpha) & (alpha <= hi)).all()
+    assert abs(alpha.sum()) < 1e-9 * C * n
+    assert gap(alpha, grad, lo, hi) < 0.02  # of 2; SMO does the rest
+
+
+def test_no_start_where_few_rows_will_have_a_coefficient(monkeypatch):
+    asked = []
+    monkeypatch.setattr(together, "start", lambda *given: asked.append(given))
+    for gamma in (0.003, 0.05):
+        LASVMClassifier(C=10, gamma=gamma, random_state=0).fit(*classes(80, 5, 0.3))
+        assert bool(asked) == (gamma == 0.05)
 
 
 @pytest.mark.parametrize("gamma", [0.3, 0.02, 0.003])

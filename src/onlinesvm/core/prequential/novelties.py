@@ -44,7 +44,7 @@ class Novelties(Compact):
         self.n_unordered = 0  # how many there were when their order meant nothing
         self.last = np.zeros(2)  # sum of the coefficients and bias when they were last read
         self.values = np.zeros((RECENT, 2))
-        self.waiting = np.zeros((0, 2))  # decision values and weights
+        self.waiting: list[tuple[float, float]] = []  # decision values and weights
 
     def _in_use(self) -> dict[str, Any]:
         return self.__dict__ | {"values": self.values[: min(self.n, RECENT)]}
@@ -69,15 +69,13 @@ class Novelties(Compact):
 
     def note_one(self, scores: np.ndarray, label: int, weight: float) -> None:
         """One example."""
-        longer = np.empty((len(self.waiting) + 1, 2))
-        longer[:-1], longer[-1] = self.waiting, (scores[0], weight)
-        self.waiting = longer
-        if len(longer) >= BLOCK or not self.last[0]:
+        self.waiting.append((float(scores[0]), float(weight)))
+        if len(self.waiting) >= BLOCK or not self.last[0]:
             self.look()
 
     def note(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
         """Examples in order, each by the model that had learned those before it."""
-        self.waiting = np.concatenate([self.waiting, np.stack([scores[:, 0], weight], axis=1)])
+        self.waiting += zip(scores[:, 0].tolist(), weight.tolist(), strict=True)
         if len(self.waiting) >= BLOCK or not self.last[0]:
             self.look()
 
@@ -92,10 +90,10 @@ class Novelties(Compact):
     def look(self) -> None:
         """Keep the values that wait."""
         before, self.last = self.last, self._read()
-        value, weight = self.waiting.T
+        value, weight = np.array(self.waiting).reshape(-1, 2).T
         share = (np.cumsum(weight) - weight) / max(float(weight.sum()), np.finfo(float).tiny)
         self._keep(value, before[:, None] + share * (self.last - before)[:, None])
-        self.waiting = self.waiting[:0]
+        self.waiting = []
 
     def _read(self) -> np.ndarray:
         return np.array([self.support.alpha().sum(), self.support.a.bias[0]])

@@ -172,7 +172,7 @@ def _novelties_fields(watch: Novelties) -> dict[str, Any]:
         "settled": watch.n_unordered,
         "last": watch.last,
         "values": watch.values[: min(watch.n, len(watch.values))],
-        "waiting": watch.waiting,
+        "waiting": np.array(watch.waiting).reshape(-1, 2),
     }
 
 
@@ -183,7 +183,9 @@ def _novelties_of(fields: Fields, support: Support) -> Novelties:
     watch.last = fields.array("last", np.float64, (2,))
     n = min(watch.n, len(watch.values))
     watch.values[:n] = fields.array("values", np.float64, (n, 2))
-    watch.waiting = fields.array("waiting", np.float64, (None, 2))
+    watch.waiting = [
+        tuple(pair) for pair in fields.array("waiting", np.float64, (None, 2)).tolist()
+    ]
     if len(watch.waiting) >= BLOCK:
         raise fields.wrong("waiting", f"has more than {BLOCK - 1} examples")
     fields.close()

@@ -265,10 +265,8 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
     if shared is None or shared.values is None:
         return False
     K, a = shared.values, support.a
-    total = K[:, :n].sum(axis=0, dtype=np.float64)
-    for m in np.flatnonzero(ready).tolist() if not support.task.partial else ():
-        arrays = (array[m, :n] for array in (a.p, a.lo, a.hi, a.alpha, a.grad))
-        together.start(K, total, *arrays, START)
+    if not support.task.partial:
+        _start_together(support, K, np.flatnonzero(ready).tolist())
     changed = np.flatnonzero(a.fresh[:, :n].any(axis=1))
     gap = support.task.tolerances.rough  # no other block may follow, and steps cost little here
     try:
@@ -277,6 +275,17 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
         support.measure()
         raise
     return True
+
+
+def _start_together(support: Support, K: np.ndarray, machines: list[int]) -> None:
+    """Machines that have no coefficients yet start where most rows will have one, if they do."""
+    a, n = support.a, support.n
+    v, height = together.level(K)
+    if np.count_nonzero(v) < (1.0 - together.LEAVING) * n:
+        return
+    for m in machines:
+        arrays = (array[m, :n] for array in (a.p, a.lo, a.hi, a.alpha, a.grad))
+        together.start(K, v, height, *arrays, START)
 
 
 def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np.ndarray) -> None:

@@ -4,15 +4,16 @@ Hundreds of classes make hundreds of small problems on the same rows. The overhe
 Python for each of them exceeds the time of its few steps, so each is one compiled call on the
 arrays of the state.
 
-    start      alpha = t d,  d = +1/n_+ on the rows of the class, -1/n_- on all others
-               t = 2 / d'Kd, the best step in this direction from alpha = 0
+    start      alpha = x on the rows of the class, and -c v on all others, which makes them level:
+               the best of these, a problem of as many variables as the class has rows; then
+               others that lie lower, close to the class, get variables of their own
     optimise   choose the rows that are free or violate; solve; update all gradients; repeat
 
 The start is used if most of the other rows stay on the margin after it, that is, if kernel values
 between rows are nearly zero: then nearly every row is a support vector of every machine, and SMO,
-which moves two at a time, would need as many steps as there are rows. Products with d follow from
-the sums of the kernel rows of the class and of all rows. Where most rows lie beyond the margin the
-machine starts from zero: few of them will become support vectors.
+which moves two at a time, would need as many steps as there are rows whenever a row of the class
+moves. v is the same for all machines (``level``), but for the few rows that have variables. Where most
+rows lie beyond the margin the machine starts from zero: few of them will become support vectors.
 
 Given: K (n, padded(n)) of the rows in slots 0 .. n-1. Symbols as in ``working_set``.
 """
@@ -41,6 +42,16 @@ NEARLY = 0.1
 
 LEAVING = 0.25
 """Share of the other rows that may lie beyond the margin after the start."""
+
+SWEEPS, LEVEL, FINE = 50, 1e-2, 1e-5
+"""At most so many rounds through the coordinates in a start, or until no step changes a slope by more:
+of v, and of the rows that have variables of their own."""
+
+ROUNDS, NEAR, MOST_ALONE = 3, 2.0, 0.1
+"""How often rows that lie lower than others by this share of the tolerance get variables, and the
+largest share of all rows that may."""
+
+TINY = 1e-30
 
 STALLED = 5
 
@@ -167,42 +178,98 @@ def optimise(K, space, diagonal, alpha, grad, lo, hi, member, scale, epsilon, to
         _apply(K, rows, change, alpha, grad, lo, hi)
 
 
-@jit(fastmath=REORDERED_SUMS)
-def start(K, total, p, lo, hi, alpha, grad, tol):
-    """alpha = t d and its gradient, where that is a good start. Returns whether it was taken.
+@jit
+def level(K):
+    """v >= 0 with (Kv)_s = 1 where v_s > 0 and (Kv)_s >= 1 elsewhere, nearly; returns v and Kv.
 
-    ``total`` are the sums of all kernel rows. Every row is a member, and alpha is zero.
+    By single coordinates; the same for all machines.
     """
     n = K.shape[0]
-    own, plus, most = np.zeros(n), 0, np.inf
-    for i in range(n):
-        if p[i] > 0.0:
-            plus += 1
+    v, height = np.zeros(n), np.zeros(n)
+    for _ in range(SWEEPS):
+        moved = 0.0
+        for i in range(n):
+            step = max(v[i] + (1.0 - height[i]) / max(K[i, i], TINY), 0.0) - v[i]
+            if abs(step) * K[i, i] > LEVEL:
+                moved = max(moved, abs(step) * K[i, i])
+                v[i] += step
+                for s in range(n):
+                    height[s] += step * K[i, s]
+        if moved == 0.0:
+            break
+    return v, height
+
+
+@inner
+def _best_of_some(M, linear, lo, hi, most):
+    """Maximise linear'x - x'Mx / 2 by single coordinates, lo <= x <= hi and 0 <= sum(x) <= most."""
+    x, slope, size = np.zeros(len(hi)), linear.copy(), 0.0
+    for _ in range(SWEEPS):
+        moved = 0.0
+        for i in range(len(x)):
+            goal = min(max(x[i] + slope[i] / max(M[i, i], TINY), lo[i]), hi[i])
+            step = min(max(goal - x[i], -size), most - size)
+            if step != 0.0:
+                x[i] += step
+                size += step
+                slope -= step * M[i]
+                moved = max(moved, abs(step) * M[i, i])
+        if moved <= FINE:
+            break
+    return x
+
+
+@jit(fastmath=REORDERED_SUMS)
+def start(K, v, height, p, lo, hi, alpha, grad, tol):
+    """alpha = x on some rows, -c v on all others, and its gradient. Returns whether it was taken.
+
+    ``v`` and ``height`` as ``level`` has made them. Every row is a member, and alpha is zero.
+    """
+    n = K.shape[0]
+    alone = p > 0.0
+    for _ in range(ROUNDS):
+        rows = np.flatnonzero(alone)
+        own, total, most = np.zeros(n), 0.0, np.inf  # own: K v of the rows that are alone
+        for i in rows:
             for s in range(n):
-                own[s] += K[i, s]
-    minus = n - plus
-    if plus == 0 or minus == 0:
-        return False
-    among, between, others = 0.0, 0.0, 0.0
-    for s in range(n):
-        if p[s] > 0.0:
-            among += own[s]
-            most = min(most, hi[s] * plus)
-        else:
-            between += own[s]
-            others += total[s] - own[s]
-            most = min(most, -lo[s] * minus)
-    curvature = among / plus**2 - 2.0 * between / (plus * minus) + others / minus**2
-    if not curvature > 0.0:
-        return False
-    t = min(2.0 / curvature, most)
-    bias = -1.0 - t * (between / (plus * minus) - others / minus**2)
-    beyond = 0
-    for s in range(n):
-        own[s] = p[s] - t * (own[s] / plus - (total[s] - own[s]) / minus)
-        beyond += p[s] < 0.0 and own[s] - bias > tol
-    if beyond > LEAVING * minus:
-        return False
-    for s in range(n):
-        grad[s], alpha[s] = own[s], t / plus if p[s] > 0.0 else -t / minus
+                own[s] += v[i] * K[i, s]
+        for s in range(n):
+            if not alone[s] and v[s] > 0.0:
+                total += v[s]
+        others = 0.0
+        for s in range(n):
+            if not alone[s] and v[s] > 0.0:
+                others += v[s] * (height[s] - own[s]) / total**2
+                most = min(most, -lo[s] * total / v[s])
+        if rows.shape[0] == 0 or not total > 0.0 or rows.shape[0] > MOST_ALONE * n:
+            return False
+        M = np.empty((rows.shape[0], rows.shape[0]))
+        for i in range(rows.shape[0]):
+            r = rows[i]
+            for j in range(rows.shape[0]):
+                s = rows[j]
+                M[i, j] = K[r, s] - (height[r] - own[r] + height[s] - own[s]) / total + others
+        x = _best_of_some(M, p[rows] + 1.0, lo[rows], hi[rows], most)
+        share = x.sum() / total
+        values, mean, beyond, near = p + share * (height - own), 0.0, 0, 0
+        for i in range(rows.shape[0]):
+            if x[i] != 0.0:
+                for s in range(n):
+                    values[s] -= x[i] * K[rows[i], s]
+        for s in range(n):
+            if not alone[s]:
+                mean += v[s] * values[s] / total
+        for s in range(n):
+            if not alone[s]:
+                beyond += v[s] > 0.0 and values[s] - mean > tol
+                if values[s] - mean < -NEAR * tol:
+                    alone[s] = True
+                    near += 1
+        if not share > 0.0 or beyond > LEAVING * n:
+            return False
+        for s in range(n):
+            grad[s], alpha[s] = values[s], -share * v[s]
+        alpha[rows] = x
+        if near == 0:
+            break
     return True
