@@ -164,7 +164,7 @@ def test_the_numbers_of_the_plot_are_those_of_the_readme():
         place += place == 4  # the ratio to oneDAL stands before SVC
         sign = "> " if bar["bound"] else ""
         assert row[place] == f"{sign}{number(bar['seconds'])} s"
-        if bar["error"] is not None:
+        if bar["error"] is not None and place < 5:  # the table has no errors of SVC
             assert row[place + 1] == f"{bar['error']:.2f} %"
         if bar["ratio"] is not None:
             assert row[4 if place == 2 else 6] == f"{sign}{bar['ratio']:.3g}"
