@@ -121,7 +121,8 @@ def by_keyboard(
                 "text": page.inner_text("#item") if page.locator("#item p").count() else "",
             }
             page.keyboard.press(KEYS[labels.index(label(item))])
-            page.wait_for_function(f"window.took.length > {k}", timeout=60_000)
+            while page.evaluate("window.took.length") <= k:
+                page.wait_for_timeout(20)
             page.wait_for_timeout(300)  # a person looks at the item
         took: list[float] = page.evaluate("window.took")
     return took
