@@ -345,6 +345,37 @@ def test_a_file_goes_on_as_the_model_would(tmp_path, settings):
     np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))
 
 
+@pytest.mark.parametrize(("names", "epochs"), [("abcd", 1), ("dcba", 2), ("ba", "converge")])
+def test_n_iter_is_one_number_for_each_pair_as_in_svc(names, epochs, tmp_path):
+    """The examples of the two classes that were learned, pairs in the order of ``classes_``."""
+    X, number = blobs(centers=len(names))
+    weights = np.arange(len(number)) % (number + 2) > 0  # classes of different sizes
+    X, y = X[weights], np.array(list(names))[number[weights]]
+    model = exact(epochs=epochs).fit(X, y)
+    each = {label: (y == label).sum() * (epochs if epochs == 2 else 1) for label in names}
+    classes = sorted(names)
+    pairs = [each[a] + each[b] for i, a in enumerate(classes) for b in classes[i + 1 :]]
+    assert type(model.n_iter_) is type(svc().fit(X, y).n_iter_)
+    assert model.n_iter_.tolist() == pairs
+    assert model.n_iter_.shape == svc().fit(X, y).n_iter_.shape
+    model.save(tmp_path / "model.safetensors")
+    assert load_model(tmp_path / "model.safetensors").n_iter_.tolist() == pairs
+    assert exact(decision="ovr", epochs=epochs).fit(X, y).n_iter_ == sum(each.values())
+
+
+def test_n_iter_counts_what_was_learned_and_knows_late_classes():
+    X, y = blobs(centers=3)
+    model = exact(epochs=1, max_examples=60, random_state=0).fit(X, y)
+    assert model.n_iter_.sum() == 2 * 60  # each example has a part in two of three machines
+    before = model.n_iter_.tolist()
+    model.partial_fit(X[:5], np.full(5, 7))
+    first, second, third = before
+    a, b, c = (
+        np.array([first + second - third, first + third - second, second + third - first]) // 2
+    )
+    assert model.n_iter_.tolist() == [first, second, a, third, b, c]  # none of the late class
+
+
 def test_forgetting_gives_the_svm_of_the_rest():
     X, y = blobs(300)
     ours = exact(gamma=0.1).fit(X, y)

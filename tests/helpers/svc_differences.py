@@ -23,7 +23,6 @@ REASONS = {
     "test_libsvm_convergence_warnings": (
         "n_iter_ counts the examples learned, not the iterations of the solver"
     ),
-    "test_n_iter_libsvm": "n_iter_ counts the examples learned, one number for all machines",
     "test_hasattr_predict_proba": "predict_proba needs no switch",
     "test_probability_raises_futurewarning": "the same: the switch is not deprecated here",
     "test_svc_nusvc_probA_probB_deprecated": "there are no probA_ and probB_, which scikit-learn drops",

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import _num_samples
 
 from ..core.runtime.dependencies import require
-from ..estimators.labels import unique_labels
+from ..estimators.labels import check_indicators, is_indicator_matrix, unique_labels
 from .learner import ActiveLearner
 from .strategies import Strategy, is_count
 
@@ -93,16 +94,16 @@ def labelling_curve(
         As in ``ActiveLearner``. Every run starts from a copy.
     X_pool : {array-like, CSR matrix} of shape (n_pool, n_features)
         Examples to ask about.
-    y_pool : array-like of shape (n_pool,)
-        The answers.
+    y_pool : array-like of shape (n_pool,) or (n_pool, n_columns)
+        The answers; if examples have several labels, rows of 0 and 1 with one column per label.
     X_test : {array-like, CSR matrix} of shape (n_test, n_features)
         Examples to measure with.
-    y_test : array-like of shape (n_test,)
+    y_test : array-like of shape (n_test,) or (n_test, n_columns)
         Their labels.
     selections : sequence of {"active", "random"} or callable, default=("active", "random")
         Selection strategies to compare; all use the same seeds.
     n_labels : int, default=200
-        Number of labels to ask for, at most the size of the pool.
+        Number of examples whose labels are asked for, at most the size of the pool.
     sample_size : int or None, default=50
         As in ``ActiveLearner``.
     n_points : int, default=20
@@ -115,7 +116,8 @@ def labelling_curve(
     Returns
     -------
     curves : LabellingCurves
-        A list with one ``LabellingCurve`` per strategy, and a method ``plot``.
+        A list with one ``LabellingCurve`` per strategy, and a method ``plot``. The error is the
+        share of wrong predictions; if examples have several labels, of wrong labels (Hamming loss).
 
     See Also
     --------
@@ -136,6 +138,11 @@ def labelling_curve(
     """
     y_pool = _check_labels(X_pool, y_pool, "pool")
     y_test = _check_labels(X_test, y_test, "test")
+    if y_pool.shape[1:] != y_test.shape[1:]:
+        pool, test = (
+            "is 1d" if y.ndim == 1 else f"has {y.shape[1]} columns" for y in (y_pool, y_test)
+        )
+        raise ValueError(f"y_pool {pool}, but y_test {test}: both need the same labels.")
     for name, count in (("n_labels", n_labels), ("n_points", n_points), ("n_runs", n_runs)):
         if not is_count(count):
             raise ValueError(f"{name} must be an integer of at least 1; got {count!r}.")
@@ -147,7 +154,10 @@ def labelling_curve(
     for selection in selections:
         runs = []
         for seed in seeds:
-            learner = ActiveLearner(estimator, X_pool, selection, sample_size, int(seed))
+            columns = y_pool.shape[1] if y_pool.ndim == 2 else None
+            learner = ActiveLearner(
+                estimator, X_pool, selection, sample_size, int(seed), n_labels=columns
+            )
             runs.append(_run(learner, y_pool, X_test, y_test, points))
         error, support, seconds = np.array(runs).transpose(1, 0, 2)
         name = (
@@ -159,15 +169,22 @@ def labelling_curve(
 
 def _check_labels(X: Any, y: Any, name: str) -> np.ndarray:
     """Labels, one for each example; raises an error if invalid."""
-    y, n = column_or_1d(y), _num_samples(X)
+    y, n = _labels_or_rows(y), _num_samples(X)
     if len(y) != n:
         raise ValueError(
             f"X_{name} has {n} examples, but y_{name} {len(y)} labels: each example needs one."
         )
     if not n:
         raise ValueError(f"X_{name} is empty: there is nothing to {_USES[name]}.")
-    unique_labels(y)
+    if y.ndim == 1:
+        unique_labels(y)
     return y
+
+
+def _labels_or_rows(y: Any) -> np.ndarray:
+    """Labels (n,), or rows of 0 and 1 (n, columns) where examples have several labels."""
+    several = is_indicator_matrix(y if sparse.issparse(y) else np.asarray(y))
+    return check_indicators(y, None) if several else column_or_1d(y)
 
 
 def _run(
@@ -187,13 +204,16 @@ def _run(
 
 
 def _error(learner: ActiveLearner, X: Any, y: np.ndarray) -> float:
-    """Share of wrong predictions; a model with a single class always predicts that class."""
+    """Share of wrong labels; a model with a single class always predicts that class."""
     known = learner.labels
-    if len(set(known)) < 2:
+    if learner.n_labels is None and len(set(known)) < 2:
         return float(np.mean(y != known[0]))
     return float(np.mean(learner.estimator.predict(X) != y))
 
 
 def _n_support(learner: ActiveLearner) -> float:
-    support = getattr(learner._model, "n_support_", None)
+    model = learner._model
+    if learner.n_labels is not None:  # n_support_ counts a row once for each label
+        return float(len(model.support_))
+    support = getattr(model, "n_support_", None)
     return float("nan") if support is None else float(np.sum(support))

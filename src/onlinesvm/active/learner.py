@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ..core.lasvm.choose.criteria import distance
+from ..core.lasvm.choose.criteria import nearest_label
 from ..core.runtime.interrupts import Interruptible, checkpoint
 from ..estimators.labels import label_array, unique_labels
-from .answers import Answers
+from ..estimators.pool_access import started_labels
+from .answers import Answers, IndicatorAnswers
 from .pipelines import is_fitted, take_apart
 from .pool import make_pool
 from .strategies import (
@@ -25,6 +26,7 @@ from .strategies import (
     Strategy,
     best_apart,
     best_of_samples,
+    boundary_distance,
     check_selection,
     check_utilities,
     diverse,
@@ -65,6 +67,11 @@ class ActiveLearner:
     pickle_pool : bool, default=True
         Whether a pickled learner contains its pool. If not, call ``attach`` with the pool before
         the next question; everything else works without it.
+    n_labels : int or None, default=None
+        Number of labels if an example may have several of them, at least 2: each answer is then a
+        row of ``n_labels`` numbers, 1 for the labels that the example has and 0 for the others. This
+        needs a ``LASVMClassifier``. None: one label per example, or as many labels as a fitted
+        estimator was trained with.
 
     Attributes
     ----------
@@ -75,7 +82,7 @@ class ActiveLearner:
     taught : ndarray
         Pool indices of the labelled examples, in the order in which they were taught.
     labels : list
-        Their labels.
+        Their labels; with ``n_labels``, tuples of 0 and 1.
     set_aside : ndarray
         Pool indices of the examples whose label is unknown to the labeller.
 
@@ -90,6 +97,10 @@ class ActiveLearner:
     asked about before, in the distance of the kernel. The classifiers of this library estimate
     ``gamma="scale"`` from the whole pool. With several classes, the boundary is where the two
     largest decision values are equal.
+
+    With ``n_labels``, every label has its own boundary, and each question is the example whose least
+    sure label is closest to its boundary; ``least_sure_labels`` tells which label that is. A label
+    that every answer so far has, or none, has no boundary yet and does not count.
 
     If a LASVM learns from the pool only, and if it saves time (always with ``sample_size=None``),
     the decision values of the whole pool are kept up to date: each label costs one kernel row over
@@ -122,7 +133,22 @@ class ActiveLearner:
     ...     learner = learner.teach(question, y[question])
     >>> bool(learner.estimator.score(X[1200:], y[1200:]) > 0.9)
     True
+
+    Several labels per example: is the digit even, is it a prime?
+
+    >>> import numpy as np
+    >>> Y = np.stack([y % 2 == 0, np.isin(y, [2, 3, 5, 7])], axis=1)
+    >>> learner = ActiveLearner(LASVMClassifier(C=10), X[:1200], n_labels=2, random_state=0)
+    >>> for _ in range(150):
+    ...     question = learner.query()
+    ...     learner = learner.teach(question, Y[question])
+    >>> bool((learner.estimator.predict(X[1200:]) == Y[1200:]).mean() > 0.9)
+    True
+    >>> learner.least_sure_labels(learner.query()).shape
+    (1,)
     """
+
+    n_labels: int | None = None  # of learners pickled by older versions
 
     def __init__(
         self,
@@ -133,8 +159,10 @@ class ActiveLearner:
         random_state: Any = None,
         classes: Any = None,
         pickle_pool: bool = True,
+        n_labels: int | None = None,
     ):
         check_selection(selection, sample_size)
+        _check_n_labels(n_labels, classes)
         if not isinstance(pickle_pool, bool | np.bool_):
             raise ValueError(f"pickle_pool must be True or False; got {pickle_pool!r}.")
         self.selection = selection
@@ -145,9 +173,13 @@ class ActiveLearner:
         transformers, model = take_apart(estimator)
         self._transformers = transformers
         X = X_pool if transformers is None else transformers.prepare(X_pool)
-        self._answers = Answers(self.classes)
         with Interruptible():
-            self._start_from(model, make_pool(model, X, self.classes))
+            pool = make_pool(model, X, self.classes, n_labels)
+            self.n_labels = pool.n_labels
+            _check_n_labels(self.n_labels, classes)  # a fitted estimator may have several
+            several = None if self.n_labels is None else IndicatorAnswers(self.n_labels)
+            self._answers = several or Answers(self.classes)
+            self._start_from(model, pool)
         self._open = np.ones(len(self), bool)
         self._turn = 0  # number of changes of the state
         self._seed = int(check_random_state(random_state).randint(2**31 - 1))
@@ -189,7 +221,12 @@ class ActiveLearner:
                 )
             X = transformers.prepare(X)
         with Interruptible():
-            pool = make_pool(model, X, self.classes, copy=transformers is not None)
+            pool = make_pool(model, X, self.classes, self.n_labels, copy=transformers is not None)
+            if pool.n_labels != self.n_labels:
+                raise ValueError(
+                    f"The estimator was trained with {pool.n_labels} labels per example, but the "
+                    "answers to this ActiveLearner are one label each."
+                )
             self._start_from(model, pool)
             self._transformers = transformers or self._transformers
             self._turn += 1
@@ -306,10 +343,11 @@ class ActiveLearner:
         """Positions of the chosen candidates, and the utilities of all candidates."""
         if self.selection == "random":
             return np.arange(n), np.zeros(n)
-        if self._n_classes() < 2:
+        if not self._has_boundary():
             return self._diverse(candidates, n)
         if self.selection == "active":
-            utilities = -distance(self._pool.decide(self._model, candidates))
+            values = self._pool.decide(self._model, candidates)
+            utilities = -boundary_distance(self._model, values)
         else:
             found = self.selection(self._model, self._pool.X[candidates])  # type: ignore[operator]
             utilities = check_utilities(found, len(candidates))
@@ -340,9 +378,17 @@ class ActiveLearner:
 
         return diverse(nearest, n, distances), nearest
 
-    def _n_classes(self) -> int:
-        """Number of classes labelled so far, or of the initial model if it was fitted."""
-        return max(self._classes_before, len(set(self._answers.labels.values())))
+    def _has_boundary(self) -> bool:
+        """Whether two classes are known or, of several labels, one was given and one was not."""
+        if self.n_labels is not None:
+            return bool(self._started().any())
+        return max(self._classes_before, len(set(self._answers.labels.values()))) > 1
+
+    def _started(self) -> np.ndarray:
+        """Whether each of several labels has a boundary."""
+        started = started_labels(self._model)
+        assert started is not None  # the pool has prepared the model
+        return started
 
     # -- looking --------------------------------------------------------------------------
 
@@ -359,15 +405,38 @@ class ActiveLearner:
 
         Returns
         -------
-        values : ndarray of shape (n,) or (n, n_classes)
-            As ``decision_function`` of the model; zeros while fewer than two classes are known.
+        values : ndarray of shape (n,), (n, n_classes) or (n, n_labels)
+            As ``decision_function`` of the model; zeros while fewer than two classes are known, or
+            while every answer has the same labels.
         """
         self._check_pool()
         which = np.asarray(indices, np.int64)
-        if self._n_classes() < 2 or not len(which):
-            return np.zeros(len(which))
+        if not self._has_boundary() or not len(which):
+            return np.zeros(len(which) if self.n_labels is None else (len(which), self.n_labels))
         with Interruptible():
             return np.asarray(self._pool.decide_anew(self._model, which))
+
+    def least_sure_labels(self, indices: Any) -> np.ndarray:
+        """The label of each example that the model is least sure of, with several labels each.
+
+        Parameters
+        ----------
+        indices : array-like of shape (n,)
+            Numbers in the pool, such as those of ``query``.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,)
+            Columns of the answers: for each example, the label with the decision value closest to
+            zero; -1 while every answer has the same labels.
+        """
+        if self.n_labels is None:
+            raise ValueError(
+                "least_sure_labels is for several labels per example: make the ActiveLearner with "
+                "n_labels."
+            )
+        values, started = self.decision_values(indices), self._started()
+        return nearest_label(values, started)[1] if started.any() else np.full(len(values), -1)
 
     def similarities(self, first: Any, second: Any) -> np.ndarray:
         """Kernel values between examples of the pool, scaled so that copies have 1.
@@ -405,12 +474,12 @@ class ActiveLearner:
         -------
         indices : ndarray of shape (n_support,)
             Pool indices of the support vectors.
-        shares : ndarray of shape (1, n_support) or (n_classes, n_support)
+        shares : ndarray of shape (1, n_support), (n_classes, n_support) or (n_labels, n_support)
             Coefficient times kernel value; with the bias, each row adds up to a decision value.
         """
         self._check_pool()
-        if self._n_classes() < 2:
-            return np.empty(0, np.int64), np.empty((1, 0))
+        if not self._has_boundary():
+            return np.empty(0, np.int64), np.empty((self.n_labels or 1, 0))
         with Interruptible():
             found: tuple[np.ndarray, np.ndarray] = self._pool.shares(self._model, int(index))
         return found
@@ -427,8 +496,10 @@ class ActiveLearner:
         indices : int or array-like of shape (n,)
             Indices in the pool, asked about or not. A new label for an example replaces the old
             one.
-        labels : label or array-like of shape (n,)
-            Their labels; None if the label is unknown: that example is not asked about again.
+        labels : label or array-like of shape (n,) or (n, n_labels)
+            Their labels; None if the label is unknown: that example is not asked about again. With
+            ``n_labels``, rows of 0 and 1, dense or sparse, or None for a whole row; a single example
+            may be given a single row.
 
         Returns
         -------
@@ -501,7 +572,22 @@ class ActiveLearner:
         pairs = self._answers.pairs(indices, labels, len(self))
         given = [label for _, label in pairs if label is not None]
         if not self._familiar.issuperset(given):
-            unique = self._answers.unique(given)
-            self._pool.check(self._model, unique)
-            self._familiar.update(unique.tolist())
+            self._pool.check(self._model, self._answers.unique(given))
+            self._familiar.update(given)
         return pairs
+
+
+def _check_n_labels(n_labels: Any, classes: Any) -> None:
+    """Refuse a number of labels per example that is none."""
+    if n_labels is None:
+        return
+    if not is_count(n_labels) or n_labels < 2:
+        raise ValueError(
+            "n_labels must be an integer of at least 2, or None for one label per example; got "
+            f"{n_labels!r}."
+        )
+    if classes is not None:
+        raise ValueError(
+            "classes supports one label per example; with n_labels, the columns of the answers are "
+            "the labels."
+        )

@@ -62,10 +62,17 @@ _MEGABYTES = 200
 """Memory for kernel rows over the pool, if the model has no ``cache_size``."""
 
 
-def make_pool(model: Any, X: Any, classes: np.ndarray | None, copy: bool = True) -> Any:
+def make_pool(
+    model: Any, X: Any, classes: np.ndarray | None, n_labels: int | None, copy: bool = True
+) -> Any:
     """The pool for this model; without ``copy`` the examples are shared with another pool."""
     if has_pool_access(model):
-        return KernelPool(model, X, classes, copy)
+        return KernelPool(model, X, classes, n_labels, copy)
+    if n_labels is not None:
+        raise ValueError(
+            f"n_labels={n_labels} needs a LASVMClassifier: {type(model).__name__} learns one label "
+            "per example."
+        )
     return ArrayPool(X, classes, copy)
 
 
@@ -109,6 +116,8 @@ class Pool:
     """Examples, or their outline while they are not in memory."""
 
     X: Any
+    n_labels: int | None = None
+    """Number of labels where examples have several."""
     _outline: Outline | None = None
     _keeps_pace = False
 
@@ -154,8 +163,11 @@ class Pool:
 class KernelPool(Pool):
     """The pool of one of the library's classifiers."""
 
-    def __init__(self, model: Any, X: Any, classes: np.ndarray | None, copy: bool):
-        given = pool_access(model).check_rows(X, copy)
+    def __init__(
+        self, model: Any, X: Any, classes: np.ndarray | None, n_labels: int | None, copy: bool
+    ):
+        access = pool_access(model)
+        given, self.n_labels = access.check_rows(X, copy), access.check_several(n_labels)
         self.X, self._features, self.classes = given.X, given.features, classes
         self.prepare(model)
         self._model = model  # its gamma, centre and form of rows are those of the pool
@@ -169,7 +181,7 @@ class KernelPool(Pool):
 
     def prepare(self, model: Any) -> None:
         """Gamma, the shift, dense or sparse: of the whole pool, where a stream has only a row."""
-        pool_access(model).prepare(Checked(self.X, None, self._features))
+        pool_access(model).prepare(Checked(self.X, None, self._features), self.n_labels)
 
     def _convert(self) -> None:
         access = pool_access(self._model)
@@ -219,7 +231,8 @@ class KernelPool(Pool):
         bound = np.full(1, access.bound(label))
         data = self._fresh.take(slice(i, i + 1))._replace(bound=bound)
         learner, number = access.learner, access.number(label)
-        if number is not None and learner is self._own and self.in_place:
+        of_pool = learner is not None and learner is self._own
+        if number is not None and of_pool and self.in_place:
             self._learn_again(learner, data._replace(label=np.array([number])))
             return
         access.learn(data, label, self.classes)

@@ -4,7 +4,8 @@ A strategy is a function of a classifier and candidates that returns their utili
 each, the highest being the one to ask about:
 
     active   - |f(x)|, the closest to the boundary (lasvm-2005, eq. 13); with several classes, the
-             smallest margin between the two best
+             smallest margin between the two best; with several labels per example, the smallest
+             |f(x)| of a label
 
 It needs only the classifier's ``decision_function``. ``diverse`` is used while there is no boundary
 yet, ``best_of_samples`` is the randomised search of section 4.3.
@@ -18,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.lasvm.choose.criteria import distance
+from ..core.lasvm.choose.criteria import distance, nearest_label
+from ..estimators.pool_access import started_labels
 
 Strategy = Callable[[Any, Any], np.ndarray]
 
@@ -49,7 +51,13 @@ def active(estimator: Any, X: Any) -> np.ndarray:
     utilities : ndarray of shape (n_samples,)
         At most zero; zero on the boundary.
     """
-    return -distance(np.asarray(estimator.decision_function(X), np.float64))
+    return -boundary_distance(estimator, np.asarray(estimator.decision_function(X), np.float64))
+
+
+def boundary_distance(estimator: Any, values: np.ndarray) -> np.ndarray:
+    """Distance from the classifier's boundary, (n,), from decision values."""
+    started = started_labels(estimator)
+    return distance(values) if started is None else nearest_label(values, started)[0]
 
 
 STRATEGIES = ("active", "random")

@@ -125,7 +125,7 @@ class LASVMEstimator(KernelEstimator):
         try:
             for name, steps, count in fit.stages():
                 for step in steps if name is None else progress.epoch(name, steps, count):
-                    trained.n_iter = fit.n_iter
+                    trained.n_iter, trained.n_iter_of_labels = fit.n_iter, fit.n_iter_of_labels
                     yield step
                 if progress.stopped:
                     return
@@ -385,7 +385,7 @@ class LASVMEstimator(KernelEstimator):
     # -- fitted attributes ----------------------------------------------------------------
 
     @property
-    def n_iter_(self) -> int:
+    def n_iter_(self) -> Any:
         """Number of examples learned by ``fit``; duplicates count as one."""
         return int(self._known("n_iter_", self._fitted("n_iter_").n_iter))
 

@@ -169,7 +169,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     feature_weights_ : shared
     class_weight_ : ndarray of shape (n_classes,)
         Weights that multiply ``C`` for each class.
-    fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_ : shared
+    fit_status_, shape_fit_, n_kernel_evaluations_, n_iter_ (pairs) : shared
     n_looked_at_, n_learned_ : int
         With a ``selection`` other than ``"random"``: number of examples scored and learned.
     drift_detected_ : bool
@@ -414,6 +414,14 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         if isinstance(encoder, PairBook):
             return encoder.votes(values, self.decision_function_shape)
         return super()._decided(values, encoder)
+
+    @property
+    def n_iter_(self) -> Any:
+        """Number of examples learned by ``fit``; with ``decision="ovo"``, of the two classes of each pair."""
+        trained = self._fitted("n_iter_")
+        if isinstance(trained.encoder, PairBook) and trained.n_iter_of_labels is not None:
+            return trained.encoder.sums_of_pairs(trained.n_iter_of_labels)
+        return super().n_iter_
 
     def _winners(self, values: np.ndarray, encoder: Any) -> np.ndarray:
         if not isinstance(encoder, PairBook):

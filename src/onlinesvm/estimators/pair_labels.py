@@ -61,6 +61,12 @@ class PairBook(LabelBook):
         votes = self.votes(values, "ovr")
         return np.asarray((votes if break_ties else np.rint(votes)).argmax(axis=1))
 
+    def sums_of_pairs(self, counts: np.ndarray) -> np.ndarray:
+        """Counts of labels, by number, summed for the two labels of each pair as users see them."""
+        counts = np.pad(counts, (0, len(self) - len(counts)))[self.order()]  # a label may be new
+        first, second = self._pairs()
+        return counts[first] + counts[second]
+
     def sorted_vectors(self, numbers: np.ndarray, label: np.ndarray) -> np.ndarray:
         """The order of support vectors in which users see them: by class, then by row."""
         return np.lexsort((numbers, self.places()[label]))

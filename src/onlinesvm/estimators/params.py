@@ -203,6 +203,9 @@ n_features_in_ : int
     Number of features.
 n_iter_ : int
     Number of examples learned by ``fit``; duplicates count as one.
+n_iter_ (pairs) : int or ndarray of shape (n_classes * (n_classes - 1) / 2,)
+    Number of examples learned by ``fit``; duplicates count as one. With ``decision="ovo"``, an array
+    with one number for each pair of classes, as in ``SVC``: the examples of these two classes.
 n_jobs : int or None
     Number of threads. -1 means all cores; None means 1, unless in a ``joblib.parallel_config``.
 n_kernel_evaluations_ : int

@@ -18,7 +18,7 @@ from ._simplesvm import SimpleSVMEstimator
 from .base import install, trained_of
 from .checks import Checked, Features, check_examples, check_rows
 from .classifier import KernelClassifier, check_new_labels
-from .labels import LabelBook
+from .labels import Indicators, LabelBook
 from .pair_labels import PairBook
 from .trained import Trained, finite_cost
 from .views import View
@@ -55,14 +55,20 @@ class PoolModel(Protocol):
     def check_rows(self, X: Any, copy: bool) -> Checked:
         """The examples of the pool, checked; parameters are checked as well."""
 
+    def check_several(self, n_labels: int | None) -> int | None:
+        """Number of labels if examples have several, else None; refuses what the model is not for."""
+
     def check_more(self, X: Any) -> Any:
         """More examples of the pool, checked."""
 
     def check_labels(self, labels: np.ndarray) -> None:
         """Refuse labels that the classifier could not learn."""
 
-    def prepare(self, given: Checked) -> None:
-        """Fix the kernel on these examples, unless something was learned already."""
+    def prepare(self, given: Checked, n_labels: int | None) -> None:
+        """Fix the kernel on these examples, unless something was learned already.
+
+        ``n_labels``: as returned by ``check_several``.
+        """
 
     def examples(self, X: Any) -> Any:
         """Checked examples as the learner takes them, without labels; keys are row numbers."""
@@ -139,6 +145,22 @@ class PoolAccess:
         features = Features(type(self._model).__name__) if new else self._trained.features
         return check_examples(features, X, copy=copy, reset=new)
 
+    def check_several(self, n_labels: int | None) -> int | None:
+        """Number of labels if examples have several, else None; refuses what the model is not for.
+
+        A fitted classifier says by itself what it was trained with.
+        """
+        if self.learner is None:
+            if n_labels is not None:
+                self.check_labels(np.zeros((1, n_labels), np.int8))
+            return n_labels
+        encoder = self._trained.encoder
+        known = len(encoder) if isinstance(encoder, Indicators) else None
+        if n_labels is not None and n_labels != known:
+            had = "one label per example" if known is None else f"{known} labels"
+            raise ValueError(f"n_labels={n_labels}, but the estimator was trained with {had}.")
+        return known
+
     def check_more(self, X: Any) -> Any:
         """More examples of the pool, checked."""
         return check_rows(self._trained.features, X)
@@ -147,10 +169,11 @@ class PoolAccess:
         """Refuse labels that the classifier could not learn."""
         check_new_labels(self._model, labels)
 
-    def prepare(self, given: Checked) -> None:
+    def prepare(self, given: Checked, n_labels: int | None) -> None:
         """Fix gamma, the shift and the row format from the whole pool."""
         if self.learner is None:
-            install(self._model, self._model._begin(given, LabelBook(), {}))
+            encoder = LabelBook() if n_labels is None else Indicators(n_labels)
+            install(self._model, self._model._begin(given, encoder, {}))
 
     def examples(self, X: Any) -> Any:
         """Checked examples as the learner takes them, without labels; keys are row numbers."""
@@ -243,3 +266,14 @@ def has_pool_access(model: Any) -> bool:
 def pool_access(model: KernelClassifier) -> PoolModel:
     """The ``PoolModel`` of a classifier."""
     return PoolAccess(model)
+
+
+def started_labels(model: Any) -> np.ndarray | None:
+    """Whether each of several labels has examples with and without it; None: one label per example."""
+    trained = trained_of(model)
+    if trained is None or not isinstance(trained.encoder, Indicators):
+        return None
+    if trained.learner is None:
+        return np.zeros(len(trained.encoder), bool)
+    started: np.ndarray = trained.learner.support.started()
+    return started

@@ -78,6 +78,8 @@ class Trained(Compact):
     """None before anything was learned."""
     shape_fit: tuple[int, ...] | None = None
     n_iter: int | None = None
+    n_iter_of_labels: np.ndarray | None = None
+    """The same for each label, in the order of their numbers; only where machines are pairs."""
     fit_status: int | None = None
     feature_weights: np.ndarray | None = None
     """Factor of each feature, applied before the shift; None: no factors."""

@@ -125,8 +125,14 @@ def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
         "shape_fit": list(map(int, trained.shape_fit or ())) or None,
         # Absent in files of models without: earlier versions can read these.
         **({} if trained.feature_weights is None else {"feature_weights": trained.feature_weights}),
+        **_counts_of_labels(trained),
         "learner": _record(algorithm, "fields")(trained.learner),
     }
+
+
+def _counts_of_labels(trained: Trained) -> dict[str, Any]:
+    counts = trained.n_iter_of_labels
+    return {} if counts is None else {"n_iter_of_labels": narrow(counts)}
 
 
 # -- reading ------------------------------------------------------------------------------
@@ -240,6 +246,11 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         fit_status = fields.whole("fit_status", 0, 1)
     table = _class_table(fields)
     factors = _feature_weights(fields, d) if fields.has("feature_weights") else None
+    counts = None
+    if fields.has("n_iter_of_labels"):
+        counts = fields.array("n_iter_of_labels", np.int64, (None,), 0)
+        if not isinstance(encoder, PairBook) or len(counts) > len(encoder):
+            raise fields.wrong("n_iter_of_labels", "does not fit the labels")
     context = Context(kernel, d, len(encoder), len(original))
     learner = _record(algorithm, "of")(fields.record("learner"), context)
     task = getattr(learner, "task", None)
@@ -250,5 +261,5 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         kernel, encoder, features, centre, packs, sparse, original,
         table if has_classes else None, first_rows,
         learner=learner, shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status,
-        feature_weights=factors,
+        n_iter_of_labels=counts, feature_weights=factors,
     )  # fmt: skip

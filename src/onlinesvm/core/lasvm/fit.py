@@ -67,6 +67,9 @@ class Fit:
         self.learner, self.data, self.rng, self.plan = learner, data, rng, plan
         self.slacks = np.full((learner.machines, len(data.rows)), np.inf)  # not judged yet
         self.n_iter = 0  # examples learned
+        self.n_iter_of_labels: np.ndarray | None = None  # of each label, where machines are pairs
+        if learner.task.partial:
+            self.n_iter_of_labels = np.zeros(learner.n_labels, np.int64)
         self.stopped = False  # by ``plan.enough``
         self.reached = True  # whether the finishing step reached its tolerance
         self.exhausted = False  # whether some machine has made all the steps that it may
@@ -138,9 +141,13 @@ class Fit:
 
     def _in_order(self, order: np.ndarray) -> Iterator[int]:
         """Examples as they come (section 3.2)."""
-        before = self.n_iter
+        before, seen = self.n_iter, 0
         for done in self.learner.epoch(self.data, order, self.slacks, before == 0):
             self.n_iter = before + done
+            if self.n_iter_of_labels is not None:
+                labels = self.data.label[order[seen:done]]
+                self.n_iter_of_labels += np.bincount(labels, minlength=self.learner.n_labels)
+            seen = done
             yield done
             if self._is_enough(order[done:]):
                 return

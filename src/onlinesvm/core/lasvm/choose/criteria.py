@@ -6,7 +6,8 @@
 Given decision values, (n,) of one machine or (n, classes) of one machine per class, both return one
 number an example, the smallest being the one to choose. With several classes the boundary is
 where the two best are equal, and the distance from it is half their difference, which for two
-classes with f_2 = -f_1 is |f| again. Plain NumPy: anything with a decision function can use it.
+classes with f_2 = -f_1 is |f| again. With several labels per example every label has a boundary,
+and the nearest one counts. Plain NumPy: anything with a decision function can use it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,16 @@ def distance(values: np.ndarray) -> np.ndarray:
         return abs(values.reshape(len(values)))
     two = np.partition(values, -2, axis=1)[:, -2:]
     return (two[:, 1] - two[:, 0]) / 2
+
+
+def nearest_label(values: np.ndarray, started: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of several labels per example: min |f| over the labels, and the column where it is, (n,) each.
+
+    Only the labels that have ``started`` have a boundary; at least one of them has.
+    """
+    distances = np.where(started, np.abs(values), np.inf)
+    column = distances.argmin(axis=1)
+    return np.take_along_axis(distances, column[:, None], axis=1)[:, 0], column
 
 
 def agreement(values: np.ndarray, label: np.ndarray) -> np.ndarray:

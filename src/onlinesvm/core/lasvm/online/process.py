@@ -210,15 +210,16 @@ def keep_row(X, X_low, q, a, along, other):
 def take_seed(label, seeds, a):
     """Whether S holds this label alone, so that no machine has a pair, and may have more of it."""
     keep_small()
-    alone = seeds[label] > 0
+    alone, k = seeds[label] > 0, a.count[SLOT]
     for m in range(a.positive.shape[0]):
         alone &= not a.delta[m] < np.inf
-    for s in range(a.count[N] if alone else 0):
-        alone &= a.label[s] == label
+    for m in range(a.positive.shape[0] if alone else 0):
+        for s in range(a.count[N]):  # by p: all rows of several labels count as one label
+            alone &= a.p[m, s] == a.p[m, k]
     if alone:
         seeds[label] -= 1
         for m in range(a.positive.shape[0]):
-            a.bias[m] = a.p[m, a.count[SLOT]]
+            a.bias[m] = a.p[m, k]
     return alone
 
 

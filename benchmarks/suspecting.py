@@ -1,0 +1,149 @@
+"""Wrong labels found, beside cleanlab: ``python -m benchmarks.suspecting [set ...] [--rows N] [--quick]``.
+
+In every set a tenth of the labels is replaced by another one, at random. ``suspects`` ranks the
+examples after one fit. cleanlab ranks them by the probability of the given label (its default),
+which comes from the same model fitted five times to four fifths of the examples. Printed: the share
+of wrong labels among as many of the first as were replaced, and the seconds that it took from the
+data to the ranking.
+
+Bars: a precision no more than 2 points below that of cleanlab, in a tenth of its time.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.model_selection import cross_val_predict
+
+from benchmarks.clock import Clock, load_per_core, warm_up, warn_of_load
+from benchmarks.datasets import Dataset, load
+from benchmarks.markdown import markdown
+from benchmarks.quick import quick_form
+from onlinesvm import LASVMClassifier
+
+FLIPPED, FOLDS = 0.1, 5
+
+ROWS = 10_000
+
+LETTERS, STYLES = 26, 3
+
+
+def letters(rows: int, seed: int) -> Dataset:
+    """Generated: 26 classes of three styles each, sixteen columns of whole numbers 0 to 15."""
+    rng = np.random.default_rng(seed)
+    centres = rng.uniform(2, 13, (LETTERS, STYLES, 16))
+    y = rng.integers(LETTERS, size=rows)
+    X = centres[y, rng.integers(STYLES, size=rows)] + 1.5 * rng.standard_normal((rows, 16))
+    X = np.clip(np.round(X), 0, 15).astype(np.float32) / 15
+    return Dataset("letters", X, y, X[:0], y[:0], 10.0, 3.0, "generated")
+
+
+def _named(name: str) -> Callable[[int, int], Dataset]:
+    return lambda rows, seed: load(f"{name}:{rows}", seed)
+
+
+SETS: dict[str, Callable[[int, int], Dataset]] = {
+    "mnist": _named("mnist"),
+    "a9a": _named("a9a"),
+    "letters": letters,
+}
+
+
+class Problem(NamedTuple):
+    """A data set with labels of which some were replaced."""
+
+    X: Any
+    y: np.ndarray  # as given to the models, 0, 1, ...
+    wrong: np.ndarray
+    C: float
+    gamma: float
+
+    def model(self, **settings: Any) -> LASVMClassifier:
+        return LASVMClassifier(C=self.C, gamma=self.gamma, random_state=0, **settings)
+
+
+def spoiled(data: Dataset, seed: int) -> Problem:
+    """A tenth of the labels replaced by another one."""
+    rng = np.random.default_rng([seed, 7])
+    labels, y = np.unique(data.y_train, return_inverse=True)
+    wrong = np.zeros(len(y), bool)
+    wrong[rng.choice(len(y), int(FLIPPED * len(y)), replace=False)] = True
+    other = (y + rng.integers(1, len(labels), size=len(y))) % len(labels)
+    # A label that is often wrong is no reason for coefficients as large as those of clean data.
+    return Problem(data.X_train, np.where(wrong, other, y), wrong, min(data.C, 10.0), data.gamma)
+
+
+def by_suspects(problem: Problem, n: int) -> np.ndarray:
+    return problem.model().fit(problem.X, problem.y).suspects(n).index
+
+
+def by_cleanlab(problem: Problem, n: int) -> np.ndarray:
+    from cleanlab.rank import get_label_quality_scores
+
+    model = problem.model(probability=True)
+    chances = cross_val_predict(model, problem.X, problem.y, cv=FOLDS, method="predict_proba")
+    return np.argsort(get_label_quality_scores(problem.y, chances), kind="stable")[:n]
+
+
+METHODS: dict[str, Callable[[Problem, int], np.ndarray]] = {
+    "suspects": by_suspects,
+    "cleanlab, 5 folds": by_cleanlab,
+}
+
+
+def measure(problem: Problem, method: str) -> tuple[float, float] | None:
+    """Precision and seconds; None if the library is not installed."""
+    n = int(problem.wrong.sum())
+    try:
+        with Clock() as clock:
+            found = METHODS[method](problem, n)
+    except ImportError:
+        return None
+    return float(problem.wrong[found].sum() / n), clock.seconds
+
+
+def rows_of(name: str, n_rows: int, seed: int = 0) -> list[list[str]]:
+    """One row per method, and what the bars say."""
+    problem = spoiled(SETS[name](n_rows, seed), seed)
+    warm_up(problem.model(), problem.X, problem.y)
+    found = {method: measure(problem, method) for method in METHODS}
+    own, peer = found["suspects"], found["cleanlab, 5 folds"]
+    verdict = "–"
+    if own is not None and peer is not None:
+        verdict = "yes" if own[0] >= peer[0] - 0.02 and own[1] <= peer[1] / 10 else "no"
+    size = f"{name}, {len(problem.y):,} rows"
+    return [
+        [size, method, "not installed", "–", "–"] if measured is None else
+        [size, method, f"{measured[0]:.1%}", f"{measured[1]:.2f} s", verdict if measured is own else ""]
+        for method, measured in found.items()
+    ]  # fmt: skip
+
+
+HEADER = ["set", "ranked by", "precision", "time", "within the bars"]
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="Wrong labels found, beside cleanlab.")
+    parser.add_argument("sets", nargs="*", metavar="set", help=f"of {', '.join(SETS)}")
+    parser.add_argument("--rows", type=int, default=ROWS, help=f"rows of each set ({ROWS:,})")
+    parser.add_argument("--quick", action="store_true", help="little generated data")
+    given = parser.parse_args(argv)
+    unknown = [name for name in given.sets if name not in SETS]
+    if unknown:
+        parser.error(f"no set {unknown[0]!r}; there are {', '.join(SETS)}")
+    warn_of_load()
+    names = given.sets or list(SETS)
+    if given.quick:
+        with quick_form():
+            found = [row for name in names for row in rows_of(name, 300)]
+    else:
+        found = [row for name in names for row in rows_of(name, given.rows)]
+    print(f"load per core: {load_per_core():.2f}")
+    print(markdown(HEADER, found))
+
+
+if __name__ == "__main__":
+    main()
