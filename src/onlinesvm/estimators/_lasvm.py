@@ -25,6 +25,7 @@ from .base import KernelEstimator
 from .checks import Checked
 from .metric import Sample, TooLong, check_weights, learned_weights
 from .params import LASVM_CONSTRAINTS
+from .remaining import OTHER_DATA, Remaining, check_same
 from .rows import is_estimated
 from .trained import Trained
 
@@ -200,9 +201,7 @@ class LASVMEstimator(KernelEstimator):
         stays = np.ones(len(trained.original), bool)
         stays[self._numbers_of(trained, indices)] = False
         with self._learning():
-            left = None
-            if X is not None:
-                left = self._data_again(trained, X, y, sample_weight, trained.original[stays])
+            left = None if X is None else self._data_again(trained, X, y, sample_weight, stays)
             self._forget(trained, stays, left)
         return self
 
@@ -220,7 +219,8 @@ class LASVMEstimator(KernelEstimator):
             "forgotten": int(np.count_nonzero(~stays)),
             "support_vectors": done.support_vectors,
             "looked_again": left is not None,
-            "joined": None if left is None else done.joined,
+            "joined": done.joined,
+            "unchecked": done.unchecked,
             "gap": learner.gap(),
             "reached_tol": done.reached,
             "depends_on_them_still": self._remains(trained),
@@ -272,16 +272,22 @@ class LASVMEstimator(KernelEstimator):
         return number[asked]
 
     def _data_again(
-        self, trained: Trained, X: Any, y: Any, sample_weight: Any, rows: np.ndarray
+        self, trained: Trained, X: Any, y: Any, sample_weight: Any, stays: np.ndarray
     ) -> Any:
-        """The examples of ``fit`` that remain, with these row numbers, numbered in order."""
-        given = self._checked(X, y, trained)
+        """The examples of ``fit`` that remain, numbered in order.
+
+        Where slacks are known, few of them are needed, and their bounds are known too.
+        """
+        given, rows = self._checked(X, y, trained), trained.original[stays]
+        check_same(trained, given)
+        known = trained.learner.known_slacks()
+        if known is not None:
+            return Remaining(trained, given, rows, np.broadcast_to(known.bound, len(stays))[stays])
         weight, _ = self._weights(given.y, trained.encoder, sample_weight)
         data = self._prepare(self._examples(trained, given.X, given.y, weight))
-        place = np.searchsorted(data.key, rows)
-        found = place < len(data.key)
-        if given.X.shape != trained.shape_fit or not (data.key[place * found] == rows).all():
-            raise ValueError("X, y and sample_weight must be those given to fit, with all rows.")
+        place = np.minimum(np.searchsorted(data.key, rows), len(data.key) - 1)
+        if not np.array_equal(data.key[place], rows):
+            raise ValueError(OTHER_DATA)
         return data.take(place)._replace(key=np.arange(len(rows)))
 
     # -- weights of features --------------------------------------------------------------

@@ -143,15 +143,17 @@ class Trained(Compact):
         check_size(rows.squares)
         return rows
 
-    def examples(self, X: Any, y: np.ndarray | None, bound: np.ndarray) -> Examples:
+    def examples(
+        self, X: Any, y: np.ndarray | None, bound: np.ndarray, number: np.ndarray | None = None
+    ) -> Examples:
         """Checked examples as the learner takes them; keys are their numbers. y None: no labels.
 
-        Those whose bound is zero are as if absent.
+        Those whose bound is zero are as if absent. ``number``: 0, 1, ... by default.
         """
         from ..core.examples import Examples
 
         n = X.shape[0]
-        number = np.arange(n)
+        number = np.arange(n) if number is None else number
         rows = self.rows(X, number if self.kernel.name == "precomputed" else None)
         diagonal = self.kernel.diagonal(rows)
         check_size(diagonal)

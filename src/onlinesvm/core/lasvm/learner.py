@@ -28,6 +28,7 @@ from ..runtime.compact import Compact
 from ..runtime.interrupts import checkpoint
 from .block import block as lasvm_block
 from .block import second_look, working_set
+from .block.slack_bounds import DataSet, Judged, Reference, judged_by, mark_of
 from .online import finish as finishing
 from .online.call import NO_SLOTS, Call
 from .online.limits import SEEDS
@@ -69,6 +70,7 @@ class LASVM(Compact, Learner):
 
     watch: Any = None  # takes note of decision values before examples are learned
     asides: Any = None  # keeps decision values that are computed in any case, for later
+    judged: Judged | None = None  # slacks after a fit that has converged
     scores: Any  # with limits: decision values of the last examples before they were learned
     support: Support
     memory: Memory | None
@@ -102,7 +104,7 @@ class LASVM(Compact, Learner):
         self.hold(support, memory)
         self.converged = False
         self._since_optimised = 0  # examples learned one by one since all of S was optimised
-        self.watch = self.asides = None
+        self.watch = self.asides = self.judged = None
 
     def hold(self, support: Support, memory: Memory | None = None) -> None:
         """Go on from this support set, of which no kernel values are known."""
@@ -112,6 +114,20 @@ class LASVM(Compact, Learner):
         else:
             self.values = AllPairs(support, self.kernel, memory.budget)
         self._forget_calls()
+
+    def keep_rows(self, mask: np.ndarray) -> np.ndarray:
+        """Drop the rows where ``mask`` is false; returns the slot that each of the others had.
+
+        With limits, the kernel values among the others stay.
+        """
+        if self.memory is None or not isinstance(self.values, AllPairs) or self.values.cache is None:
+            self.values.drop()
+            return self.support.keep(mask)
+        K = self.values.square()
+        order = self.support.keep(mask)
+        self.values.restore(K[np.ix_(order, order)])
+        self.memory.count_held(self.support, self.values.square())
+        return order
 
     def twin(self, kernel: Kernel | None = None) -> Self:
         """A copy to try something on: a support set of its own, and nothing watches it.
@@ -201,6 +217,10 @@ class LASVM(Compact, Learner):
     def _lasting(self) -> dict[str, Any]:
         """Without what is made again when it is used."""
         return self.__dict__ | {"_call": None, "_terms": {}, "scores": None}
+
+    def _in_use(self) -> dict[str, Any]:
+        """Without slacks, which take as much memory as there are examples: ``fit`` has made them."""
+        return self._lasting() | {"judged": None}
 
     def stores(self) -> list[RowStore]:
         """Where the rows are: those held, and those of the window."""
@@ -743,9 +763,24 @@ class LASVM(Compact, Learner):
         if not self.singly and self.memory is None:
             second_look.second_look(self, data, slacks)
 
-    def converge(self, data: Examples, slacks: np.ndarray, done: bool = True) -> Iterator[int]:
+    def converge(
+        self, data: DataSet, slacks: np.ndarray, done: bool = True,
+        reference: Reference | None = None,
+    ) -> Iterator[int]:  # fmt: skip
         """Admit violators and finish, until none is left; yields how many came in each time."""
-        return second_look.converge(self, data, slacks, done)
+        return second_look.converge(self, data, slacks, done, reference)
+
+    def keep_slacks(self, slacks: np.ndarray, bound: np.ndarray) -> None:
+        """Slacks of a data set by the model as it is, for when examples are to be forgotten.
+
+        Not as listed: rows leave in the finishing step, and their slacks would have to be noted then.
+        """
+        self.judged = None if self.singly else judged_by(self, slacks, bound)
+
+    def known_slacks(self) -> Judged | None:
+        """Slacks of the examples of the last fit; None unless they are those by the model as it is."""
+        judged = self.judged
+        return judged if judged is not None and judged.mark == mark_of(self.support) else None
 
     # -- finishing ------------------------------------------------------------------------
 

@@ -315,11 +315,15 @@ class Support(Compact):
         a.count[N] = a.count[STORED] = total
         self.store.append(fresh.rows)
 
-    def keep(self, mask: np.ndarray) -> None:
-        """Drop the rows where ``mask`` is false; holes are filled from the end."""
+    def keep(self, mask: np.ndarray) -> np.ndarray:
+        """Drop the rows where ``mask`` is false; holes are filled from the end.
+
+        Returns the slot that each row had.
+        """
         n, left = self.n, int(mask.sum())
+        order = np.arange(left)
         if left == n:
-            return
+            return order
         holes = np.flatnonzero(~mask[:left])
         tail = left + np.flatnonzero(mask[left:])
         for array in (self.blocks.reals[:_ABOVE], *self.blocks[1:4]):
@@ -328,6 +332,8 @@ class Support(Compact):
         self.a.handle[:left] = np.arange(left)
         self.a.count[N] = self.a.count[STORED] = left
         self.changed()
+        order[holes] = tail
+        return order
 
     def measure(self, m: int | None = None) -> None:
         """b and delta of every machine from the gradients (eq. 10), step 5 of REPROCESS.

@@ -1,12 +1,13 @@
-"""Removal of rows from a learner with unbounded memory, which stays a valid starting point.
+"""Removal of rows from a learner, which stays a valid starting point.
 
     g += K(., gone) alpha_gone             gradients without them
     sum(alpha) = 0 again                   the rows that violate most take over, or give way
 
 ``forget`` then optimises the remaining rows: the SVM of the examples that were not forgotten, as
 far as they are stored. Rows that were rejected far beyond the margin are not members; if the
-boundary moves because others were removed, they may matter now, which can only be found by scoring
-them again.
+boundary moves because others were removed, they may matter now. Which of them may is known from
+their slacks before (``slack_bounds``), if the fit has converged and nothing was learned since; else
+all have to be scored again. With limits there are no others: what is not stored does not count.
 """
 
 from __future__ import annotations
@@ -15,55 +16,94 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...examples import Examples
+from ...model import owned_rows
 from ..learner import LASVM
 from ..state import Support
+from .second_look import least_violation
+from .slack_bounds import DataSet, Judged, Reference
+
+NOBODY = np.empty(0, np.int64)
 
 
 class Forgotten(NamedTuple):
     """What ``forget`` has done."""
 
     support_vectors: int  # of the examples forgotten, how many carried the model
-    held: int  # how many were rows of the support set
-    joined: int  # examples that were looked at again and joined; -1: not checked
+    joined: int | None  # examples that were looked at again and joined; None: not checked
+    unchecked: int | None  # examples not looked at that may violate now; None: not known
     reached: bool  # whether the tolerance was reached
 
 
-def forget(learner: LASVM, stays: np.ndarray, left: Examples | None) -> Forgotten:
-    """Remove examples, by number; the others are renumbered, in order.
+def forget(
+    learner: LASVM, stays: np.ndarray, left: DataSet | None, arrived: np.ndarray = NOBODY
+) -> Forgotten:
+    """Remove examples of a data set, by number; the others are renumbered, in order.
 
-    ``left`` are those that stay, if they are at hand, with their new numbers.
+    ``left`` are those that stay, if they are at hand, with their new numbers. ``arrived``: keys of
+    rows learned from a stream that are to leave too.
     """
-    support = learner.support
-    slot = support.slots(np.flatnonzero(~stays))
-    slot = slot[slot >= 0]
+    support, known = learner.support, learner.known_slacks()
+    slot = slots_of(support, np.flatnonzero(~stays), arrived)
     carried = int(np.count_nonzero(support.alpha()[:, slot].any(axis=0)))
-    learner.values.drop()
+    reference = None if learner.singly else Reference(learner)
     if learner.asides is not None:
         learner.asides.answer = None  # made of the model as it was
     if len(slot):
-        remove(learner, slot)
-    keys = support.a.key[: support.n]
-    keys[:] = np.where(keys >= 0, (np.cumsum(stays) - 1)[keys], -1)
-    joined, reached = -1 if left is None else 0, learner.finish()
+        remove(learner, slot, reference)
+    _renumber(support, stays)
+    reached = bool(learner.finish())
     support.settle_one_sided()
-    if left is not None and (carried or not reached):
-        slacks = np.where(support.slots(left.key) >= 0, -np.inf, np.inf)
-        slacks = np.broadcast_to(slacks, (learner.machines, len(slacks))).copy()
-        joined = int(sum(learner.converge(left, slacks, reached)))
-        reached = learner.converged
-        support.settle_one_sided()
-    return Forgotten(carried, len(slot), joined, bool(reached))
+    slacks = _slacks(learner, stays, known)
+    bound = None if known is None else np.broadcast_to(known.bound, len(stays))[stays]
+    if left is None:
+        unchecked = None
+        if known is not None and bound is not None and reference is not None:
+            threshold = least_violation(learner)
+            reference.raise_slacks(None, slacks, threshold)
+            unchecked = int(np.count_nonzero((slacks > threshold[:, None]).any(axis=0)))
+            learner.keep_slacks(slacks, bound)
+        return Forgotten(carried, None, unchecked, reached)
+    joined = int(sum(learner.converge(left, slacks, reached, reference)))
+    support.settle_one_sided()
+    if learner.converged and reference is not None:
+        learner.keep_slacks(slacks, left.bound)
+    return Forgotten(carried, joined, 0, learner.converged)
 
 
-def remove(learner: LASVM, slot: np.ndarray) -> None:
+def slots_of(support: Support, numbers: np.ndarray, arrived: np.ndarray) -> np.ndarray:
+    """Slots of examples of a data set, by number, and of rows with these keys, as far as held."""
+    slot = support.slots(numbers)
+    streamed = np.flatnonzero(np.isin(support.a.key[: support.n], arrived))
+    return np.concatenate([slot[slot >= 0], streamed])
+
+
+def _renumber(support: Support, stays: np.ndarray) -> None:
+    keys = support.a.key[: support.n]
+    own = keys >= 0
+    keys[own] = (np.cumsum(stays) - 1)[keys[own]]
+
+
+def _slacks(learner: LASVM, stays: np.ndarray, known: Judged | None) -> np.ndarray:
+    """Slacks of the examples that stay: of members -inf, infinite where they are not known."""
+    support = learner.support
+    if known is not None:
+        return known.slacks[:, stays].astype(np.float64)
+    slacks = np.full((learner.machines, np.count_nonzero(stays)), np.inf)
+    held = np.flatnonzero(support.a.key[: support.n] >= 0)
+    slacks[:, support.a.key[held]] = np.where(support.a.member[:, held], -np.inf, np.inf)
+    return slacks
+
+
+def remove(learner: LASVM, slot: np.ndarray, reference: Reference | None = None) -> None:
     """The rows of these slots leave with their coefficients; the others sum to zero again."""
     support, n = learner.support, learner.support.n
-    rows, coef = support.rows().take(slot), support.alpha()[:, slot]
+    rows, coef = owned_rows(support.rows().take(slot)), support.alpha()[:, slot]
     support.a.grad[:, :n] += learner.kernel.product(support.rows(), rows, coef).T
     stays = np.ones(n, bool)
     stays[slot] = False
-    support.keep(stays)
+    order = learner.keep_rows(stays)
+    if reference is not None:
+        reference.note_removed(rows, slot, order)
     change = _balance(support)
     moved = np.flatnonzero(change.any(axis=0))
     if len(moved):

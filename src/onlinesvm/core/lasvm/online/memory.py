@@ -170,6 +170,18 @@ class Memory(Compact):
         self.masses = np.pad(self.masses, (0, space - len(self.masses)))
         return True
 
+    def count_held(self, support: Support, K: np.ndarray) -> None:
+        """Count the rows held, which are others than before; K are the kernel values among them."""
+        a, n = support.a, support.n
+        label = a.label[:n]
+        self.labels_held = np.bincount(label, minlength=len(self.labels_held))
+        a.near[:n] = -1
+        if self.policy == POLICIES[-1] and n > 1:
+            nearness = 2.0 * K.astype(np.float64) - a.diagonal[:n]
+            nearness[(label[:, None] != label) | np.eye(n, dtype=bool)] = -np.inf
+            best = nearness.argmax(axis=1)
+            a.near[:n] = np.where(nearness[np.arange(n), best] > -np.inf, best, -1)
+
     def follow(self, window: int) -> None:
         """Another number of examples counts from now on."""
         self.window = window
