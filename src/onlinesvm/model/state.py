@@ -125,6 +125,7 @@ def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
         "shape_fit": list(map(int, trained.shape_fit or ())) or None,
         # Absent in files of models without: earlier versions can read these.
         **({} if trained.feature_weights is None else {"feature_weights": trained.feature_weights}),
+        **({} if trained.streamed is None else {"streamed": int(trained.streamed)}),
         "learner": _record(algorithm, "fields")(trained.learner),
     }
 
@@ -240,7 +241,8 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         fit_status = fields.whole("fit_status", 0, 1)
     table = _class_table(fields)
     factors = _feature_weights(fields, d) if fields.has("feature_weights") else None
-    context = Context(kernel, d, len(encoder), len(original))
+    streamed = fields.whole("streamed") if fields.has("streamed") else None  # not in older files
+    context = Context(kernel, d, len(encoder), len(original), streamed or 0)
     learner = _record(algorithm, "of")(fields.record("learner"), context)
     task = getattr(learner, "task", None)
     fits = isinstance(encoder, PairBook) == isinstance(task, Pairs)
@@ -250,5 +252,5 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         kernel, encoder, features, centre, packs, sparse, original,
         table if has_classes else None, first_rows,
         learner=learner, shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status,
-        feature_weights=factors,
+        feature_weights=factors, streamed=streamed,
     )  # fmt: skip

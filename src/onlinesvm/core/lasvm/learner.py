@@ -561,7 +561,9 @@ class LASVM(Compact, Learner):
             self._terms[label, bound] = found
         return found
 
-    def learn_one(self, x: np.ndarray, label: Any, bound: float, diagonal: float) -> bool:
+    def learn_one(
+        self, x: np.ndarray, label: Any, bound: float, diagonal: float, key: int = -1
+    ) -> bool:
         """One dense example, float32 and shifted like the others, with a compiled kernel.
 
         False: it is far and needs a second part (``learn_far``), or rows are not dense; nothing was
@@ -571,21 +573,23 @@ class LASVM(Compact, Learner):
             return False
         if len(self.store.low) and self.support.a.count[CLOCK] % _SINGLES == 0:
             self.store.drop_unused_second_parts()
-        return self._learn_one(x, self.store.low[:0], label, bound, diagonal)
+        return self._learn_one(x, self.store.low[:0], label, bound, diagonal, key)
 
-    def learn_far(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> None:
+    def learn_far(
+        self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float, key: int = -1
+    ) -> None:
         """As ``learn_one`` with a kernel of a distance; ``wide`` is the row before it became float32."""
         self.store.reserve_second_parts()
-        self._learn_one(x, second_part(wide, x), label, bound, 1.0)
+        self._learn_one(x, second_part(wide, x), label, bound, 1.0, key)
 
     def _learn_one(
-        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float, key: int
     ) -> bool:
         if self.memory is not None:
             self.memory.reserve_masses(self.support, 1)
         call, given = self._call_for(self.rules, True), self._given_of(label, bound)
         call.about[0] = bound, diagonal
-        call.tags[0, 0] = label if isinstance(label, int) else 0
+        call.tags[0] = label if isinstance(label, int) else 0, key
         asides, partial = self.asides, self.task.partial
         written = asides is not None and not partial
         scores = asides.next_place() if written else np.empty((1, self.machines))
@@ -596,7 +600,7 @@ class LASVM(Compact, Learner):
         self.kernel.n_evaluations += int(self.support.a.count[EVALUATIONS]) - evaluations
         self.scores = scores
         if self.memory is not None:
-            self._end_limited(x, low, label, bound, diagonal)
+            self._end_limited(x, low, label, bound, diagonal, key)
         elif isinstance(label, float):
             self._note_targets(np.full((1, self.machines), label))
         if partial and (asides is not None or self.watch is not None):
@@ -613,23 +617,25 @@ class LASVM(Compact, Learner):
         return True
 
     def _end_limited(
-        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float, key: int
     ) -> None:
         assert self.memory is not None
-        self.memory.note_one(x, low, label, bound, diagonal)
+        self.memory.note_one(x, low, label, bound, diagonal, key)
         if not self.task.both_signs:
             self._note_labels(np.full((1, self.machines), label))
 
-    def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
+    def learn_row(
+        self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float, key: int = -1
+    ) -> bool:
         """One dense row, float32 and shifted; false: it has to be given to ``learn``."""
         diagonal = self.kernel.row_diagonal(x)
         if diagonal is None:
             return False
-        if self.learn_one(x, label, bound, diagonal):
+        if self.learn_one(x, label, bound, diagonal, key):
             return True
         if not self.kernel.is_distance or self.store.is_sparse:
             return False
-        self.learn_far(x, wide, label, bound)
+        self.learn_far(x, wide, label, bound, key)
         return True
 
     def decide_row(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
@@ -840,6 +846,12 @@ class LASVM(Compact, Learner):
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.support.a.key[slots]
+
+    def stores_keys(self, keys: np.ndarray) -> np.ndarray:
+        """Whether each of these examples is stored: in the support set, or in the window."""
+        stored = np.isin(keys, self.support.a.key[: self.n])
+        recent = None if self.memory is None else self.memory.recent
+        return stored if recent is None else stored | np.isin(keys, recent.key[: recent.store.n])
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.support.labels(slots)

@@ -54,7 +54,7 @@ class State(NamedTuple):
     # (capacity,)
     label: Numbers  # of a class; zero for other tasks
     born: Numbers  # number of examples that came before
-    key: Numbers  # the row's number in the data set, or -1
+    key: Numbers  # of the example (``core.keys``)
     column: Numbers  # where the row's values stand in the block of fresh kernel values
     handle: Numbers  # where the row itself is: in the store, or (>= STORED) in the block
     near: Numbers  # slot of the nearest row with the same label, where rows are joined
@@ -244,9 +244,9 @@ class Support(Compact):
         own = self.a.key[held]
         table = np.full(
             max(own.max(), keys.max()) + 2, -1
-        )  # the last one for examples without a key
+        )  # the last one for examples that are not of the data set
         table[own] = held
-        return table[keys]
+        return table[np.maximum(keys, -1)]
 
     def linear(self, labels: np.ndarray | None = None) -> np.ndarray:
         """The linear term p for every machine, (machines, n): of the rows held, or of examples."""

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...model import owned_rows
 from ..learner import LASVM
+from ..online.memory import Memory
 from ..state import Support
 from .second_look import least_violation
 from .slack_bounds import DataSet, Judged, Reference
@@ -45,12 +46,15 @@ def forget(
     support, known = learner.support, learner.known_slacks()
     slot = slots_of(support, np.flatnonzero(~stays), arrived)
     carried = int(np.count_nonzero(support.alpha()[:, slot].any(axis=0)))
-    reference = None if learner.singly else Reference(learner)
+    plain = learner.memory is None and not learner.singly
+    reference = Reference(learner) if plain else None
     if learner.asides is not None:
         learner.asides.answer = None  # made of the model as it was
     if len(slot):
         remove(learner, slot, reference)
-    _renumber(support, stays)
+    _renumber(support.a.key[: support.n], stays)
+    if learner.memory is not None:
+        _forget_recent(learner.memory, stays, arrived)
     reached = bool(learner.finish())
     support.settle_one_sided()
     slacks = _slacks(learner, stays, known)
@@ -77,10 +81,22 @@ def slots_of(support: Support, numbers: np.ndarray, arrived: np.ndarray) -> np.n
     return np.concatenate([slot[slot >= 0], streamed])
 
 
-def _renumber(support: Support, stays: np.ndarray) -> None:
-    keys = support.a.key[: support.n]
+def _renumber(keys: np.ndarray, stays: np.ndarray) -> None:
+    """Examples that stay get their new numbers; keys of a stream do not change."""
     own = keys >= 0
     keys[own] = (np.cumsum(stays) - 1)[keys[own]]
+
+
+def _forget_recent(memory: Memory, stays: np.ndarray, arrived: np.ndarray) -> None:
+    """With a window, examples are kept that are no support vectors."""
+    recent = memory.recent
+    if recent is None:
+        return
+    keys = recent.key[: recent.store.n]
+    gone = np.isin(keys, arrived) | np.isin(keys, np.flatnonzero(~stays))
+    recent.forget(gone)
+    keys[gone] = -1
+    _renumber(keys, stays)
 
 
 def _slacks(learner: LASVM, stays: np.ndarray, known: Judged | None) -> np.ndarray:

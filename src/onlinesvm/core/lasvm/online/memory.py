@@ -61,9 +61,9 @@ class Recent(Compact):
         self._trim()
 
     def append_one(
-        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float, key: int
     ) -> None:
-        """One more dense row, without a key; ``low`` has its second part, or no row."""
+        """One more dense row; ``low`` has its second part, or no row."""
         n = self.store.n
         if n + 1 >= len(self.store.dense):
             self.store.reserve(2 * n + 64)
@@ -75,7 +75,7 @@ class Recent(Compact):
             self.store.low[n] = low[0] if len(low) else 0.0
         self.store.squares[n : n + 1] = dense_sizes(x[None, :], self.store.absolute)
         self.store.n = n + 1
-        self.label[n], self.key[n] = label, -1
+        self.label[n], self.key[n] = label, key
         self.bound[n], self.diagonal[n] = bound, diagonal
         self._trim()
 
@@ -107,6 +107,15 @@ class Recent(Compact):
             array = getattr(self, name)
             array[: self.size] = array[kept].copy()
         self.first += old
+
+    def forget(self, which: np.ndarray) -> None:
+        """These examples, a mask, no longer count: they become rows of zeros that cost nothing.
+
+        Others keep their places, which are their times of arrival.
+        """
+        which = np.flatnonzero(which)
+        self.store.blank(which)
+        self.bound[which] = self.diagonal[which] = 0.0
 
     def examples(self) -> tuple[Examples, np.ndarray]:
         """The examples that count, and their times of arrival."""
@@ -189,6 +198,6 @@ class Memory(Compact):
             self.recent.resize(window)
 
     def note_one(self, x: np.ndarray, low: np.ndarray, *about: Any) -> None:
-        """One more dense example has come: label, bound and k(x, x)."""
+        """One more dense example has come: label, bound, k(x, x) and key."""
         if self.recent is not None:
             self.recent.append_one(x, low, *about)
