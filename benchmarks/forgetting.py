@@ -19,6 +19,7 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from benchmarks.clock import best_of, seconds_of, warn_of_load
 from benchmarks.datasets import Dataset, load
@@ -30,9 +31,9 @@ KINDS = ("random", "strongest")
 
 def chosen(model: Any, kind: str, count: int, n: int) -> np.ndarray:
     """Rows to forget."""
-    coef = np.abs(np.ravel(np.asarray(model.dual_coef_.todense() if hasattr(
-        model.dual_coef_, "todense") else model.dual_coef_)))
-    strongest = model.support_[np.argsort(-coef, kind="stable")]
+    coef = model.dual_coef_
+    coef = coef.toarray() if sparse.issparse(coef) else coef
+    strongest = model.support_[np.argsort(-np.abs(coef[0]), kind="stable")]
     if kind == "strongest":
         return strongest[:count]
     rng = np.random.default_rng(0)

@@ -1,7 +1,10 @@
 """Examples are taken back: the model is that of a fit without them, and no file holds them."""
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_classification, make_friedman1, make_moons
 from sklearn.svm import SVC, SVR
 
@@ -137,15 +140,69 @@ def test_bad_numbers_change_nothing(table, indices, message):
         model.forget(5)
 
 
-def test_other_data_and_models_without_numbers_are_refused(table):
+@pytest.mark.parametrize("epochs", [1, "converge"])
+def test_other_data_are_refused(table, epochs):
     X, y = table
-    model = LASVMClassifier(gamma=0.1).fit(X, y)
-    with pytest.raises(ValueError, match="those given to fit"):
-        model.forget(3, X[:100], y[:100])
-    for other in (LASVMClassifier(gamma=0.1, budget=50).fit(X, y),
-                  LASVMClassifier(gamma=0.1).partial_fit(X, y)):  # fmt: skip
-        with pytest.raises(ValueError, match="row numbers of the X given to fit"):
-            other.forget(3)
+    model = LASVMClassifier(gamma=0.1, epochs=epochs).fit(X, y)
+    before = model.decision_function(X)
+    for others in ((X[:100], y[:100]), (X[::-1], y[::-1]), (X, 1 - y), (X, y + 1), (X, y - 7)):
+        with pytest.raises(ValueError, match="those given to fit"):
+            model.forget(3, *others)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_matrix])
+def test_the_same_data_in_another_form(table, form):
+    X, y = table
+    X = np.where(X > 0.5, X, 0.0).astype(np.float32)
+    model = LASVMClassifier(gamma=0.1, epochs="converge").fit(form(X), y)
+    twin = deepcopy(model)
+    gone = model.support_[:5]
+    one = model.forget(gone, X.astype(np.float64), y).decision_function(X)
+    two = twin.forget(gone, sparse.csr_matrix(X), y).decision_function(X)
+    np.testing.assert_allclose(one, two, atol=1e-6)
+
+
+def test_with_the_data_it_is_exact_whatever_the_fit_was(table):
+    """A fit of one epoch has not looked at all rows; forgetting with the data does."""
+    X, y = make_classification(3000, 8, n_informative=5, flip_y=0.1, random_state=0)
+    model = LASVMClassifier(C=5.0, gamma=0.1, tol=1e-4).fit(X, y)
+    gone = np.setdiff1d(np.arange(3000), model.support_)[:20]
+    left = np.setdiff1d(np.arange(3000), gone)
+    model.forget(gone, X, y)
+    peer = SVC(C=5.0, gamma=0.1, tol=1e-6).fit(X[left], y[left])
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=2e-3)
+
+
+def test_the_last_row_is_checked_after_a_stream_too():
+    """Rows of a stream have no number; once, the last row of the data set was taken for them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(int)
+    X[:, 0] += np.where(y > 0, 0.3, -0.3)
+    settings = {"C": 1e3, "gamma": 0.2, "epochs": "converge", "tol": 1e-4}
+    first = LASVMClassifier(**settings).fit(X, y)
+    near = first.support_[np.abs(first.dual_coef_[0]).argmax()]
+    sign = 1 if y[near] else -1
+    X = np.r_[X, X[[near]] + [[0.02 * sign, 0.0]]]  # just beyond the margin
+    y = np.append(y, y[near])
+    model = LASVMClassifier(**settings).fit(X, y)
+    assert 200 not in model.support_
+    model.partial_fit(X[:5] + 0.01, y[:5])
+    assert (model.support_ == -1).any() or len(model._trained.learner.store.rows())
+    model.forget(near, X, y)
+    rows = np.delete(np.arange(201), near)
+    inside = (2 * y[rows] - 1) * model.decision_function(X[rows]) < 1 - 1e-3
+    assert not set(rows[inside]) - set(model.support_)
+
+
+def test_all_may_go(table):
+    X, y = table
+    for again in ((), (X, y)):
+        model = LASVMClassifier(gamma=0.1, epochs="converge").fit(X, y)
+        model.forget(np.arange(len(X)), *again)
+        assert len(model.support_) == 0
+        assert (model.partial_fit(X, y).predict(X) == y).mean() > 0.8
 
 
 def test_to_forget_nothing_changes_nothing(table):

@@ -1,8 +1,7 @@
 """Keys of examples: what the rows of a learner are known by.
 
-    0, 1, 2, ...     examples of a data set, by their number
-    -2, -3, -4, ...  examples of a stream, in the order of their arrival
-    -1               examples that have no number
+Examples of a data set have their numbers 0, 1, 2, ... as keys; examples of a stream -2, -3, -4, ... in
+the order of their arrival. The key of an example that has no number is -1.
 """
 
 from __future__ import annotations

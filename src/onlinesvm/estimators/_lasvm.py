@@ -327,7 +327,9 @@ class LASVMEstimator(KernelEstimator):
                 "leave X out."
             )
         if X is not None and trained.shape_fit is None:
-            raise ValueError("X is the data set given to fit, and this model learned a stream: leave X out.")
+            raise ValueError(
+                "X is the data set given to fit, and this model learned a stream: leave X out."
+            )
 
     def _data_again(
         self, trained: Trained, X: Any, y: Any, sample_weight: Any, stays: np.ndarray

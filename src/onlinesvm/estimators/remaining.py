@@ -8,7 +8,7 @@ the bounds that ``fit`` gave to the examples are known.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse

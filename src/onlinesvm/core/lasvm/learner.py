@@ -120,7 +120,11 @@ class LASVM(Compact, Learner):
 
         With limits, the kernel values among the others stay.
         """
-        if self.memory is None or not isinstance(self.values, AllPairs) or self.values.cache is None:
+        if (
+            self.memory is None
+            or not isinstance(self.values, AllPairs)
+            or self.values.cache is None
+        ):
             self.values.drop()
             return self.support.keep(mask)
         K = self.values.square()

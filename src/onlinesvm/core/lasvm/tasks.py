@@ -197,9 +197,7 @@ class Classification(EveryMachine):
         """Slack from the residual g - b: y (g - b) = 1 - y f(x)."""
         return linear * residual
 
-    def slack_after(
-        self, linear: np.ndarray, slack: np.ndarray, change: np.ndarray
-    ) -> np.ndarray:
+    def slack_after(self, linear: np.ndarray, slack: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Slack after f(x) has changed, from the slack before."""
         return slack - linear * change
 
@@ -316,9 +314,7 @@ class Regression(EveryMachine):
         """Slack from the residual g - b: how far the target lies outside the tube."""
         return np.abs(residual) - self.epsilon
 
-    def slack_after(
-        self, linear: np.ndarray, slack: np.ndarray, change: np.ndarray
-    ) -> np.ndarray:
+    def slack_after(self, linear: np.ndarray, slack: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Slack after f(x) has changed, from the slack before, at most: its sign is not known."""
         return slack + np.abs(change)
 
@@ -421,9 +417,7 @@ class OneClass(EveryMachine):
         """Slack from the residual g - b: -f(x), positive outside."""
         return residual
 
-    def slack_after(
-        self, linear: np.ndarray, slack: np.ndarray, change: np.ndarray
-    ) -> np.ndarray:
+    def slack_after(self, linear: np.ndarray, slack: np.ndarray, change: np.ndarray) -> np.ndarray:
         """Slack after f(x) has changed, from the slack before."""
         return slack - change
 

@@ -157,9 +157,7 @@ class Reference:
         self._gone = (rows, coef) if coef.any() else None
         self._order = order
 
-    def raise_slacks(
-        self, data: DataSet | None, slacks: np.ndarray, threshold: np.ndarray
-    ) -> None:
+    def raise_slacks(self, data: DataSet | None, slacks: np.ndarray, threshold: np.ndarray) -> None:
         """Slacks of the examples by the reference become upper bounds of those by the model now.
 
         Those that exceed ``threshold`` (machines,) have been computed, to rounding, if the data set is
