@@ -47,39 +47,51 @@ def forget(
     ``left`` are those that stay, if they are at hand, with their new numbers. ``arrived``: keys of
     rows learned from a stream that are to leave too.
     """
-    support, known = learner.support, learner.known_slacks()
-    slot = slots_of(support, np.flatnonzero(~stays), arrived)
-    carried = int(np.count_nonzero(support.alpha()[:, slot].any(axis=0)))
+    known = learner.known_slacks()
     plain = learner.memory is None and not learner.singly
     reference = Reference(learner) if plain else None
+    carried = _leave(learner, stays, arrived, reference)
     if learner.asides is not None:
         learner.asides.answer = None  # made of the model as it was
+    reached = bool(learner.finish())
+    learner.support.settle_one_sided()
+    slacks = _slacks(learner, stays, known)
+    if left is None:
+        unchecked = None
+        if known is not None and reference is not None:
+            unchecked = _bound_slacks(learner, slacks, reference)
+            learner.keep_slacks(slacks, np.broadcast_to(known.bound, len(stays))[stays])
+        return Forgotten(carried, None, unchecked, reached)
+    joined = int(sum(learner.converge(left, slacks, reached, reference)))
+    if learner.converged:
+        learner.keep_slacks(slacks, left.bound)
+    learner.support.settle_one_sided()
+    return Forgotten(carried, joined, 0, learner.converged)
+
+
+def _leave(
+    learner: LASVM, stays: np.ndarray, arrived: np.ndarray, reference: Reference | None
+) -> int:
+    """Rows leave, and the others are renumbered; returns how many of them carried the model."""
+    support = learner.support
+    slot = slots_of(support, np.flatnonzero(~stays), arrived)
+    carries = support.alpha()[:, slot] != 0.0
     if len(slot):
-        touched = np.flatnonzero(support.alpha()[:, slot].any(axis=1))
         removed = remove(learner, slot, free_first=True)
         if reference is not None:
             reference.note_removed(removed.rows, slot, removed.order)
-            _optimise_free(learner, removed.free, touched)
+            _optimise_free(learner, removed.free, np.flatnonzero(carries.any(axis=1)))
     _renumber(support.a.key[: support.n], stays)
     if learner.memory is not None:
         _forget_recent(learner.memory, stays, arrived)
-    reached = bool(learner.finish())
-    support.settle_one_sided()
-    slacks = _slacks(learner, stays, known)
-    bound = None if known is None else np.broadcast_to(known.bound, len(stays))[stays]
-    if left is None:
-        unchecked = None
-        if known is not None and bound is not None and reference is not None:
-            threshold = least_violation(learner)
-            reference.raise_slacks(None, slacks, threshold)
-            unchecked = int(np.count_nonzero((slacks > threshold[:, None]).any(axis=0)))
-            learner.keep_slacks(slacks, bound)
-        return Forgotten(carried, None, unchecked, reached)
-    joined = int(sum(learner.converge(left, slacks, reached, reference)))
-    support.settle_one_sided()
-    if learner.converged and reference is not None:
-        learner.keep_slacks(slacks, left.bound)
-    return Forgotten(carried, joined, 0, learner.converged)
+    return int(np.count_nonzero(carries.any(axis=0)))
+
+
+def _bound_slacks(learner: LASVM, slacks: np.ndarray, reference: Reference) -> int:
+    """Slacks become upper bounds; returns how many examples may violate."""
+    threshold = least_violation(learner)
+    reference.raise_slacks(None, slacks, threshold)
+    return int(np.count_nonzero((slacks > threshold[:, None]).any(axis=0)))
 
 
 def slots_of(support: Support, numbers: np.ndarray, arrived: np.ndarray) -> np.ndarray:
