@@ -593,7 +593,8 @@ class LASVM(Compact, Learner):
             self.memory.reserve_masses(self.support, 1)
         call, given = self._call_for(self.rules, True), self._given_of(label, bound)
         call.about[0] = bound, diagonal
-        call.tags[0] = label if isinstance(label, int) else 0, key
+        call.tags[0, 0] = label if isinstance(label, int) else 0
+        call.tags[0, 1] = key
         asides, partial = self.asides, self.task.partial
         written = asides is not None and not partial
         scores = asides.next_place() if written else np.empty((1, self.machines))

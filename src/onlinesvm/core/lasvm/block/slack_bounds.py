@@ -89,7 +89,8 @@ def judged_by(learner: LASVM, slacks: np.ndarray, bound: np.ndarray) -> Judged |
     if 4 * slacks.size > KEPT_SHARE * learner.cache_size * 2**20:
         return None
     same = len(bound) > 0 and bool((bound == bound[0]).all())
-    kept = slacks.astype(np.float32)
+    with np.errstate(over="ignore"):  # too large for single precision is not known
+        kept = slacks.astype(np.float32)
     return Judged(kept, bound[:1].copy() if same else bound.copy(), mark_of(learner.support))
 
 
