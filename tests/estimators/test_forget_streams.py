@@ -48,7 +48,7 @@ def one_by_one(model, X, y):
 
 
 def in_batches(model, X, y, size=37):
-    for first in range(0, len(X), size):
+    for first in range(0, X.shape[0], size):
         model.partial_fit(X[first : first + size], y[first : first + size])
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...kernel.buffers import padded
 from ...kernel.rows import Rows
 from ...model import owned_rows
 from ...runtime.interrupts import checkpoint
@@ -174,13 +175,15 @@ def _optimise_free(learner: LASVM, free: np.ndarray, machines: np.ndarray) -> No
     begin with all that do after the removal, is short.
     """
     support, kernel = learner.support, learner.kernel
+    buffers = support.buffers.for_workers(1)[0]
     for m in machines.tolist():
         W = np.flatnonzero(free[m])
         if len(W) > working_set.WHOLE:
             continue
         checkpoint()
-        rows = support.rows().take(W)
-        K = kernel.block(rows, rows, support.buffers.square(len(W)))
+        rows, some_more = support.rows().take(W), padded(len(W) + len(W) // 4)
+        buffers.block(some_more, some_more, 1)  # for the finishing step, too: fresh memory is slow
+        K = kernel.block(rows, rows, buffers.square(len(W), 1))
         steps = INNER_STEPS * max(len(W), 1000)
         block.optimise_set(support, kernel, m, W, K, learner.tau / 2, steps)
     support.changed()
