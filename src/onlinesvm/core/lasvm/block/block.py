@@ -333,6 +333,11 @@ def evict(
     return keys, slacks
 
 
+def slacks_of(support: Support) -> np.ndarray:
+    """Slacks of all rows held, (machines, n); of rows that are no members they mean nothing."""
+    return _slacks(support, slice(None), slice(support.n))
+
+
 def _slacks(support: Support, machines: slice, slots: Any) -> np.ndarray:
     """Slacks of some of the rows held, for some machines."""
     residual = support.a.grad[machines, slots] - support.a.bias[machines, None]

@@ -30,6 +30,10 @@ from .together import INNER_STEPS
 
 NOBODY = np.empty(0, np.int64)
 
+NEAR_SHARE, FEW_NEAR = 0.5, 64
+"""Rows on a bound, near the margin, that are optimised with those that are free: as a share of these, and
+at least."""
+
 
 class Forgotten(NamedTuple):
     """What ``forget`` has done."""
@@ -76,12 +80,12 @@ def _leave(
     """Rows leave, and the others are renumbered; returns how many of them carried the model."""
     support = learner.support
     slot = slots_of(support, np.flatnonzero(~stays), arrived)
-    carries = support.alpha()[:, slot] != 0.0
+    carries, near = support.alpha()[:, slot] != 0.0, np.abs(block.slacks_of(support))
     if len(slot):
         removed = remove(learner, slot, free_first=True)
         if reference is not None:
             reference.note_removed(removed.rows, slot, removed.order)
-            _optimise_free(learner, removed.free, np.flatnonzero(carries.any(axis=1)))
+            _optimise_some(learner, removed.free, near[:, removed.order], carries.any(axis=1))
     _renumber(support.a.key[: support.n], stays)
     if learner.memory is not None:
         _forget_recent(learner.memory, stays, arrived)
@@ -168,16 +172,24 @@ def _between_bounds(support: Support) -> np.ndarray:
     return (alpha > lo) & (alpha < hi) & (alpha != 0.0)
 
 
-def _optimise_free(learner: LASVM, free: np.ndarray, machines: np.ndarray) -> None:
-    """Optimise the coefficients that are free alone, to tau: they make up for the rows that left.
+def _optimise_some(
+    learner: LASVM, free: np.ndarray, distance: np.ndarray, touched: np.ndarray
+) -> None:
+    """Optimise coefficients that are free, and those of the rows nearest to the margin, to tau.
 
-    Nearly all of the change is theirs. With it, few others violate, and the finishing step, which would
-    begin with all that do after the removal, is short.
+    Nearly all of the change that makes up for the rows that left is theirs. The finishing step, which
+    would begin with everything that violates after the removal, is short then. ``distance``: of each
+    row from the margin before, ``touched``: the machines in which rows have left.
     """
     support, kernel = learner.support, learner.kernel
     buffers = support.buffers.for_workers(1)[0]
-    for m in machines.tolist():
+    for m in np.flatnonzero(touched).tolist():
         W = np.flatnonzero(free[m])
+        others = np.flatnonzero(support.a.member[m, : support.n] & ~free[m])
+        count = min(len(others), max(FEW_NEAR, int(NEAR_SHARE * len(W))))
+        if count:
+            nearest = np.argpartition(distance[m, others], count - 1)[:count]
+            W = np.sort(np.concatenate([W, others[nearest]]))
         if len(W) > working_set.WHOLE:
             continue
         checkpoint()
