@@ -320,11 +320,13 @@ class ExactTrained(Trained):
         """Checked input as rows of this model, copied."""
         return exact_rows(X, self.kernel, self.centre, self.sparse, key, own=True)
 
-    def examples(self, X: Any, y: np.ndarray | None, bound: np.ndarray) -> Any:
+    def examples(
+        self, X: Any, y: np.ndarray | None, bound: np.ndarray, number: np.ndarray | None = None
+    ) -> Any:
         """Checked examples as the learner takes them; it has their weights in place of bounds."""
         from ..core.simplesvm.learner import Given
 
-        number = np.arange(X.shape[0])
+        number = np.arange(X.shape[0]) if number is None else number
         rows = self.rows(X, number if self.kernel.name == "precomputed" else None)
         target = self.encoder.encode(y)
         if not isinstance(self.encoder, LabelBook):

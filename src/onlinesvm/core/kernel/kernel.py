@@ -86,12 +86,6 @@ class Kernel:
         return self.name in DISTANCE_NAMES
 
     @property
-    def is_definite(self) -> bool:
-        """Whether k is known to be positive definite, so that k(x, z)^2 <= k(x, x) k(z, z)."""
-        sums = self.name == "poly" and self.gamma >= 0.0 and self.coef0 >= 0.0
-        return self.is_distance or self.name == "linear" or sums
-
-    @property
     def absolute(self) -> bool:
         """Whether the size of a row is the sum of its absolute values (``core.kernel.tiles.laplacian``)."""
         return self.name == "laplacian"

@@ -4,14 +4,13 @@ If the coefficients of some rows r change by D_r, and the bias by d, decision va
 
     h(x) = sum_r D_r k(x, x_r) + d,      |sum_r D_r k(x, x_r)| <= |D| sqrt(k(x, x)),
 
-with |D|^2 = sum_rs D_r D_s k(x_r, x_s) (Cauchy-Schwarz, for positive definite kernels). The slack of
-an example was known before, so this bounds it now. Few examples can have become violators, and only
-these are looked at more closely: for them the sum over the rows that changed most is computed, and the
-inequality is used for the rest; and so on, group by group, until the sum is complete or the example is
-ruled out. What is left is to be scored by the model itself.
+with |D|^2 = sum_rs D_r D_s k(x_r, x_s) (Cauchy-Schwarz). Kernels of a distance have k(x, x) = 1. The slack of
+an example was known before, so this bounds it now. For the examples that it does not rule out, h(x) is
+computed: the rows that have changed are far fewer than the support vectors. What is left is to be
+scored by the model itself.
 
 |D|^2 follows from the gradients g = p - K alpha of the rows held, which are known before and after:
-sum_s D_s k(x_r, x_s) is what g has decreased by. Rows that were removed are the first group.
+sum_s D_s k(x_r, x_s) is what g_r has decreased by.
 
 ``Judged`` keeps the slacks of a data set together with a mark of the model that they belong to.
 
@@ -26,7 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from ...examples import Examples
-from ...kernel.kernel import Kernel
 from ...kernel.rows import Rows
 from ...runtime.interrupts import checkpoint
 from ..state import Support
@@ -34,9 +32,6 @@ from . import block
 
 if TYPE_CHECKING:
     from ..learner import LASVM
-
-EDGES = (64, 512)
-"""Ends of the groups of rows whose coefficients have changed, those that have changed most first."""
 
 PART = 8192
 """Examples that are looked at together; Ctrl-C is heard between two parts."""
@@ -94,47 +89,15 @@ def judged_by(learner: LASVM, slacks: np.ndarray, bound: np.ndarray) -> Judged |
     return Judged(kept, bound[:1].copy() if same else bound.copy(), mark_of(learner.support))
 
 
-class Moved(NamedTuple):
-    """Rows whose coefficients have changed, and what the change does to their own decision values."""
+class Change(NamedTuple):
+    """What has changed between two models; all but ``parts`` for each machine."""
 
-    rows: Rows
-    coef: np.ndarray  # (machines, rows): D
-    effect: np.ndarray  # (machines, rows): sum_s D_s k(x_r, x_s)
-    length: np.ndarray  # (rows,): sqrt(k(x_r, x_r))
-
-    def take(self, which: slice) -> Moved:
-        """Some of them; the effect is still that of all."""
-        own = self.coef[:, which], self.effect[:, which], self.length[which]
-        return Moved(self.rows.take(which), *own)
-
-    def without(self, kernel: Kernel, rows: Rows, coef: np.ndarray) -> Moved:
-        """The same with the effect of these other rows taken away."""
-        return self._replace(effect=self.effect - block.product(kernel, self.rows, rows, coef).T)
-
-    def square(self) -> np.ndarray:
-        """|D|^2 of each machine, if the effect is that of these rows alone."""
-        return np.asarray((self.coef * self.effect).sum(axis=1))
-
-    def total(self) -> np.ndarray:
-        """sum_r |D_r| sqrt(k(x_r, x_r)) of each machine."""
-        return np.asarray(np.abs(self.coef) @ self.length)
-
-    def reach(self, kernel: Kernel, error: float, total: np.ndarray) -> np.ndarray | None:
-        """|D|, and the rounding errors of sums over rows with this ``total``; None: no bound is known."""
-        if not len(self.rows):
-            return error * total
-        if not kernel.is_definite:
-            return None
-        return np.sqrt(np.maximum(self.square(), 0.0) + error * self.total() ** 2) + error * total
-
-
-class Group(NamedTuple):
-    """Rows whose coefficients have changed, and a bound for those that come after them."""
-
-    rows: Rows
-    coef: np.ndarray  # (machines, rows): by how much they have changed
-    rest: np.ndarray | None
-    """(machines,): what all later groups add to h(x), over sqrt(k(x, x)), at most; None: unknown."""
+    parts: list[
+        tuple[Rows, np.ndarray]
+    ]  # rows, and the changes of their coefficients (machines, rows)
+    bias: np.ndarray
+    most: np.ndarray  # the largest |h(x)|; infinite unless k(x, x) = 1 for every x
+    rounding: np.ndarray  # errors of h(x), over sqrt(k(x, x))
 
 
 class Reference:
@@ -161,81 +124,52 @@ class Reference:
     def raise_slacks(self, data: DataSet | None, slacks: np.ndarray, threshold: np.ndarray) -> None:
         """Slacks of the examples by the reference become upper bounds of those by the model now.
 
-        Those that exceed ``threshold`` (machines,) have been computed, to rounding, if the data set is
+        Those that may exceed ``threshold`` (machines,) are computed, to rounding, if the data set is
         at hand; in regression they are bounds all the same.
         """
-        reach, groups = self._groups()
-        bias = self.learner.support.a.bias - self._bias
-        most, known = (reach + np.abs(bias))[:, None], np.isfinite(slacks)
-        near = (known & (slacks > threshold[:, None] - most)).any(axis=0)
-        if data is None or not groups:
+        change, known = self._change(), np.isfinite(slacks)
+        near = (known & (slacks > (threshold - change.most)[:, None])).any(axis=0)
+        if data is None or not change.parts:
             near[:] = False
-        np.add(slacks, most, out=slacks, where=known & ~near)
+        np.add(slacks, change.most[:, None], out=slacks, where=known & ~near)
         which = np.flatnonzero(near)
         for first in range(0, len(which), PART):
             assert data is not None
             checkpoint()
-            self._raise(data, slacks, threshold, which[first : first + PART], groups, bias)
+            part = which[first : first + PART]
+            slacks[:, part] = self._after(change, data.take(part), slacks[:, part])
 
-    def _raise(
-        self, data: DataSet, slacks: np.ndarray, threshold: np.ndarray, which: np.ndarray,
-        groups: list[Group], bias: np.ndarray,
-    ) -> None:  # fmt: skip
-        """Group by group, for the examples that the groups before have not ruled out."""
-        support, fresh = self.learner.support, data.take(which)
-        change = np.repeat(bias[:, None], len(which), axis=1)
-        for group in groups:
-            change += block.product(self.learner.kernel, fresh.rows, group.rows, group.coef).T
-            if group.rest is None:
-                continue
-            linear = support.linear(fresh.label)
-            upper = support.task.slack_after(linear, slacks[:, which], change)
-            upper += group.rest[:, None] * _lengths(fresh.diagonal)
-            near = (upper > threshold[:, None]).any(axis=0)
-            last = group is groups[-1]
-            out = np.ones(len(which), bool) if last else ~near
-            slacks[:, which[out]] = upper[:, out]
-            if last or not near.any():
-                return
-            which, fresh, change = which[near], fresh.take(near), change[:, near]
+    def _after(self, change: Change, fresh: Examples, slacks: np.ndarray) -> np.ndarray:
+        """Slacks of examples by the model now, from those before; larger by what rounding may add."""
+        support, kernel = self.learner.support, self.learner.kernel
+        moved = np.repeat(change.bias[:, None], len(fresh.rows), axis=1)
+        for rows, coef in change.parts:
+            moved += block.product(kernel, fresh.rows, rows, coef).T
+        after = support.task.slack_after(support.linear(fresh.label), slacks, moved)
+        return after + change.rounding[:, None] * _lengths(fresh.diagonal)
 
-    def _groups(self) -> tuple[np.ndarray, list[Group]]:
-        """What all changes together add to h(x) at most, and the rows that have changed, in groups.
-
-        The first is infinite unless k(x, x) = 1 for every x: else it depends on the example.
-        """
-        kernel = self.learner.kernel
-        moved, groups = self._moved(), []
-        square, total = moved.square(), moved.total()
-        error = _ROUNDING + min(kernel.dot_error(moved.rows, moved.rows), _OF_DISTANCES)
-        if self._gone is not None:
-            gone, coef = self._gone
-            effect = block.product(kernel, gone, gone, coef)
-            effect += block.product(kernel, gone, moved.rows, moved.coef)
-            square = square + (coef * effect.T).sum(axis=1)
-            total = total + np.abs(coef) @ _lengths(kernel.diagonal(gone))
-            moved = moved.without(kernel, gone, coef)
-            groups.append(Group(gone, coef, moved.reach(kernel, error, total)))
-        n = len(moved.rows)
-        for size in np.diff([0, *(edge for edge in EDGES if edge < n), n]) if n else ():
-            group, moved = moved.take(slice(0, size)), moved.take(slice(size, None))
-            if len(moved.rows) and kernel.is_definite:
-                moved = moved.without(kernel, group.rows, group.coef)
-            groups.append(Group(group.rows, group.coef, moved.reach(kernel, error, total)))
-        if groups and not kernel.is_distance:
-            return np.full_like(total, np.inf), groups
-        return np.sqrt(np.maximum(square, 0.0) + error * total**2), groups
-
-    def _moved(self) -> Moved:
-        """The rows held whose coefficients have changed, those that have changed most first."""
-        support = self.learner.support
+    def _change(self) -> Change:
+        """What has become of the coefficients and the biases."""
+        support, kernel = self.learner.support, self.learner.kernel
         coef = support.alpha() - self._alpha[:, self._order]
-        length = _lengths(support.diagonal())
-        size = (np.abs(coef) / support.unit[:, None]).max(axis=0)
-        which = np.flatnonzero(size)
-        which = which[np.argsort(-(size * length)[which], kind="stable")]
+        which = np.flatnonzero(coef.any(axis=0))
+        coef, rows = coef[:, which], support.rows().take(which)
         effect = self._grad[:, self._order[which]] - support.a.grad[:, which]
-        return Moved(support.rows().take(which), coef[:, which], effect, length[which])
+        square = (coef * effect).sum(axis=1)  # |D|^2
+        total = np.abs(coef) @ _lengths(support.diagonal()[which])
+        parts = [(rows, coef)] if len(which) else []
+        if self._gone is not None:
+            gone, left = self._gone
+            parts.append(self._gone)
+            for part in parts:
+                square = square + (left * block.product(kernel, gone, *part).T).sum(axis=1)
+            total = total + np.abs(left) @ _lengths(kernel.diagonal(gone))
+        error = _ROUNDING + min(kernel.dot_error(rows, rows), _OF_DISTANCES)
+        most = np.sqrt(np.maximum(square, 0.0) + error * total**2)
+        if parts and not kernel.is_distance:
+            most[:] = np.inf
+        bias = support.a.bias - self._bias
+        return Change(parts, bias, most + np.abs(bias), error * total)
 
 
 def _lengths(diagonal: np.ndarray) -> np.ndarray:
