@@ -29,16 +29,25 @@ SETS = ("a9a", "waveform")
 KINDS = ("random", "strongest")
 
 
-def chosen(model: Any, kind: str, count: int, n: int) -> np.ndarray:
+def single_rows(data: Dataset) -> np.ndarray:
+    """Rows that occur once: copies of a row are forgotten together."""
+    X = data.X_train.toarray() if sparse.issparse(data.X_train) else data.X_train
+    rows = np.column_stack([X, data.y_train])
+    _, first, counts = np.unique(rows, axis=0, return_index=True, return_counts=True)
+    return np.sort(first[counts == 1])
+
+
+def chosen(model: Any, kind: str, count: int, among: np.ndarray) -> np.ndarray:
     """Rows to forget."""
     coef = model.dual_coef_
     coef = coef.toarray() if sparse.issparse(coef) else coef
     strongest = model.support_[np.argsort(-np.abs(coef[0]), kind="stable")]
+    strongest = strongest[np.isin(strongest, among)]
     if kind == "strongest":
         return strongest[:count]
     rng = np.random.default_rng(0)
-    first = rng.choice(model.support_)
-    others = rng.permutation(np.setdiff1d(np.arange(n), first))
+    first = rng.choice(strongest)
+    others = rng.permutation(np.setdiff1d(among, first))
     return np.append(first, others[: count - 1])
 
 
@@ -49,7 +58,7 @@ def compare(data: Dataset, kind: str, count: int, repeats: int) -> dict[str, Any
     X, y = data.X_train, data.y_train
     settings = {"C": data.C, "gamma": data.gamma, "epochs": "converge", "random_state": 0}
     model = LASVMClassifier(**settings).fit(X, y)
-    gone = chosen(model, kind, count, len(y))
+    gone = chosen(model, kind, count, single_rows(data))
     left = np.setdiff1d(np.arange(len(y)), gone)
     fewer = X[left]
     without = LASVMClassifier(**settings)
