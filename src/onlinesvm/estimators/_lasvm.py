@@ -222,8 +222,11 @@ class LASVMEstimator(KernelEstimator):
         Returns
         -------
         self : object
-            The estimator. ``forget_report_`` says what was done, and what else still depends on the
-            examples.
+            The estimator. ``forget_report_`` is a dictionary: how many examples were ``forgotten``,
+            how many of them were ``support_vectors``, those that were ``not_stored``; whether the
+            model has ``looked_again`` at the others, how many ``joined``, and how many ``unchecked``
+            ones may be support vectors now (None: not known); the optimality ``gap``, and whether it
+            has ``reached_tol``; what ``depends_on_them_still``.
         """
         check_is_fitted(self)
         trained = self._fitted("")

@@ -85,7 +85,8 @@ def _leave(
         removed = remove(learner, slot, free_first=True)
         if reference is not None:
             reference.note_removed(removed.rows, slot, removed.order)
-            _optimise_some(learner, removed.free, near[:, removed.order], carries.any(axis=1))
+            if learner.machines < working_set.MANY:  # else kernel values are shared
+                _optimise_some(learner, removed.free, near[:, removed.order], carries.any(axis=1))
     _renumber(support.a.key[: support.n], stays)
     if learner.memory is not None:
         _forget_recent(learner.memory, stays, arrived)
@@ -113,7 +114,7 @@ def _renumber(keys: np.ndarray, stays: np.ndarray) -> None:
 
 
 def _forget_recent(memory: Memory, stays: np.ndarray, arrived: np.ndarray) -> None:
-    """With a window, examples are kept that are no support vectors."""
+    """Forget them among the last examples, which a window keeps whether they are stored or not."""
     recent = memory.recent
     if recent is None:
         return
@@ -140,20 +141,20 @@ class Removed(NamedTuple):
 
     rows: Rows  # those that have left
     order: np.ndarray  # the slot that each of the others had
-    free: np.ndarray  # (machines, n): whether a coefficient is between its bounds, or was before
+    free: np.ndarray  # (machines, n): whether a coefficient is free, or was before
 
 
 def remove(learner: LASVM, slot: np.ndarray, free_first: bool = False) -> Removed:
     """The rows of these slots leave with their coefficients; the others sum to zero again.
 
-    ``free_first``: coefficients that are between their bounds change before others do.
+    ``free_first``: coefficients that are free change before others do.
     """
     support, n = learner.support, learner.support.n
     rows, coef = owned_rows(support.rows().take(slot)), support.alpha()[:, slot]
     support.a.grad[:, :n] += learner.kernel.product(support.rows(), rows, coef).T
     stays = np.ones(n, bool)
     stays[slot] = False
-    free = _between_bounds(support)
+    free = _are_free(support)
     order = learner.keep_rows(stays)
     free = free[:, order]
     change = _balance(support, free & free_first)
@@ -163,10 +164,10 @@ def remove(learner: LASVM, slot: np.ndarray, free_first: bool = False) -> Remove
             support.rows(), support.rows().take(moved), change[:, moved]
         )
         support.a.grad[:, : support.n] -= product.T
-    return Removed(rows, order, free | _between_bounds(support))
+    return Removed(rows, order, free | _are_free(support))
 
 
-def _between_bounds(support: Support) -> np.ndarray:
+def _are_free(support: Support) -> np.ndarray:
     """Whether each coefficient is neither on a bound nor zero, (machines, n)."""
     alpha, (lo, hi) = support.alpha(), support.bounds()
     return (alpha > lo) & (alpha < hi) & (alpha != 0.0)

@@ -4,9 +4,10 @@ If the coefficients of some rows r change by D_r, and the bias by d, decision va
 
     h(x) = sum_r D_r k(x, x_r) + d,      |sum_r D_r k(x, x_r)| <= |D| sqrt(k(x, x)),
 
-with |D|^2 = sum_rs D_r D_s k(x_r, x_s) (Cauchy-Schwarz). Kernels of a distance have k(x, x) = 1. The slack of
-an example was known before, so this bounds it now. For the examples that it does not rule out, h(x) is
-computed: the rows that have changed are far fewer than the support vectors. What is left is to be
+with |D|^2 = sum_rs D_r D_s k(x_r, x_s) (Cauchy-Schwarz). The slack of an example was known before, so
+this bounds it now; it is used for kernels of a distance, which have k(x, x) = 1 and are positive
+definite. For the examples that it does not rule out, h(x) is computed: the rows that have changed are
+far fewer than the support vectors. Examples whose slack may exceed the threshold even so are to be
 scored by the model itself.
 
 |D|^2 follows from the gradients g = p - K alpha of the rows held, which are known before and after:
@@ -92,9 +93,8 @@ def judged_by(learner: LASVM, slacks: np.ndarray, bound: np.ndarray) -> Judged |
 class Change(NamedTuple):
     """What has changed between two models; all but ``parts`` for each machine."""
 
-    parts: list[
-        tuple[Rows, np.ndarray]
-    ]  # rows, and the changes of their coefficients (machines, rows)
+    parts: list[tuple[Rows, np.ndarray]]
+    """Rows, and the changes of their coefficients (machines, rows)."""
     bias: np.ndarray
     most: np.ndarray  # the largest |h(x)|; infinite unless k(x, x) = 1 for every x
     rounding: np.ndarray  # errors of h(x), over sqrt(k(x, x))
