@@ -1,5 +1,6 @@
 """Examples are taken back: the model is that of a fit without them, and no file holds them."""
 
+import pickle
 from copy import deepcopy
 
 import numpy as np
@@ -108,6 +109,22 @@ def test_no_file_holds_a_byte_of_the_row(tmp_path, table):
     assert held()
     model.forget(7)
     assert not held()
+
+
+def common_letters(left, right):
+    return np.array([[len(set(a) & set(b)) for b in right] for a in left], float)
+
+
+def test_objects_are_forgotten_too():
+    words = [f"{first}{last}" for first in "abcdefgh" for last in ("xyz", "uvw", "klm", "qrs")]
+    y = [word[0] < "e" for word in words]
+    words[5] = "averyspecialword"
+    model = LASVMClassifier(kernel=common_letters, C=10.0).fit(words, y)
+    assert b"averyspecialword" in pickle.dumps(model)
+    model.forget(5)
+    assert b"averyspecialword" not in pickle.dumps(model)
+    assert len(model.predict(words)) == len(words)
+    assert None not in model.support_vectors_.tolist()
 
 
 def test_contradicting_and_repeated_rows():

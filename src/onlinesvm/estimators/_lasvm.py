@@ -247,9 +247,13 @@ class LASVMEstimator(KernelEstimator):
         stored = learner.stores_keys(asked.keys)
         done = forget(learner, stays, left, asked.keys[asked.keys < 0])
         first_rows = None if (asked.keys < 0).any() else trained.first_rows
+        objects = trained.objects
+        if objects is not None:
+            objects = learner.kernel.function.learned  # a copy
+            objects[asked.indices] = None
         self._trained = replace(
             trained, learner=learner, kernel=learner.kernel, original=trained.original[stays],
-            fit_status=int(not done.reached), first_rows=first_rows,
+            fit_status=int(not done.reached), first_rows=first_rows, objects=objects,
         )  # fmt: skip
         self.forget_report_ = {
             "forgotten": len(asked.keys),
