@@ -191,28 +191,6 @@ def test_with_the_data_it_is_exact_whatever_the_fit_was(table):
     np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=2e-3)
 
 
-def test_the_last_row_is_checked_after_a_stream_too():
-    """Rows of a stream have no number; once, the last row of the data set was taken for them."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 2))
-    y = (X[:, 0] > 0).astype(int)
-    X[:, 0] += np.where(y > 0, 0.3, -0.3)
-    settings = {"C": 1e3, "gamma": 0.2, "epochs": "converge", "tol": 1e-4}
-    first = LASVMClassifier(**settings).fit(X, y)
-    near = first.support_[np.abs(first.dual_coef_[0]).argmax()]
-    sign = 1 if y[near] else -1
-    X = np.r_[X, X[[near]] + [[0.02 * sign, 0.0]]]  # just beyond the margin
-    y = np.append(y, y[near])
-    model = LASVMClassifier(**settings).fit(X, y)
-    assert 200 not in model.support_
-    model.partial_fit(X[:5] + 0.01, y[:5])
-    assert (model.support_ == -1).any() or len(model._trained.learner.store.rows())
-    model.forget(near, X, y)
-    rows = np.delete(np.arange(201), near)
-    inside = (2 * y[rows] - 1) * model.decision_function(X[rows]) < 1 - 1e-3
-    assert not set(rows[inside]) - set(model.support_)
-
-
 def test_all_may_go(table):
     X, y = table
     for again in ((), (X, y)):

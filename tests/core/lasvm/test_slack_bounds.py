@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification, make_friedman1
 from sklearn.metrics.pairwise import rbf_kernel
 
 from onlinesvm import LASVMClassifier, LASVMRegressor
-from onlinesvm.core.lasvm.block import block
+from onlinesvm.core.lasvm.block import block, second_look
 
 TOL = 1e-3
 
@@ -217,3 +217,25 @@ def test_without_the_data_it_is_known_how_many_may_matter():
     seeing.forget(later, X, y)
     difference = blind.decision_function(X) - seeing.decision_function(X)
     assert np.abs(difference).max() < 4 * TOL
+
+
+def test_rows_of_a_stream_are_not_taken_for_the_last_example():
+    """They have negative keys; once, the last example of the data set was left out for them."""
+    X, y = table(400)
+    settings = {"C": 1.0, "gamma": 0.2, "shuffle": False}
+    first = LASVMClassifier(**settings).fit(X[:300], y[:300])
+    order = np.argsort(np.isin(np.arange(300), stored_numbers(first)), kind="stable")[::-1]
+    X, y = np.r_[X[:300][order], X[300:]], np.r_[y[:300][order], y[300:]]
+    model = LASVMClassifier(**settings).fit(X[:300], y[:300])
+    assert 299 not in stored_numbers(model)
+    model.partial_fit(X[300:], y[300:])
+    trained = model._trained
+    assert (trained.learner.support.a.key[: trained.learner.n] < 0).any()
+    data, slacks = trained.examples(X[:300], y[:300], np.ones(300)), np.full((1, 300), np.inf)
+    second_look.admit(trained.learner, data, slacks, np.inf, np.array([-np.inf]))
+    np.testing.assert_array_equal(stored_numbers(model), np.arange(300))
+
+
+def stored_numbers(model):
+    key = model._trained.learner.support.a.key[: model._trained.learner.n]
+    return np.sort(key[key >= 0])
