@@ -119,6 +119,7 @@ BELOW = {"runtime", "kernel"}
 ALLOWED_IN_CORE = {
     "runtime": {"runtime"},
     "kernel": BELOW,
+    "keys": set(),
     "examples": BELOW,
     "model": {*BELOW, "examples"},
     "prequential": {"runtime", "prequential"},

@@ -1,7 +1,11 @@
 """Examples are taken back: the model is that of a fit without them, and no file holds them."""
 
+import pickle
+from copy import deepcopy
+
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import make_classification, make_friedman1, make_moons
 from sklearn.svm import SVC, SVR
 
@@ -107,6 +111,22 @@ def test_no_file_holds_a_byte_of_the_row(tmp_path, table):
     assert not held()
 
 
+def common_letters(left, right):
+    return np.array([[len(set(a) & set(b)) for b in right] for a in left], float)
+
+
+def test_objects_are_forgotten_too():
+    words = [f"{first}{last}" for first in "abcdefgh" for last in ("xyz", "uvw", "klm", "qrs")]
+    y = [word[0] < "e" for word in words]
+    words[5] = "averyspecialword"
+    model = LASVMClassifier(kernel=common_letters, C=10.0).fit(words, y)
+    assert b"averyspecialword" in pickle.dumps(model)
+    model.forget(5)
+    assert b"averyspecialword" not in pickle.dumps(model)
+    assert len(model.predict(words)) == len(words)
+    assert None not in model.support_vectors_.tolist()
+
+
 def test_contradicting_and_repeated_rows():
     X, y = make_moons(200, noise=0.2, random_state=0)
     X, y = np.r_[X, X[:20], X[:20]], np.r_[y, y[:20], 1 - y[:20]]
@@ -137,15 +157,47 @@ def test_bad_numbers_change_nothing(table, indices, message):
         model.forget(5)
 
 
-def test_other_data_and_models_without_numbers_are_refused(table):
+@pytest.mark.parametrize("epochs", [1, "converge"])
+def test_other_data_are_refused(table, epochs):
     X, y = table
-    model = LASVMClassifier(gamma=0.1).fit(X, y)
-    with pytest.raises(ValueError, match="those given to fit"):
-        model.forget(3, X[:100], y[:100])
-    for other in (LASVMClassifier(gamma=0.1, budget=50).fit(X, y),
-                  LASVMClassifier(gamma=0.1).partial_fit(X, y)):  # fmt: skip
-        with pytest.raises(ValueError, match="row numbers of the X given to fit"):
-            other.forget(3)
+    model = LASVMClassifier(gamma=0.1, epochs=epochs).fit(X, y)
+    before = model.decision_function(X)
+    for others in ((X[:100], y[:100]), (X[::-1], y[::-1]), (X, 1 - y), (X, y + 1), (X, y - 7)):
+        with pytest.raises(ValueError, match="those given to fit"):
+            model.forget(3, *others)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_matrix])
+def test_the_same_data_in_another_form(table, form):
+    X, y = table
+    X = np.where(X > 0.5, X, 0.0).astype(np.float32)
+    model = LASVMClassifier(gamma=0.1, epochs="converge").fit(form(X), y)
+    twin = deepcopy(model)
+    gone = model.support_[:5]
+    one = model.forget(gone, X.astype(np.float64), y).decision_function(X)
+    two = twin.forget(gone, sparse.csr_matrix(X), y).decision_function(X)
+    np.testing.assert_allclose(one, two, atol=1e-6)
+
+
+def test_with_the_data_it_is_exact_whatever_the_fit_was(table):
+    """A fit of one epoch has not looked at all rows; forgetting with the data does."""
+    X, y = make_classification(3000, 8, n_informative=5, flip_y=0.1, random_state=0)
+    model = LASVMClassifier(C=5.0, gamma=0.1, tol=1e-4).fit(X, y)
+    gone = np.setdiff1d(np.arange(3000), model.support_)[:20]
+    left = np.setdiff1d(np.arange(3000), gone)
+    model.forget(gone, X, y)
+    peer = SVC(C=5.0, gamma=0.1, tol=1e-6).fit(X[left], y[left])
+    np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=2e-3)
+
+
+def test_all_may_go(table):
+    X, y = table
+    for again in ((), (X, y)):
+        model = LASVMClassifier(gamma=0.1, epochs="converge").fit(X, y)
+        model.forget(np.arange(len(X)), *again)
+        assert len(model.support_) == 0
+        assert (model.partial_fit(X, y).predict(X) == y).mean() > 0.8
 
 
 def test_to_forget_nothing_changes_nothing(table):

@@ -16,7 +16,7 @@ class Examples(NamedTuple):
     label: np.ndarray
     bound: np.ndarray
     diagonal: np.ndarray
-    key: np.ndarray  # -1 on a stream
+    key: np.ndarray  # negative on a stream (``keys``)
 
     def take(self, which: np.ndarray | slice) -> Examples:
         """Some of them."""

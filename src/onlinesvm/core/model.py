@@ -34,7 +34,7 @@ class Model(NamedTuple):
     rows: Rows
     coef: np.ndarray
     bias: np.ndarray
-    key: np.ndarray  # numbers of the rows in the data given to ``fit``, or -1
+    key: np.ndarray  # numbers of the rows in the data given to ``fit``; negative: of a stream
     label: np.ndarray
     unit_length: bool  # f is divided by the length of phi(x)
     summands: Summands  # rows and coefficients, in the order in which the kernel adds them
@@ -75,16 +75,18 @@ class Learner(Protocol):
     def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order."""
 
-    def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
+    def learn_row(
+        self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float, key: int = -1
+    ) -> bool:
         """One dense row, float32 and shifted like the others, with a compiled kernel.
 
-        ``wide`` is the row before it became float32. False: nothing was done, and the row must be
+        ``wide`` is the row before it became float32, ``key`` as in ``Examples``. False: nothing was done, and the row must be
         passed to ``learn``, after full validation.
         """
         diagonal = self.kernel.row_diagonal(x)
         if diagonal is None:
             return False
-        about = (np.array([value]) for value in (label, bound, diagonal, -1))
+        about = (np.array([value]) for value in (label, bound, diagonal, key))
         rows = Rows.of(x[None, :], absolute=self.kernel.absolute)
         if rows.squares[0] > self.kernel.far:
             return False
@@ -111,7 +113,7 @@ class Learner(Protocol):
 
     @abstractmethod
     def keys(self, slots: np.ndarray) -> np.ndarray:
-        """Numbers of these rows in the data given to ``fit``, or -1."""
+        """Numbers of these rows in the data given to ``fit``; negative for those of a stream."""
 
     @abstractmethod
     def labels(self, slots: np.ndarray) -> np.ndarray:

@@ -12,19 +12,21 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.keys import arrival_keys
 from ..core.runtime.interrupts import clock
 from ._progress import FitProgress
 from .base import KernelEstimator
 from .checks import Checked
 from .metric import Sample, TooLong, check_weights, learned_weights
 from .params import LASVM_CONSTRAINTS
+from .remaining import OTHER_DATA, Remaining, check_same
 from .rows import is_estimated
 from .trained import Trained
 
@@ -42,6 +44,18 @@ OF_A_SAMPLE: dict[str, Any] = {
 
 FORGOTTEN = 10
 """Number of half-lives after which an example is removed, if there is no other limit."""
+
+
+class Asked(NamedTuple):
+    """Examples that are to be forgotten."""
+
+    indices: np.ndarray  # as users number them
+    keys: np.ndarray  # as the learner does (``core.keys``)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Those of ``fit``, by the learner's numbers."""
+        return self.keys[self.keys >= 0]
 
 
 class LASVMEstimator(KernelEstimator):
@@ -83,6 +97,13 @@ class LASVMEstimator(KernelEstimator):
         self._check_converge()
 
     # -- learning -------------------------------------------------------------------------
+
+    def _begin(
+        self, given: Checked, encoder: Any, class_weights: Any, weight: np.ndarray | None = None
+    ) -> Trained:
+        made = super()._begin(given, encoder, class_weights, weight)
+        made.streamed = 0  # examples of a stream are numbered, to be forgotten by their numbers
+        return made
 
     def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
         self._check_together()
@@ -167,23 +188,32 @@ class LASVMEstimator(KernelEstimator):
             )
 
     def forget(self, indices: Any, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
-        """Remove examples of ``fit``, and optimise what is left.
+        """Remove examples, and optimise what is left.
 
         An example that is not a support vector does not contribute to the model: nothing changes.
         The coefficient of a support vector is moved to the others, and the model is optimised to
         ``tol`` on the rows that it stores. Rows that ``fit`` left out because they lay beyond the
         margin may matter now; to have them checked again, pass the data set once more. The model is
-        then the SVM of all other examples, to ``tol``.
+        then the SVM of all other examples, to ``tol``. Only rows that may have become support vectors
+        are scored, so this is much faster than a fit, if ``fit`` had ``epochs="converge"`` and nothing
+        was learned since.
 
-        Duplicates (the same row with the same label) count as one example, with the index of the
-        first, and are forgotten together.
+        Examples of ``partial_fit`` and ``learn_one`` can be forgotten too. Those that the model does
+        not store (they were not needed, or have left the window or the budget) need nothing:
+        ``forget_report_`` names them.
+
+        In ``fit``, duplicates (the same row with the same label) count as one example, with the
+        index of the first, and are forgotten together. On a stream each counts.
 
         Parameters
         ----------
         indices : int or array-like of int
-            Rows of the X given to ``fit``.
+            Numbers of the examples, counted from zero in the order they were given to ``fit``, as row
+            indices of X, and then ``partial_fit`` and ``learn_one``. Numbers do not change when others
+            are forgotten.
         X : {array-like, CSR matrix} of shape (n_samples, n_features), default=None
-            The X given to ``fit``, with all rows, if they should be checked again.
+            The X given to ``fit``, with all rows, if they should be checked again. Not with
+            ``window``, ``budget`` or ``half_life``: examples that are not stored do not count there.
         y : array-like of shape (n_samples,), default=None
             The y given to ``fit``.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -192,35 +222,46 @@ class LASVMEstimator(KernelEstimator):
         Returns
         -------
         self : object
-            The estimator. ``forget_report_`` says what was done, and what else still depends on the
-            examples.
+            The estimator. ``forget_report_`` is a dictionary: how many examples were ``forgotten``,
+            how many of them were ``support_vectors``, those that were ``not_stored``; whether the
+            model has ``looked_again`` at the others, how many ``joined``, and how many ``unchecked``
+            ones may be support vectors now (None: not known); the optimality ``gap``, and whether it
+            has ``reached_tol``; what ``depends_on_them_still``.
         """
         check_is_fitted(self)
         trained = self._fitted("")
-        stays = np.ones(len(trained.original), bool)
-        stays[self._numbers_of(trained, indices)] = False
+        asked = self._asked(trained, indices)
+        self._check_again(trained, X)
         with self._learning():
-            left = None
-            if X is not None:
-                left = self._data_again(trained, X, y, sample_weight, trained.original[stays])
-            self._forget(trained, stays, left)
+            stays = np.ones(len(trained.original), bool)
+            stays[asked.numbers] = False
+            left = None if X is None else self._data_again(trained, X, y, sample_weight, stays)
+            self._forget(trained, asked, stays, left)
         return self
 
-    def _forget(self, trained: Trained, stays: np.ndarray, left: Any) -> None:
+    def _forget(self, trained: Trained, asked: Asked, stays: np.ndarray, left: Any) -> None:
         """Remove the examples from a copy of the learner, which then becomes the model."""
         from ..core.lasvm.block.removal import forget
 
         learner = deepcopy(trained.learner)
-        done = forget(learner, stays, left)
+        stored = learner.stores_keys(asked.keys)
+        done = forget(learner, stays, left, asked.keys[asked.keys < 0])
+        first_rows = None if (asked.keys < 0).any() else trained.first_rows
+        objects = trained.objects
+        if objects is not None:
+            objects = learner.kernel.function.learned  # a copy
+            objects[asked.indices] = None
         self._trained = replace(
             trained, learner=learner, kernel=learner.kernel, original=trained.original[stays],
-            fit_status=int(not done.reached),
+            fit_status=int(not done.reached), first_rows=first_rows, objects=objects,
         )  # fmt: skip
         self.forget_report_ = {
-            "forgotten": int(np.count_nonzero(~stays)),
+            "forgotten": len(asked.keys),
             "support_vectors": done.support_vectors,
+            "not_stored": asked.indices[~stored].tolist(),
             "looked_again": left is not None,
-            "joined": None if left is None else done.joined,
+            "joined": done.joined,
+            "unchecked": done.unchecked,
             "gap": learner.gap(),
             "reached_tol": done.reached,
             "depends_on_them_still": self._remains(trained),
@@ -228,13 +269,19 @@ class LASVMEstimator(KernelEstimator):
 
     def _remains(self, trained: Trained) -> list[str]:
         """What depends on the forgotten examples and is not recomputed."""
+        from ..core.lasvm.tasks import Regression
+
         found = []
         if is_estimated(self.kernel, self.gamma):
             found.append("gamma_, estimated from all rows of fit: set gamma to a number")
+        if trained.kernel.name == "precomputed":
+            found.append("the kernel values of other rows with them")
         if self._learns_weights:
             found.append("feature_weights_, learned from rows of fit: give the weights as numbers")
         if trained.centre is not None:
             found.append("the shift of the rows, which changes no kernel value")
+        if isinstance(trained.learner.task, Regression):
+            found.append("the spread of the last targets, in units of which tol is reached")
         watch, asides = trained.learner.watch, trained.learner.asides
         if (watch is not None and watch.n) or asides is not None:
             found.append(
@@ -242,46 +289,72 @@ class LASVMEstimator(KernelEstimator):
             )
         return found
 
-    def _numbers_of(self, trained: Trained, indices: Any) -> np.ndarray:
-        """The learner's numbers of rows of ``fit``; raises an error if invalid."""
+    def _asked(self, trained: Trained, indices: Any) -> Asked:
+        """The examples that users know by these numbers; raises an error if invalid."""
         asked = np.atleast_1d(np.asarray(indices))
         if asked.ndim != 1 or (asked.size and asked.dtype.kind not in "iu"):
             raise ValueError("indices must be an integer or a list of integers.")
-        if trained.learner.memory is not None or trained.shape_fit is None:
-            raise ValueError(
-                "forget needs row numbers of the X given to fit, and this model has none: it "
-                "learned a stream, or has a window, budget or half-life. SimpleSVM can forget "
-                "rows of a stream."
-            )
         if len(np.unique(asked)) < len(asked):
             raise ValueError("indices contains an example twice.")
-        n = trained.shape_fit[0]
-        if len(asked) and not 0 <= asked.min() <= asked.max() < n:
-            wrong = asked[(asked < 0) | (asked >= n)][0]
-            raise ValueError(f"Example {wrong} was never learned: fit had rows 0 to {n - 1}.")
+        n_fit = 0 if trained.shape_fit is None else trained.shape_fit[0]
+        self._check_known(trained, asked, n_fit)
         asked = asked.astype(np.int64)  # also where there are none
-        number = np.full(n, -1)
+        number = np.full(n_fit, -1)
         number[trained.original] = np.arange(len(trained.original))
-        missing = asked[number[asked] < 0]
+        of_fit = asked[asked < n_fit]
+        missing = of_fit[number[of_fit] < 0]
         if len(missing):
             raise ValueError(
                 f"Example {missing[0]} cannot be forgotten: it was forgotten already, had weight "
                 "0, or is a duplicate of an earlier example; use the number of the first of "
                 "them."
             )
-        return number[asked]
+        keys = arrival_keys(asked - n_fit)
+        keys[asked < n_fit] = number[of_fit]
+        return Asked(asked, keys)
+
+    def _check_known(self, trained: Trained, asked: np.ndarray, n_fit: int) -> None:
+        """Refuse numbers that no example has."""
+        n = n_fit + (trained.streamed or 0)
+        unknown = asked[(asked < 0) | (asked >= n)]
+        if len(unknown) and trained.streamed is None:
+            raise ValueError(
+                f"Example {unknown[0]} is not known by its number: the model was saved by an earlier "
+                "version of onlinesvm, which did not number the examples of a stream. Fit again."
+            )
+        if len(unknown):
+            were = f"there were examples 0 to {n - 1}" if n else "no example has a number"
+            raise ValueError(f"Example {unknown[0]} was never learned: {were}.")
+
+    def _check_again(self, trained: Trained, X: Any) -> None:
+        """Refuse a data set where there is nothing to check again."""
+        if X is not None and trained.learner.memory is not None:
+            raise ValueError(
+                "With window, budget or half_life, examples that are not stored do not count: "
+                "leave X out."
+            )
+        if X is not None and trained.shape_fit is None:
+            raise ValueError(
+                "X is the data set given to fit, and this model learned a stream: leave X out."
+            )
 
     def _data_again(
-        self, trained: Trained, X: Any, y: Any, sample_weight: Any, rows: np.ndarray
+        self, trained: Trained, X: Any, y: Any, sample_weight: Any, stays: np.ndarray
     ) -> Any:
-        """The examples of ``fit`` that remain, with these row numbers, numbered in order."""
-        given = self._checked(X, y, trained)
+        """The examples of ``fit`` that remain, numbered in order.
+
+        Where slacks are known, few of them are needed, and their bounds are known too.
+        """
+        given, rows = self._checked(X, y, trained), trained.original[stays]
+        check_same(trained, given)
+        known = trained.learner.known_slacks()
+        if known is not None:
+            return Remaining(trained, given, rows, np.broadcast_to(known.bound, len(stays))[stays])
         weight, _ = self._weights(given.y, trained.encoder, sample_weight)
         data = self._prepare(self._examples(trained, given.X, given.y, weight))
-        place = np.searchsorted(data.key, rows)
-        found = place < len(data.key)
-        if given.X.shape != trained.shape_fit or not (data.key[place * found] == rows).all():
-            raise ValueError("X, y and sample_weight must be those given to fit, with all rows.")
+        place = np.minimum(np.searchsorted(data.key, rows), len(data.key) - 1)
+        if not np.array_equal(data.key[place], rows):
+            raise ValueError(OTHER_DATA)
         return data.take(place)._replace(key=np.arange(len(rows)))
 
     # -- weights of features --------------------------------------------------------------

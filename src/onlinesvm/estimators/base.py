@@ -224,6 +224,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
                 trained = replace(before, encoder=encoder, class_weights=class_weights)
                 X, y = given.X, given.y
             data = trained.unnumbered(self._examples(trained, X, y, weight))
+            trained.note_arrived(X.shape[0])
             checkpoint()
             self._teach(trained, data, self._due(trained, y, weight))
         self._note_validated()

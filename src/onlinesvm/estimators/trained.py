@@ -16,6 +16,7 @@ from scipy import sparse
 from scipy.linalg.blas import dnrm2
 
 from ..core.kernel.kernel import Kernel, check_size
+from ..core.keys import arrival_keys
 from ..core.runtime.compact import Compact
 from .checks import Checked, Features, ObjectKernel
 from .labels import LabelBook
@@ -83,6 +84,8 @@ class Trained(Compact):
     fit_status: int | None = None
     feature_weights: np.ndarray | None = None
     """Factor of each feature, applied before the shift; None: no factors."""
+    streamed: int | None = None
+    """Number of examples that arrived after ``fit``, or without it; None: they are not counted."""
 
     @classmethod
     def begin(
@@ -145,15 +148,17 @@ class Trained(Compact):
         check_size(rows.squares)
         return rows
 
-    def examples(self, X: Any, y: np.ndarray | None, bound: np.ndarray) -> Examples:
+    def examples(
+        self, X: Any, y: np.ndarray | None, bound: np.ndarray, number: np.ndarray | None = None
+    ) -> Examples:
         """Checked examples as the learner takes them; keys are their numbers. y None: no labels.
 
-        Those whose bound is zero are as if absent.
+        Those whose bound is zero are as if absent. ``number``: 0, 1, ... by default.
         """
         from ..core.examples import Examples
 
         n = X.shape[0]
-        number = np.arange(n)
+        number = np.arange(n) if number is None else number
         rows = self.rows(X, number if self.kernel.name == "precomputed" else None)
         diagonal = self.kernel.diagonal(rows)
         check_size(diagonal)
@@ -169,8 +174,15 @@ class Trained(Compact):
         return data._replace(key=np.arange(len(data.key)))
 
     def unnumbered(self, data: Examples) -> Examples:
-        """Examples of a stream, which have no numbers."""
-        return data._replace(key=np.full(len(data.key), -1))
+        """Examples of a stream, which have no numbers but those of their arrival, if they are counted."""
+        if self.streamed is None:
+            return data._replace(key=np.full(len(data.key), -1))
+        return data._replace(key=arrival_keys(self.streamed + data.key))
+
+    def note_arrived(self, n: int) -> None:
+        """So many examples of a stream have arrived, those of weight zero included."""
+        if self.streamed is not None:
+            self.streamed += n
 
     def learn(self, data: Examples, due: np.ndarray) -> None:
         """One call of a stream; ``due`` says before which example each new label is added."""
@@ -211,7 +223,11 @@ class Trained(Compact):
         row, label = self._row(x), self.encoder.number(y)
         if row is None or label is None:
             return False
-        return bool(self.learner.learn_row(*row, label, bound))
+        key = -1 if self.streamed is None else arrival_keys(self.streamed)
+        if not self.learner.learn_row(*row, label, bound, key):
+            return False
+        self.note_arrived(1)
+        return True
 
     def decide_row(self, x: np.ndarray) -> np.ndarray | None:
         """Values of the machines, as learned, for one row; None: ask a view."""
@@ -306,11 +322,13 @@ class ExactTrained(Trained):
         """Checked input as rows of this model, copied."""
         return exact_rows(X, self.kernel, self.centre, self.sparse, key, own=True)
 
-    def examples(self, X: Any, y: np.ndarray | None, bound: np.ndarray) -> Any:
+    def examples(
+        self, X: Any, y: np.ndarray | None, bound: np.ndarray, number: np.ndarray | None = None
+    ) -> Any:
         """Checked examples as the learner takes them; it has their weights in place of bounds."""
         from ..core.simplesvm.learner import Given
 
-        number = np.arange(X.shape[0])
+        number = np.arange(X.shape[0]) if number is None else number
         rows = self.rows(X, number if self.kernel.name == "precomputed" else None)
         target = self.encoder.encode(y)
         if not isinstance(self.encoder, LabelBook):

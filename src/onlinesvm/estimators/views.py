@@ -156,7 +156,7 @@ class View(FittedView):
     @cached_property
     def _numbers(self) -> np.ndarray:
         """Row indices of the support vectors in the X given to ``fit``; -1 for a stream's."""
-        keys, original = self.model.key, self.trained.original
+        keys, original = np.maximum(self.model.key, -1), self.trained.original
         return np.where(keys >= 0, original[keys], -1) if len(original) else keys
 
     @cached_property

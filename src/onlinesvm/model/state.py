@@ -126,6 +126,7 @@ def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
         # Absent in files of models without: earlier versions can read these.
         **({} if trained.feature_weights is None else {"feature_weights": trained.feature_weights}),
         **_counts_of_labels(trained),
+        **({} if trained.streamed is None else {"streamed": int(trained.streamed)}),
         "learner": _record(algorithm, "fields")(trained.learner),
     }
 
@@ -251,7 +252,8 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         counts = fields.array("n_iter_of_labels", np.int64, (None,), 0)
         if not isinstance(encoder, PairBook) or len(counts) > len(encoder):
             raise fields.wrong("n_iter_of_labels", "does not fit the labels")
-    context = Context(kernel, d, len(encoder), len(original))
+    streamed = fields.whole("streamed") if fields.has("streamed") else None  # not in older files
+    context = Context(kernel, d, len(encoder), len(original), streamed or 0)
     learner = _record(algorithm, "of")(fields.record("learner"), context)
     task = getattr(learner, "task", None)
     fits = isinstance(encoder, PairBook) == isinstance(task, Pairs)
@@ -261,5 +263,5 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         kernel, encoder, features, centre, packs, sparse, original,
         table if has_classes else None, first_rows,
         learner=learner, shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status,
-        n_iter_of_labels=counts, feature_weights=factors,
+        n_iter_of_labels=counts, feature_weights=factors, streamed=streamed,
     )  # fmt: skip

@@ -376,6 +376,16 @@ class RowStore(Compact):
         if self.is_sparse and self._used > 4096:
             self._repack()
 
+    def blank(self, which: np.ndarray) -> None:
+        """The rows ``which`` become zero."""
+        self._squares[which] = 0.0
+        if self.is_sparse:
+            self._end[which] = self._begin[which]
+        else:
+            self._dense[which] = 0.0
+            if len(self._low):
+                self._low[which] = 0.0
+
     def rearrange(self, handle: np.ndarray, fresh: Rows) -> None:
         """Row s becomes old row ``handle[s]``, or fresh row ``handle[s] - n`` where beyond n."""
         old, total = self.n, len(handle)

@@ -99,6 +99,8 @@ class Fit:
             steps = self.learner.converge(self.data, self.slacks, self.reached)
             yield Stage("converge" if self.plan.converge else None, steps, None)
             self.reached = self.learner.converged
+            if self.reached:
+                self.learner.keep_slacks(self.slacks, self.data.bound)
         if self._makes_probabilities:
             yield Stage(None, self._score_held_out(), None)
 

@@ -28,6 +28,7 @@ from ..runtime.compact import Compact
 from ..runtime.interrupts import checkpoint
 from .block import block as lasvm_block
 from .block import second_look, working_set
+from .block.slack_bounds import DataSet, Judged, Reference, judged_by, mark_of
 from .online import finish as finishing
 from .online.call import NO_SLOTS, Call
 from .online.limits import SEEDS
@@ -69,6 +70,7 @@ class LASVM(Compact, Learner):
 
     watch: Any = None  # takes note of decision values before examples are learned
     asides: Any = None  # keeps decision values that are computed in any case, for later
+    judged: Judged | None = None  # slacks after a fit that has converged
     scores: Any  # with limits: decision values of the last examples before they were learned
     support: Support
     memory: Memory | None
@@ -102,7 +104,7 @@ class LASVM(Compact, Learner):
         self.hold(support, memory)
         self.converged = False
         self._since_optimised = 0  # examples learned one by one since all of S was optimised
-        self.watch = self.asides = None
+        self.watch = self.asides = self.judged = None
 
     def hold(self, support: Support, memory: Memory | None = None) -> None:
         """Go on from this support set, of which no kernel values are known."""
@@ -112,6 +114,24 @@ class LASVM(Compact, Learner):
         else:
             self.values = AllPairs(support, self.kernel, memory.budget)
         self._forget_calls()
+
+    def keep_rows(self, mask: np.ndarray) -> np.ndarray:
+        """Drop the rows where ``mask`` is false; returns the slot that each of the others had.
+
+        With limits, the kernel values among the others stay.
+        """
+        if (
+            self.memory is None
+            or not isinstance(self.values, AllPairs)
+            or self.values.cache is None
+        ):
+            self.values.drop()
+            return self.support.keep(mask)
+        K = self.values.square()
+        order = self.support.keep(mask)
+        self.values.restore(K[np.ix_(order, order)])
+        self.memory.count_held(self.support, self.values.square())
+        return order
 
     def twin(self, kernel: Kernel | None = None) -> Self:
         """A copy to try something on: a support set of its own, and nothing watches it.
@@ -201,6 +221,10 @@ class LASVM(Compact, Learner):
     def _lasting(self) -> dict[str, Any]:
         """Without what is made again when it is used."""
         return self.__dict__ | {"_call": None, "_terms": {}, "scores": None}
+
+    def _in_use(self) -> dict[str, Any]:
+        """Without slacks, which take as much memory as there are examples: ``fit`` has made them."""
+        return self._lasting() | {"judged": None}
 
     def stores(self) -> list[RowStore]:
         """Where the rows are: those held, and those of the window."""
@@ -541,7 +565,9 @@ class LASVM(Compact, Learner):
             self._terms[label, bound] = found
         return found
 
-    def learn_one(self, x: np.ndarray, label: Any, bound: float, diagonal: float) -> bool:
+    def learn_one(
+        self, x: np.ndarray, label: Any, bound: float, diagonal: float, key: int = -1
+    ) -> bool:
         """One dense example, float32 and shifted like the others, with a compiled kernel.
 
         False: it is far and needs a second part (``learn_far``), or rows are not dense; nothing was
@@ -551,21 +577,24 @@ class LASVM(Compact, Learner):
             return False
         if len(self.store.low) and self.support.a.count[CLOCK] % _SINGLES == 0:
             self.store.drop_unused_second_parts()
-        return self._learn_one(x, self.store.low[:0], label, bound, diagonal)
+        return self._learn_one(x, self.store.low[:0], label, bound, diagonal, key)
 
-    def learn_far(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> None:
+    def learn_far(
+        self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float, key: int = -1
+    ) -> None:
         """As ``learn_one`` with a kernel of a distance; ``wide`` is the row before it became float32."""
         self.store.reserve_second_parts()
-        self._learn_one(x, second_part(wide, x), label, bound, 1.0)
+        self._learn_one(x, second_part(wide, x), label, bound, 1.0, key)
 
     def _learn_one(
-        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float, key: int
     ) -> bool:
         if self.memory is not None:
             self.memory.reserve_masses(self.support, 1)
         call, given = self._call_for(self.rules, True), self._given_of(label, bound)
         call.about[0] = bound, diagonal
         call.tags[0, 0] = label if isinstance(label, int) else 0
+        call.tags[0, 1] = key
         asides, partial = self.asides, self.task.partial
         written = asides is not None and not partial
         scores = asides.next_place() if written else np.empty((1, self.machines))
@@ -576,7 +605,7 @@ class LASVM(Compact, Learner):
         self.kernel.n_evaluations += int(self.support.a.count[EVALUATIONS]) - evaluations
         self.scores = scores
         if self.memory is not None:
-            self._end_limited(x, low, label, bound, diagonal)
+            self._end_limited(x, low, label, bound, diagonal, key)
         elif isinstance(label, float):
             self._note_targets(np.full((1, self.machines), label))
         if partial and (asides is not None or self.watch is not None):
@@ -593,23 +622,25 @@ class LASVM(Compact, Learner):
         return True
 
     def _end_limited(
-        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float, key: int
     ) -> None:
         assert self.memory is not None
-        self.memory.note_one(x, low, label, bound, diagonal)
+        self.memory.note_one(x, low, label, bound, diagonal, key)
         if not self.task.both_signs:
             self._note_labels(np.full((1, self.machines), label))
 
-    def learn_row(self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float) -> bool:
+    def learn_row(
+        self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float, key: int = -1
+    ) -> bool:
         """One dense row, float32 and shifted; false: it has to be given to ``learn``."""
         diagonal = self.kernel.row_diagonal(x)
         if diagonal is None:
             return False
-        if self.learn_one(x, label, bound, diagonal):
+        if self.learn_one(x, label, bound, diagonal, key):
             return True
         if not self.kernel.is_distance or self.store.is_sparse:
             return False
-        self.learn_far(x, wide, label, bound)
+        self.learn_far(x, wide, label, bound, key)
         return True
 
     def decide_row(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
@@ -743,9 +774,24 @@ class LASVM(Compact, Learner):
         if not self.singly and self.memory is None:
             second_look.second_look(self, data, slacks)
 
-    def converge(self, data: Examples, slacks: np.ndarray, done: bool = True) -> Iterator[int]:
+    def converge(
+        self, data: DataSet, slacks: np.ndarray, done: bool = True,
+        reference: Reference | None = None,
+    ) -> Iterator[int]:  # fmt: skip
         """Admit violators and finish, until none is left; yields how many came in each time."""
-        return second_look.converge(self, data, slacks, done)
+        return second_look.converge(self, data, slacks, done, reference)
+
+    def keep_slacks(self, slacks: np.ndarray, bound: np.ndarray) -> None:
+        """Slacks of a data set by the model as it is, for when examples are to be forgotten.
+
+        Not as listed: rows leave in the finishing step, and their slacks would have to be noted then.
+        """
+        self.judged = None if self.singly else judged_by(self, slacks, bound)
+
+    def known_slacks(self) -> Judged | None:
+        """Slacks of the examples of the last fit; None unless they are those by the model as it is."""
+        judged = self.judged
+        return judged if judged is not None and judged.mark == mark_of(self.support) else None
 
     # -- finishing ------------------------------------------------------------------------
 
@@ -805,6 +851,12 @@ class LASVM(Compact, Learner):
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.support.a.key[slots]
+
+    def stores_keys(self, keys: np.ndarray) -> np.ndarray:
+        """Whether each of these examples is stored: in the support set, or in the window."""
+        stored = np.isin(keys, self.support.a.key[: self.n])
+        recent = None if self.memory is None else self.memory.recent
+        return stored if recent is None else stored | np.isin(keys, recent.key[: recent.store.n])
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.support.labels(slots)

@@ -54,7 +54,7 @@ class State(NamedTuple):
     # (capacity,)
     label: Numbers  # of a class; zero for other tasks
     born: Numbers  # number of examples that came before
-    key: Numbers  # the row's number in the data set, or -1
+    key: Numbers  # of the example (``core.keys``)
     column: Numbers  # where the row's values stand in the block of fresh kernel values
     handle: Numbers  # where the row itself is: in the store, or (>= STORED) in the block
     near: Numbers  # slot of the nearest row with the same label, where rows are joined
@@ -244,9 +244,9 @@ class Support(Compact):
         own = self.a.key[held]
         table = np.full(
             max(own.max(), keys.max()) + 2, -1
-        )  # the last one for examples without a key
+        )  # the last one for examples that are not of the data set
         table[own] = held
-        return table[keys]
+        return table[np.maximum(keys, -1)]
 
     def linear(self, labels: np.ndarray | None = None) -> np.ndarray:
         """The linear term p for every machine, (machines, n): of the rows held, or of examples."""
@@ -315,11 +315,15 @@ class Support(Compact):
         a.count[N] = a.count[STORED] = total
         self.store.append(fresh.rows)
 
-    def keep(self, mask: np.ndarray) -> None:
-        """Drop the rows where ``mask`` is false; holes are filled from the end."""
+    def keep(self, mask: np.ndarray) -> np.ndarray:
+        """Drop the rows where ``mask`` is false; holes are filled from the end.
+
+        Returns the slot that each row had.
+        """
         n, left = self.n, int(mask.sum())
+        order = np.arange(left)
         if left == n:
-            return
+            return order
         holes = np.flatnonzero(~mask[:left])
         tail = left + np.flatnonzero(mask[left:])
         for array in (self.blocks.reals[:_ABOVE], *self.blocks[1:4]):
@@ -328,6 +332,8 @@ class Support(Compact):
         self.a.handle[:left] = np.arange(left)
         self.a.count[N] = self.a.count[STORED] = left
         self.changed()
+        order[holes] = tail
+        return order
 
     def measure(self, m: int | None = None) -> None:
         """b and delta of every machine from the gradients (eq. 10), step 5 of REPROCESS.

@@ -197,6 +197,10 @@ class Classification(EveryMachine):
         """Slack from the residual g - b: y (g - b) = 1 - y f(x)."""
         return linear * residual
 
+    def slack_after(self, linear: np.ndarray, slack: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Slack after f(x) has changed, from the slack before."""
+        return slack - linear * change
+
     def observe(self, labels: np.ndarray, support: Support) -> None:
         """Take note of examples that are about to be learned."""
 
@@ -310,6 +314,10 @@ class Regression(EveryMachine):
         """Slack from the residual g - b: how far the target lies outside the tube."""
         return np.abs(residual) - self.epsilon
 
+    def slack_after(self, linear: np.ndarray, slack: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Slack after f(x) has changed, from the slack before, at most: its sign is not known."""
+        return slack + np.abs(change)
+
     def note(self, target: float) -> None:
         """Remember one target, without a look at the unit."""
         self.recent = np.concatenate([self.recent[1 - RECENT :], [[target]]])
@@ -408,6 +416,10 @@ class OneClass(EveryMachine):
     def slack(self, linear: np.ndarray, residual: np.ndarray) -> np.ndarray:
         """Slack from the residual g - b: -f(x), positive outside."""
         return residual
+
+    def slack_after(self, linear: np.ndarray, slack: np.ndarray, change: np.ndarray) -> np.ndarray:
+        """Slack after f(x) has changed, from the slack before."""
+        return slack - change
 
     def observe(self, labels: np.ndarray, support: Support) -> None:
         """Nothing to do: the unit depends on the gradients."""

@@ -11,6 +11,7 @@ import numpy as np
 from ...core.kernel.cache import KeptRows
 from ...core.kernel.kernel import KERNEL_NAMES, Kernel
 from ...core.kernel.rows import RowStore, dense_sizes, sparse_sizes
+from ...core.keys import arrival_keys
 from ...estimators.labels import LabelBook
 from ...estimators.pair_labels import PairBook
 from ...estimators.rows import ENOUGH_FOR_WEIGHTS, FirstRows
@@ -54,6 +55,8 @@ class Context:
     n_labels: int
     n_keys: int
     """Examples given to ``fit``: keys are below."""
+    n_streamed: int = 0
+    """Examples of a stream that were counted: their keys are negative (``core.keys``)."""
 
 
 # -- kernel -------------------------------------------------------------------------------
@@ -275,9 +278,10 @@ def labels_of(fields: Fields, n: int, context: Context) -> np.ndarray:
 
 
 def keys_of(fields: Fields, n: int, context: Context) -> np.ndarray:
-    """Numbers of examples that were given to ``fit``, or in a pool, or -1."""
+    """Numbers of examples that were given to ``fit``, or in a pool; or keys of a stream, or -1."""
     most = context.n_keys or _LARGEST_POOL
-    return fields.array("key", np.int64, (n,), -1, most - 1)
+    least = arrival_keys(context.n_streamed - 1)  # -1 if there is none
+    return fields.array("key", np.int64, (n,), least, most - 1)
 
 
 def kept_fields(kept: KeptRows | None) -> dict[str, Any] | None:

@@ -82,6 +82,7 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     learner.seeds = fields.array("seeds", np.int64, (context.n_labels,), 0, SEEDS)
     learner.converged = fields.flag("converged")
     learner._since_optimised = fields.whole("shallow")
+    learner.judged = None
     bounded = fields.has("memory")
     support = support_of(fields.record("support"), context, not bounded)
     memory = memory_of(fields.record("memory"), context, support) if bounded else None

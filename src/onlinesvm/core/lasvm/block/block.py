@@ -248,7 +248,8 @@ def _absorb(support: Support, kernel: Kernel, n_old: int) -> None:
             where = np.searchsorted(union, W)
             K = buffers.square(len(W))
             gather(shared, where, where, K)
-        _optimise_set(support, own, m, W, K)
+        gap = support.task.tolerances.block_gap
+        optimise_set(support, own, m, W, K, gap, STEPS * len(W))
 
     over_machines(support, kernel, list(range(support.machines)), absorb)
 
@@ -288,10 +289,15 @@ def _start_together(support: Support, K: np.ndarray, machines: list[int]) -> Non
         together.start(K, v, height, *arrays, START)
 
 
-def _optimise_set(support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np.ndarray) -> None:
-    """Machine m on the slots W with K = K(W, W); then the gradients of all its members."""
+def optimise_set(
+    support: Support, kernel: Kernel, m: int, W: np.ndarray, K: np.ndarray, gap: float, steps: int
+) -> None:
+    """Machine m on the slots W with K = K(W, W); then the gradients of all its members.
+
+    Until its gap on W is at most ``gap``, in units of the machine, or after ``steps`` pair steps.
+    """
     part = problem_of(support, m, W)
-    change = solve_set(K, part, support.task.tolerances.block_gap * part.unit, STEPS * len(W))
+    change = solve_set(K, part, gap * part.unit, steps)
     support.a.alpha[m, W] = np.clip(part.alpha + change, part.lo, part.hi)
     moved = np.flatnonzero(change)
     if not len(moved):
@@ -334,6 +340,11 @@ def evict(
     support.changed()
     support.keep(np.asarray(support.a.member[:, :n].any(axis=0)))
     return keys, slacks
+
+
+def slacks_of(support: Support) -> np.ndarray:
+    """Slacks of all rows held, (machines, n); of rows that are no members they mean nothing."""
+    return _slacks(support, slice(None), slice(support.n))
 
 
 def _slacks(support: Support, machines: slice, slots: Any) -> np.ndarray:

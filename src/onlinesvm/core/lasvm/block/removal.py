@@ -1,12 +1,13 @@
-"""Removal of rows from a learner with unbounded memory, which stays a valid starting point.
+"""Removal of rows from a learner, which stays a valid starting point.
 
     g += K(., gone) alpha_gone             gradients without them
     sum(alpha) = 0 again                   the rows that violate most take over, or give way
 
 ``forget`` then optimises the remaining rows: the SVM of the examples that were not forgotten, as
 far as they are stored. Rows that were rejected far beyond the margin are not members; if the
-boundary moves because others were removed, they may matter now, which can only be found by scoring
-them again.
+boundary moves because others were removed, they may matter now. Which of them may is known from
+their slacks before (``slack_bounds``), if the fit has converged and nothing was learned since; else
+all have to be scored again. With limits there are no others: what is not stored does not count.
 """
 
 from __future__ import annotations
@@ -15,74 +16,205 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...examples import Examples
+from ...kernel.buffers import padded
+from ...kernel.rows import Rows
+from ...model import owned_rows
+from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
+from ..online.memory import Memory
 from ..state import Support
+from . import block, working_set
+from .second_look import least_violation
+from .slack_bounds import DataSet, Judged, Reference
+from .together import INNER_STEPS
+
+NOBODY = np.empty(0, np.int64)
+
+NEAR_SHARE, FEW_NEAR = 0.5, 64
+"""Rows on a bound, near the margin, that are optimised with those that are free: as a share of these, and
+at least."""
 
 
 class Forgotten(NamedTuple):
     """What ``forget`` has done."""
 
     support_vectors: int  # of the examples forgotten, how many carried the model
-    held: int  # how many were rows of the support set
-    joined: int  # examples that were looked at again and joined; -1: not checked
+    joined: int | None  # examples that were looked at again and joined; None: not checked
+    unchecked: int | None  # examples not looked at that may violate now; None: not known
     reached: bool  # whether the tolerance was reached
 
 
-def forget(learner: LASVM, stays: np.ndarray, left: Examples | None) -> Forgotten:
-    """Remove examples, by number; the others are renumbered, in order.
+def forget(
+    learner: LASVM, stays: np.ndarray, left: DataSet | None, arrived: np.ndarray = NOBODY
+) -> Forgotten:
+    """Remove examples of a data set, by number; the others are renumbered, in order.
 
-    ``left`` are those that stay, if they are at hand, with their new numbers.
+    ``left`` are those that stay, if they are at hand, with their new numbers. ``arrived``: keys of
+    rows learned from a stream that are to leave too.
     """
-    support = learner.support
-    slot = support.slots(np.flatnonzero(~stays))
-    slot = slot[slot >= 0]
-    carried = int(np.count_nonzero(support.alpha()[:, slot].any(axis=0)))
-    learner.values.drop()
+    known = learner.known_slacks()
+    plain = learner.memory is None and not learner.singly
+    reference = Reference(learner) if plain else None
+    carried = _leave(learner, stays, arrived, reference)
     if learner.asides is not None:
         learner.asides.answer = None  # made of the model as it was
+    reached = bool(learner.finish())
+    learner.support.settle_one_sided()
+    slacks = _slacks(learner, stays, known)
+    if left is None:
+        unchecked = None
+        if known is not None and reference is not None:
+            unchecked = _bound_slacks(learner, slacks, reference)
+            learner.keep_slacks(slacks, np.broadcast_to(known.bound, len(stays))[stays])
+        return Forgotten(carried, None, unchecked, reached)
+    joined = int(sum(learner.converge(left, slacks, reached, reference)))
+    if learner.converged:
+        learner.keep_slacks(slacks, left.bound)
+    learner.support.settle_one_sided()
+    return Forgotten(carried, joined, 0, learner.converged)
+
+
+def _leave(
+    learner: LASVM, stays: np.ndarray, arrived: np.ndarray, reference: Reference | None
+) -> int:
+    """Rows leave, and the others are renumbered; returns how many of them carried the model."""
+    support = learner.support
+    slot = slots_of(support, np.flatnonzero(~stays), arrived)
+    carries, near = support.alpha()[:, slot] != 0.0, np.abs(block.slacks_of(support))
     if len(slot):
-        remove(learner, slot)
-    keys = support.a.key[: support.n]
-    keys[:] = np.where(keys >= 0, (np.cumsum(stays) - 1)[keys], -1)
-    joined, reached = -1 if left is None else 0, learner.finish()
-    support.settle_one_sided()
-    if left is not None and (carried or not reached):
-        slacks = np.where(support.slots(left.key) >= 0, -np.inf, np.inf)
-        slacks = np.broadcast_to(slacks, (learner.machines, len(slacks))).copy()
-        joined = int(sum(learner.converge(left, slacks, reached)))
-        reached = learner.converged
-        support.settle_one_sided()
-    return Forgotten(carried, len(slot), joined, bool(reached))
+        removed = remove(learner, slot, free_first=True)
+        if reference is not None:
+            reference.note_removed(removed.rows, slot, removed.order)
+            if learner.machines < working_set.MANY:  # else kernel values are shared
+                _optimise_some(learner, removed.free, near[:, removed.order], carries.any(axis=1))
+    _renumber(support.a.key[: support.n], stays)
+    if learner.memory is not None:
+        _forget_recent(learner.memory, stays, arrived)
+    return int(np.count_nonzero(carries.any(axis=0)))
 
 
-def remove(learner: LASVM, slot: np.ndarray) -> None:
-    """The rows of these slots leave with their coefficients; the others sum to zero again."""
+def _bound_slacks(learner: LASVM, slacks: np.ndarray, reference: Reference) -> int:
+    """Slacks become upper bounds; returns how many examples may violate."""
+    threshold = least_violation(learner)
+    reference.raise_slacks(None, slacks, threshold)
+    return int(np.count_nonzero((slacks > threshold[:, None]).any(axis=0)))
+
+
+def slots_of(support: Support, numbers: np.ndarray, arrived: np.ndarray) -> np.ndarray:
+    """Slots of examples of a data set, by number, and of rows with these keys, as far as held."""
+    slot = support.slots(numbers)
+    streamed = np.flatnonzero(np.isin(support.a.key[: support.n], arrived))
+    return np.concatenate([slot[slot >= 0], streamed])
+
+
+def _renumber(keys: np.ndarray, stays: np.ndarray) -> None:
+    """Examples that stay get their new numbers; keys of a stream do not change."""
+    own = keys >= 0
+    keys[own] = (np.cumsum(stays) - 1)[keys[own]]
+
+
+def _forget_recent(memory: Memory, stays: np.ndarray, arrived: np.ndarray) -> None:
+    """Forget them among the last examples, which a window keeps whether they are stored or not."""
+    recent = memory.recent
+    if recent is None:
+        return
+    keys = recent.key[: recent.store.n]
+    gone = np.isin(keys, arrived) | np.isin(keys, np.flatnonzero(~stays))
+    recent.forget(gone)
+    keys[gone] = -1
+    _renumber(keys, stays)
+
+
+def _slacks(learner: LASVM, stays: np.ndarray, known: Judged | None) -> np.ndarray:
+    """Slacks of the examples that stay: of members -inf, infinite where they are not known."""
+    support = learner.support
+    if known is not None:
+        return known.slacks[:, stays].astype(np.float64)
+    slacks = np.full((learner.machines, np.count_nonzero(stays)), np.inf)
+    held = np.flatnonzero(support.a.key[: support.n] >= 0)
+    slacks[:, support.a.key[held]] = np.where(support.a.member[:, held], -np.inf, np.inf)
+    return slacks
+
+
+class Removed(NamedTuple):
+    """What ``remove`` has done to the slots."""
+
+    rows: Rows  # those that have left
+    order: np.ndarray  # the slot that each of the others had
+    free: np.ndarray  # (machines, n): whether a coefficient is free, or was before
+
+
+def remove(learner: LASVM, slot: np.ndarray, free_first: bool = False) -> Removed:
+    """The rows of these slots leave with their coefficients; the others sum to zero again.
+
+    ``free_first``: coefficients that are free change before others do.
+    """
     support, n = learner.support, learner.support.n
-    rows, coef = support.rows().take(slot), support.alpha()[:, slot]
+    rows, coef = owned_rows(support.rows().take(slot)), support.alpha()[:, slot]
     support.a.grad[:, :n] += learner.kernel.product(support.rows(), rows, coef).T
     stays = np.ones(n, bool)
     stays[slot] = False
-    support.keep(stays)
-    change = _balance(support)
+    free = _are_free(support)
+    order = learner.keep_rows(stays)
+    free = free[:, order]
+    change = _balance(support, free & free_first)
     moved = np.flatnonzero(change.any(axis=0))
     if len(moved):
         product = learner.kernel.product(
             support.rows(), support.rows().take(moved), change[:, moved]
         )
         support.a.grad[:, : support.n] -= product.T
+    return Removed(rows, order, free | _are_free(support))
 
 
-def _balance(support: Support) -> np.ndarray:
+def _are_free(support: Support) -> np.ndarray:
+    """Whether each coefficient is neither on a bound nor zero, (machines, n)."""
+    alpha, (lo, hi) = support.alpha(), support.bounds()
+    return (alpha > lo) & (alpha < hi) & (alpha != 0.0)
+
+
+def _optimise_some(
+    learner: LASVM, free: np.ndarray, distance: np.ndarray, touched: np.ndarray
+) -> None:
+    """Optimise coefficients that are free, and those of the rows nearest to the margin, to tau.
+
+    Nearly all of the change that makes up for the rows that left is theirs. The finishing step, which
+    would begin with everything that violates after the removal, is short then. ``distance``: of each
+    row from the margin before, ``touched``: the machines in which rows have left.
+    """
+    support, kernel = learner.support, learner.kernel
+    buffers = support.buffers.for_workers(1)[0]
+    for m in np.flatnonzero(touched).tolist():
+        W = np.flatnonzero(free[m])
+        others = np.flatnonzero(support.a.member[m, : support.n] & ~free[m])
+        count = min(len(others), max(FEW_NEAR, int(NEAR_SHARE * len(W))))
+        if count:
+            nearest = np.argpartition(distance[m, others], count - 1)[:count]
+            W = np.sort(np.concatenate([W, others[nearest]]))
+        if len(W) > working_set.WHOLE:
+            continue
+        checkpoint()
+        rows, some_more = support.rows().take(W), padded(len(W) + len(W) // 4)
+        buffers.block(some_more, some_more, 1)  # for the finishing step, too: fresh memory is slow
+        K = kernel.block(rows, rows, buffers.square(len(W), 1))
+        steps = INNER_STEPS * max(len(W), 1000)
+        block.optimise_set(support, kernel, m, W, K, learner.tau / 2, steps)
+    support.changed()
+    support.measure()
+
+
+def _balance(support: Support, first: np.ndarray) -> np.ndarray:
     """Change coefficients so that they sum to zero: those first that gain most, or lose least.
 
-    Returns the changes (machines, n). There is always room: all may become zero.
+    Those in ``first`` (machines, n) before the others. Returns the changes (machines, n). There is
+    always room: all may become zero.
     """
     alpha, (lo, hi) = support.alpha(), support.bounds()
     before = alpha.copy()
     for m, excess in enumerate(alpha.sum(axis=1)):
         down = excess > 0.0
-        order = np.argsort(support.a.grad[m, : support.n] * (1.0 if down else -1.0), kind="stable")
+        gain = support.a.grad[m, : support.n] * (1.0 if down else -1.0)
+        order = np.lexsort((gain, ~first[m]))
         room = (alpha[m] - lo[m] if down else hi[m] - alpha[m]) * support.a.member[m, : support.n]
         taken = np.cumsum(room[order]) - room[order]
         step = np.clip(abs(excess) - taken, 0.0, room[order])

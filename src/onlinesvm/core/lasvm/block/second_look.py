@@ -2,7 +2,8 @@
 
 A pass over the data judges each example by the model of that moment. ``second_look`` judges those
 near the margin again by the model of the end; ``converge`` goes on until no example violates the
-optimality conditions by more than tau: the exact SVM.
+optimality conditions by more than tau: the exact SVM. Where slacks are known by a model that has
+changed since (``slack_bounds``), only examples that may violate are judged.
 
 Symbols: ``slacks[m, i]`` is the last known slack of example i for machine m.
 """
@@ -17,6 +18,7 @@ import numpy as np
 from ...examples import Examples
 from ...runtime.interrupts import checkpoint
 from . import block, working_set
+from .slack_bounds import DataSet, Reference
 
 if TYPE_CHECKING:
     from ..learner import LASVM
@@ -78,24 +80,27 @@ def _is_wrong_often(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
 
 
 def admit(
-    learner: LASVM, data: Examples, slacks: np.ndarray, reach: float, threshold: np.ndarray
-) -> np.ndarray:
+    learner: LASVM, data: DataSet, slacks: np.ndarray, reach: float | np.ndarray,
+    threshold: np.ndarray,
+) -> np.ndarray:  # fmt: skip
     """Each machine scores the examples that are not its members, and admits those whose
     slack exceeds ``threshold``. Returns the slacks with which they were admitted, in units of
     the machines.
 
-    Examples that were farther out than ``reach``, in the same units, are not scored.
+    Examples that were farther out than ``reach``, in the same units, of all machines or of each, are
+    not scored.
     """
     learner.values.drop()
     support, size = learner.support, max(learner.block_size, 2048)
     n, joins, grad = slacks.shape[1], np.zeros(slacks.shape, bool), np.zeros(slacks.shape)
-    admitted = [np.empty(0)]
+    admitted, least = [np.empty(0)], -reach * support.unit
+    held = np.flatnonzero(support.a.key[: support.n] >= 0)  # rows of streams are no examples
     for machines in _judged_together(support, n):
-        unit = support.unit[machines, None]
-        near = slacks[machines] > -reach * unit if reach < np.inf else np.ones((len(unit), n), bool)
+        unit, nearest = support.unit[machines, None], least[machines, None]
+        near = (slacks[machines] > nearest) | np.isneginf(nearest)
         if support.task.partial:
             near &= support.task.linear(data.label, support.a.positive[machines]) != 0.0
-        near[:, support.a.key[: support.n]] &= ~support.a.member[machines, : support.n]
+        near[:, support.a.key[held]] &= ~support.a.member[machines, held]
         which = np.flatnonzero(near.any(axis=0))
         for first in range(0, len(which), size):
             checkpoint()
@@ -126,9 +131,13 @@ def _judged_together(support: Support, n: float = np.inf) -> list[slice]:
 
 
 def converge(
-    learner: LASVM, data: Examples, slacks: np.ndarray, done: bool = True
-) -> Iterator[int]:
+    learner: LASVM, data: DataSet, slacks: np.ndarray, done: bool = True,
+    reference: Reference | None = None,
+) -> Iterator[int]:  # fmt: skip
     """Admit violators and finish, until none is left; yields how many came in each time.
+
+    ``reference``: the model that slacks are known by; examples without a slack that is known have an
+    infinite one.
 
     ``done``: whether the finishing step before has reached its tolerance. A round that raises the dual
     objective of no machine counts as a failure: where kernel values are so large that rounding exceeds
@@ -138,8 +147,8 @@ def converge(
     learner.converged, reach, failures = False, near, 0
     highest = learner.support.dual()
     while failures < MOST_FAILURES:
-        entered = len(_admit_violators(learner, data, slacks, reach))
-        if entered == 0 and reach == np.inf:
+        entered = len(_admit_violators(learner, data, slacks, reach, reference))
+        if entered == 0 and (reach == np.inf or reference is not None):
             learner.converged = done
             return
         reach = np.inf if entered == 0 else near
@@ -155,9 +164,20 @@ def converge(
 
 
 def _admit_violators(
-    learner: LASVM, data: Examples, slacks: np.ndarray, reach: float
+    learner: LASVM, data: DataSet, slacks: np.ndarray, reach: float, reference: Reference | None
 ) -> np.ndarray:
-    """Bring in examples that may violate by more than tau, with S or with each other.
+    """Bring in examples that may violate by more than tau, with S or with each other."""
+    threshold = least_violation(learner)
+    if reference is None:
+        return admit(learner, data, slacks, reach, threshold)
+    reference.raise_slacks(data, slacks, threshold)
+    entered = admit(learner, data, slacks, -threshold / learner.support.unit, threshold)
+    reference.begin()
+    return entered
+
+
+def least_violation(learner: LASVM) -> np.ndarray:
+    """The slack from which on an example outside S may violate by more than tau, by machine.
 
     One that may go up violates with g_min = b - delta / 2, one that may go down with g_max:
     slack + delta / 2 > tau.
@@ -165,5 +185,4 @@ def _admit_violators(
     """
     learner.support.measure()
     tau = learner.tau * learner.support.unit
-    threshold = np.minimum(tau - learner.support.a.delta / 2, tau / 2)
-    return admit(learner, data, slacks, reach, threshold)
+    return np.minimum(tau - learner.support.a.delta / 2, tau / 2)

@@ -174,18 +174,20 @@ class SelectiveLASVM(LASVM):
                 self._learned += np.bincount(part.label[wanted], minlength=self.n_labels)
                 super().learn(part.take(wanted))
 
-    def learn_one(self, x: np.ndarray, label: int, bound: float, diagonal: float) -> bool:
+    def learn_one(
+        self, x: np.ndarray, label: int, bound: float, diagonal: float, key: int = -1
+    ) -> bool:
         """As ``learn`` with one dense row; False as in ``LASVM.learn_one``."""
         if self.everything:
-            return super().learn_one(x, label, bound, diagonal)
+            return super().learn_one(x, label, bound, diagonal, key)
         rows = Rows.of(x[None, :], absolute=self.kernel.absolute)
         if rows.squares[0] > self.kernel.far:
             return False
-        fresh = Examples(rows, *(np.array([value]) for value in (label, bound, diagonal, -1)))
+        fresh = Examples(rows, *(np.array([value]) for value in (label, bound, diagonal, key)))
         self.n_looked_at += 1
         if self._wanted(fresh)[0]:
             self._learned[label] += 1
-            if not super().learn_one(x, label, bound, diagonal):
+            if not super().learn_one(x, label, bound, diagonal, key):
                 super().learn(fresh)
         return True
 

@@ -61,9 +61,9 @@ class Recent(Compact):
         self._trim()
 
     def append_one(
-        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float
+        self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float, key: int
     ) -> None:
-        """One more dense row, without a key; ``low`` has its second part, or no row."""
+        """One more dense row; ``low`` has its second part, or no row."""
         n = self.store.n
         if n + 1 >= len(self.store.dense):
             self.store.reserve(2 * n + 64)
@@ -75,7 +75,7 @@ class Recent(Compact):
             self.store.low[n] = low[0] if len(low) else 0.0
         self.store.squares[n : n + 1] = dense_sizes(x[None, :], self.store.absolute)
         self.store.n = n + 1
-        self.label[n], self.key[n] = label, -1
+        self.label[n], self.key[n] = label, key
         self.bound[n], self.diagonal[n] = bound, diagonal
         self._trim()
 
@@ -107,6 +107,15 @@ class Recent(Compact):
             array = getattr(self, name)
             array[: self.size] = array[kept].copy()
         self.first += old
+
+    def forget(self, which: np.ndarray) -> None:
+        """These examples, a mask, no longer count: they become rows of zeros that cost nothing.
+
+        Others keep their places, which are their times of arrival.
+        """
+        which = np.flatnonzero(which)
+        self.store.blank(which)
+        self.bound[which] = self.diagonal[which] = 0.0
 
     def examples(self) -> tuple[Examples, np.ndarray]:
         """The examples that count, and their times of arrival."""
@@ -170,6 +179,18 @@ class Memory(Compact):
         self.masses = np.pad(self.masses, (0, space - len(self.masses)))
         return True
 
+    def count_held(self, support: Support, K: np.ndarray) -> None:
+        """Count the rows held, which are others than before; K are the kernel values among them."""
+        a, n = support.a, support.n
+        label = a.label[:n]
+        self.labels_held = np.bincount(label, minlength=len(self.labels_held))
+        a.near[:n] = -1
+        if self.policy == POLICIES[-1] and n > 1:
+            nearness = 2.0 * K.astype(np.float64) - a.diagonal[:n]
+            nearness[(label[:, None] != label) | np.eye(n, dtype=bool)] = -np.inf
+            best = nearness.argmax(axis=1)
+            a.near[:n] = np.where(nearness[np.arange(n), best] > -np.inf, best, -1)
+
     def follow(self, window: int) -> None:
         """Another number of examples counts from now on."""
         self.window = window
@@ -177,6 +198,6 @@ class Memory(Compact):
             self.recent.resize(window)
 
     def note_one(self, x: np.ndarray, low: np.ndarray, *about: Any) -> None:
-        """One more dense example has come: label, bound and k(x, x)."""
+        """One more dense example has come: label, bound, k(x, x) and key."""
         if self.recent is not None:
             self.recent.append_one(x, low, *about)
