@@ -20,9 +20,9 @@ from onlinesvm import (
     save_model,
 )
 from onlinesvm.auto import learning
-from onlinesvm.auto.candidates import SCALES, Setting, first_settings, kernels
+from onlinesvm.auto.candidates import SCALES, Metric, Setting, first_settings, kernels
 from onlinesvm.auto.learning import expected_loss, race_and_learn
-from onlinesvm.auto.race import ALLOWED, Candidate, Race, Round, behind, work_of
+from onlinesvm.auto.race import ALLOWED, Candidate, Race, Round, behind, still_learns, work_of
 
 RNG = np.random.default_rng(0)
 
@@ -265,7 +265,7 @@ def test_a_race_goes_to_its_last_round(n):
 
 @pytest.mark.parametrize("folds", [1, 2, 3])
 def test_candidates_go_on_after_a_round_of_any_number_of_folds(folds):
-    n = {1: 25_000, 2: 10_000, 3: 8000}[folds]
+    n = {1: 8000, 2: 5000, 3: 3000}[folds]
     race = Race(
         LASVMClassifier, {"standard": RNG.normal(size=(n, 2))}, np.arange(n) % 2, True,
         ends=np.inf, threads=1, seed=0, tell=lambda text: None,
@@ -286,6 +286,71 @@ def test_who_is_clearly_behind_leaves_the_round():
     again = race._join(winner.setting)
     assert race._round([again], rows, 5, winner) == [again]
     assert np.array_equal(again.last.losses, winner.last.losses)
+
+
+def test_a_large_fold_is_enough_to_see_who_is_clearly_behind(monkeypatch):
+    monkeypatch.setattr("onlinesvm.auto.race.TOLD", 200)
+    race, winner, _ = raced(1500)
+    poor = race._join(Setting("rbf", 0.001, 1e-4))
+    assert race._round([poor], winner.last.rows, 5, winner) == []
+    assert len(poor.last.losses) == len(race.folds[0].score)
+
+
+@pytest.mark.parametrize("n", [2, 3, 60, 1500, 2400, 3000, 4000, 7000, 8000, 30_000])
+def test_no_row_is_scored_twice_and_half_of_them_or_more_are_learned(n):
+    race = Race(
+        LASVMRegressor, {"standard": np.arange(2.0 * n).reshape(n, 2)}, np.arange(float(n)), False,
+        ends=np.inf, threads=1, seed=0, tell=lambda text: None,
+    )  # fmt: skip
+    scored = np.concatenate([fold.score for fold in race.folds])
+    assert len(np.unique(scored)) == len(scored)
+    assert len(scored) >= min(n, 4000)
+    assert max(len(fold.score) for fold in race.folds) < 20_000
+    for fold in race.folds:
+        assert len(fold.learn) >= min(0.5 * (n - 1), 2000)
+        assert len(np.union1d(fold.learn, fold.score)) == n
+    assert not set(race.unscored) & set(scored)
+    assert len(race.unscored) + len(scored) == n
+
+
+def test_weights_are_learned_once_for_each_kernel_and_scale(monkeypatch):
+    """Rows that no fold scores serve all folds; other C and gamma use the same weights."""
+    monkeypatch.setattr("onlinesvm.auto.race.METRIC_ROWS", 400)
+    monkeypatch.setattr("onlinesvm.auto.race.SCORED", 400)
+    sizes = []
+
+    class Counted(LASVMClassifier):
+        def fit(self, X, y):
+            sizes.append(len(y))
+            return super().fit(X, y)
+
+    X = RNG.normal(size=(1500, 4))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    race = Race(
+        Counted, {"standard": X}, y, True, ends=np.inf, threads=1, seed=0, tell=lambda text: None,
+    )  # fmt: skip
+    assert len(race.folds) == 2
+    assert len(race.unscored) == 900
+    first = race._variants([_scored(race, Setting("rbf", 4.0, 1.0))], 300)
+    race._round(first, 300, 2)
+    assert sizes.count(400) == 3
+    later = race._possible(_scored(race, Setting("rbf", 12.0, 2.0)), 300)
+    assert [s.metric.by for s in later if s.metric] == [Setting("rbf", 4.0, 1.0)] * 2
+    race._round([race._join(s) for s in later], 300, 2)
+    assert sizes.count(400) == 3
+    metric = Metric(first[-1].setting, 1, 700)  # goes on from these, on more rows
+    weights = race.final_weights(metric)
+    assert sizes.count(400) == 3
+    assert sizes.count(700) == 1
+    assert weights[:2].min() > 2 * weights[2:].max()
+    assert race.final_weights(None) is None
+
+
+def _scored(race, setting):
+    """A candidate that has taken part in a round."""
+    made = race._join(setting)
+    made.rounds.append(Round(300, np.zeros(10), 1.0))
+    return made
 
 
 def test_a_table_too_large_for_the_time_is_cut_into_cells(monkeypatch):
@@ -323,7 +388,31 @@ def test_the_first_round_has_at_least_24_candidates():
     assert len(first_settings(True)) == 24 * len(kernels()) // 3
     step = Setting("rbf", 4.0, 1.0, 0.1)
     assert step in [near for s in step.neighbours() for near in s.neighbours()]
-    assert all(variant.structure != step.structure for variant in step.variants())
+    assert all(variant.structure != step.structure for variant in step.variants(2500))
+
+
+def test_larger_settings_are_worth_trying_while_more_rows_help():
+    losses = np.arange(1000) % 10
+    few, more = Round(300, (losses < 3) + 0.0, 1.0), Round(900, (losses < 2) + 0.0, 1.0)
+    candidate = Candidate(0, Setting("rbf", 1.0, 1.0), [few, more])
+    assert still_learns(candidate)
+    candidate.rounds.append(Round(2700, np.roll(more.losses, 3), 1.0))
+    assert not still_learns(candidate)
+    candidate.rounds = [few]
+    assert still_learns(candidate)  # nothing is known
+
+
+def test_weights_are_rescaled_again_when_there_are_more_rows():
+    plain = Setting("rbf", 4.0, 1.0)
+    weighted = next(s for s in plain.variants(2500) if s.rounds == 3)
+    assert weighted.metric == Metric(plain, 3, 2500)
+    assert not any(s.rounds > 3 for s in weighted.variants(2500))
+    again = next(s for s in weighted.variants(6000) if s.rounds > 3)
+    assert again.metric == Metric(weighted, 1, 6000)
+    assert again.rounds == 4
+    assert plain in again.variants(6000)
+    assert [s.gamma for s in plain.neighbours(up=True)] == [2.0, 1.0]
+    assert [s.C for s in plain.neighbours(up=True)] == [4.0, 12.0]
 
 
 # -- bad input ----------------------------------------------------------------------------

@@ -78,6 +78,26 @@ def test_an_outlier_moves_nobody_else():
     assert moved[0, 0] < 5
 
 
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.95])
+def test_values_beside_a_frequent_one_stay_apart(share):
+    """Sales, rain, claims: most are zero, and the quartiles of all values are close together or equal."""
+    x = np.where(RNG.random(N) < share, 0.0, np.exp(RNG.normal(size=N)))
+    x[: int(0.06 * N)] = 1e-3  # so that the quartiles differ, by little
+    for low in (0.0, 1e-3):
+        rows = TableEncoder().fit_transform(np.maximum(x, low)[:, None])[:, 0]
+        large = x > 0.1
+        assert np.array_equal(np.argsort(rows[large]), np.argsort(x[large]))
+        assert rows[large].std() > 0.5
+        assert np.abs(rows).max() < 5
+
+
+def test_columns_of_few_values_are_scaled_by_what_varies():
+    for column in ([0] * 90 + [5] * 9 + [7], [3] * 50 + [4] * 30 + [5] * 20, [0] * 99 + [1e9]):
+        rows = TableEncoder().fit_transform(np.array(column, float)[:, None])
+        assert np.isfinite(rows).all()
+        assert 0.5 < np.ptp(rows) < 8
+
+
 def test_polars_and_pandas_give_the_same_rows():
     pl = pytest.importorskip("polars")
     table = frame().drop(columns=["flag"])

@@ -31,6 +31,9 @@ PAIRS = 2000
 STEPS = {"C": 3.0, "gamma": 2.0, "epsilon": 3.0}
 """Factors between a candidate and its neighbours."""
 
+GROWING = {name: STEPS[name] for name in ("gamma", "C")}
+"""What more rows allow more of: finer functions."""
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -46,41 +49,50 @@ class Setting:
     @property
     def rounds(self) -> int:
         """How often the features were rescaled; 0: plain weights."""
-        return 0 if self.metric is None else self.metric.rounds
+        return 0 if self.metric is None else self.metric.by.rounds + self.metric.rounds
 
     @property
     def structure(self) -> tuple[bool, int, int]:
         """The less the plainer: weights, kernel and scale."""
         return self.metric is not None, PLAINNESS.index(self.kernel), SCALES.index(self.numbers)
 
-    def neighbours(self) -> list[Setting]:
-        """A step up and a step down in each number."""
+    def neighbours(self, up: bool = False) -> list[Setting]:
+        """A step up and a step down in each number; or up only, in those that grow with the rows."""
         found = []
-        for name, step in STEPS.items():
+        for name, step in STEPS.items() if not up else GROWING.items():
             value = getattr(self, name)
-            for factor in (step, 1 / step) if value is not None else ():
+            for factor in (step, 1 / step)[: 2 - up] if value is not None else ():
                 change: dict[str, Any] = {name: _rounded(value * factor)}
                 found.append(replace(self, **change))
         return found
 
-    def variants(self) -> list[Setting]:
-        """The same with the other scale of numbers, with learned weights, and without."""
+    def variants(self, rows: int) -> list[Setting]:
+        """The same with the other scale of numbers, with weights learned from so many rows, and without.
+
+        Weights that were learned from fewer rows are also rescaled once more.
+        """
         other = SCALES[1 - SCALES.index(self.numbers)]
         plain = replace(self, metric=None)
         found = [replace(plain, numbers=other)]
         if self.metric is None:
-            return found + [replace(self, metric=Metric(self, rounds)) for rounds in (1, 3)]
-        by = replace(self.metric.by, numbers=other)
-        found.append(replace(self, numbers=other, metric=Metric(by, self.metric.rounds)))
+            return found + [replace(self, metric=Metric(self, rounds, rows)) for rounds in (1, 3)]
+        if rows > self.metric.rows:
+            found.append(replace(self, metric=Metric(self, 1, rows)))
+        by = replace(plain, numbers=other)
+        found.append(replace(by, metric=Metric(by, self.metric.rounds, rows)))
         return [*found, plain]
 
 
 @dataclass(frozen=True)
 class Metric:
-    """Weights of features as they are learned: by these fits, in so many rounds."""
+    """Weights of features: learned by fits of this setting, in so many rounds, from so many rows.
+
+    If the setting has weights itself, its rounds go on from them.
+    """
 
     by: Setting
     rounds: int
+    rows: int
 
 
 def _rounded(value: float) -> float:

@@ -34,6 +34,9 @@ FOR_CELLS = 0.65
 CELL_ROWS, FEWEST_CELLS = (1000, 20_000), 4
 """Minimum and maximum number of rows of a cell, and the minimum number of cells."""
 
+SCORED = 4000
+"""Maximum number of rows on which cells are scored, without learning them; at most a fifth of all."""
+
 SHARED = 2.0
 """Approximate number of cells in which a row is learned."""
 
@@ -98,8 +101,7 @@ def race_and_learn(
             tell=tell,
         )
         winner = race.run()
-        metric = winner.setting.metric
-        weights = None if metric is None else race.weights(metric, race.order)[-1]
+        weights = race.final_weights(winner.setting.metric)
         model, count = _final(race, winner, weights, ends, n_jobs, cells)
     return Outcome(race, winner, model, count, weights)
 
@@ -144,13 +146,15 @@ def _in_cells(
     n_jobs: int | None,
 ) -> tuple[Any, int] | None:  # fmt: skip
     """The winner in cells; None if a sample of ``count`` rows is expected to be as good."""
-    seconds, (learn, held) = FOR_CELLS * (ends - clock()), race.folds[0]
+    seconds, n = FOR_CELLS * (ends - clock()), len(race.order)
+    held = race.folds[0].score[: min(SCORED, n // 5)]
+    learn = np.setdiff1d(race.order, held)
     n_cells = _cell_count(race, winner, len(learn), seconds, thread_count(n_jobs))
     if n_cells < FEWEST_CELLS:
         return None
     race.tell(f"{len(learn):,} rows in {n_cells} cells, the winner ({winner.setting.kernel})")
     kind = CellClassifier if race.has_classes else CellRegressor
-    rows, learn = race.X[winner.setting.numbers], np.sort(learn)
+    rows = race.X[winner.setting.numbers]
     model = kind(
         _made(race, winner, weights), n_cells=n_cells, time_limit=seconds, n_jobs=n_jobs,
     ).fit(rows[learn], race.y[learn])  # fmt: skip

@@ -2,14 +2,16 @@
 
     rows     1,000  24 candidates; then the best ones with learned weights and with numbers as ranks;
                     then neighbours of the best, until none is better. The best seven continue
-             3,000  these, and neighbours of the best. The best four continue
-             9,000  ... and so on
+             3,000  these, and neighbours of the best. The best three continue
+             9,000  ... and so on, to half of the rows. If these were clearly better than fewer, also
+                    what still more rows allow: larger C and gamma, weights rescaled once more
     at last  the winner learns all rows
 
 All candidates of a round learn the same rows and are scored on the same held-out rows, so that two
 of them are compared row by row: the difference has a standard error, and of two that differ by
-less, the simpler one wins. Tables of up to about 20,000 rows are scored in several folds;
-candidates that are clearly worse than the best after two of them skip the other folds.
+less, the simpler one wins. One half of the rows is learned and the other half scored, up to 10,000
+of them. Tables of fewer than 8,000 rows are scored in two to five folds; candidates that are
+clearly worse than the best after one or two of them skip the others.
 
 A race is allowed the work of a few fits of all rows (``ALLOWED``), and small tables a little more
 (``SMALLEST``). Work is counted in rows, not in seconds, so that two races with one seed are equal.
@@ -18,7 +20,7 @@ A race is allowed the work of a few fits of all rows (``ALLOWED``), and small ta
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,19 +33,25 @@ from .candidates import Metric, Setting, Units, first_settings
 FIRST, GROWTH = 1000, 3
 """Number of rows of the first round, and the factor from each round to the next."""
 
-SCORED, FOLDS = 4000, 5
-"""Number of held-out rows, if the table has so many, and maximum number of folds."""
+LAST, LEAST = 0.5, 2000
+"""Share of all rows that the last round learns, so that as many can be scored; but at least so many rows."""
 
-SURVIVORS, FINALISTS = 7, 4
+SCORED, MOST_SCORED, FOLDS = 4000, 10_000, 5
+"""Number of rows from which one fold is enough, maximum number of rows of a fold, and of folds."""
+
+SURVIVORS, FINALISTS = 7, 3
 """Number of candidates that continue after the first round, and after later ones."""
 
 CLIMBS = 3
 """How often neighbours of the best are added in one round."""
 
 BEHIND = 2.0
-"""A candidate leaves the round if it is this number of standard errors behind the best."""
+"""A candidate leaves the round if it is this number of standard errors behind the best ..."""
 
-ALLOWED, SMALLEST = 4.0, (160, 1500)
+TOLD = 500
+"""... on this number of rows, or on two folds."""
+
+ALLOWED, SMALLEST = 5.0, (100, 1500)
 """Work of a race, in fits of all rows; and the minimum, as a number of fits of so many rows."""
 
 WORTH_CLIMBING = (0, 50, 300)
@@ -51,7 +59,10 @@ WORTH_CLIMBING = (0, 50, 300)
 are noisy."""
 
 METRIC_ROWS = 2500
-"""Number of rows from which feature weights are learned."""
+"""Number of rows from which feature weights are learned, at least; rounds of more rows go on with theirs."""
+
+EVERYWHERE, NOWHERE_SCORED = -1, -2
+"""Rows that weights are learned from: all, those that no fold scores, or (0, 1, ...) those of a fold."""
 
 WARMING = 100
 """Rows of a fit before the race."""
@@ -130,8 +141,10 @@ class Race:
         self.units = Units(X, spread, self.rng)
         self.order = _spread_out(y, has_classes, self.rng)
         self.folds = _folds(self.order)
+        self.unscored = _unscored(self.order, self.folds)
         self.candidates: list[Candidate] = []
-        self._weights: dict[tuple[Setting, int], list[np.ndarray]] = {}
+        self._weights: dict[tuple[Setting, int, int], list[np.ndarray]] = {}
+        self._metrics: dict[tuple[str, str], Metric] = {}  # the first of each kernel and scale
         self.out_of_time = False
         fits, rows = SMALLEST
         self.reserved = 0.0  # of the work that is left, for the last round
@@ -141,7 +154,8 @@ class Race:
 
     def run(self) -> Candidate:
         """Run the race and return the winner."""
-        sizes = _sizes(min(len(fold.learn) for fold in self.folds))
+        there = min(len(fold.learn) for fold in self.folds)
+        sizes = _sizes(min(there, max(LEAST, int(np.ceil(LAST * len(self.order))))))
         alive = [self._join(setting) for setting in first_settings(not self.has_classes)]
         self._warm_up(alive)
         self.stops = clock() + RACING * max(0.0, self.ends - clock())
@@ -153,7 +167,7 @@ class Race:
         """The rounds; the winner."""
         for number, rows in enumerate(sizes):
             final = number == len(sizes) - 1
-            self.reserved = 0.0 if final else 2 * work_of(sizes[-1])
+            self.reserved = 0.0 if final else self._work_at_last(sizes[-1])
             folds = len(self.folds) if final else min(len(self.folds), 2 + number)
             if number:
                 alive, folds = self._affordable(alive, rows, folds)
@@ -163,8 +177,8 @@ class Race:
             if not alive:
                 break
             if number == 0:
-                alive += self._round(self._variants(alive), rows, folds)
-            alive = self._climb(alive, rows, folds)
+                alive += self._round(self._variants(alive, rows), rows, folds)
+            alive = self._climb(alive, rows, folds, final)
             if self.out_of_time or final:
                 break
             alive = self._survivors(alive, FINALISTS if number else SURVIVORS)
@@ -187,22 +201,22 @@ class Race:
     ) -> list[Candidate]:
         """Fit candidates on this number of rows of some folds; returns those scored on all folds.
 
-        Candidates that are clearly worse than the leader or the best of them after two folds stop.
+        Candidates that are clearly worse than the leader or the best of them skip the other folds.
         """
         self._tell(among, rows)
         self._learn_weights(among, folds)
         found: dict[int, list[tuple[np.ndarray, float]]] = {c.number: [] for c in among}
         going = list(among)
-        for part in [range(min(folds, 2)), range(2, folds)][: 1 + (folds > 2)]:
-            tasks = [(c, k) for c in going for k in part]
+        for k in range(folds):
+            tasks = [(c, k) for c in going]
             self.work_left -= len(tasks) * work_of(rows)
             for (candidate, _), result in zip(tasks, self._run_tasks(tasks, rows), strict=True):
                 if result is not None:
                     found[candidate.number].append(result)
-            going = [c for c in going if len(found[c.number]) >= part.stop]
+            going = [c for c in going if len(found[c.number]) == k + 1]
             for candidate in going:
                 candidate.score(rows, found[candidate.number])
-            if part.stop < folds and going:
+            if going and k + 1 < folds and (k or len(going[0].last.losses) >= TOLD):
                 best = leader or min(going, key=lambda c: c.loss)
                 going = [c for c in going if behind(c.last, best.last) <= BEHIND]
         return going
@@ -254,71 +268,111 @@ class Race:
     # -- weights of features --------------------------------------------------------------
 
     def _metric(self, candidate: Candidate, k: int) -> np.ndarray | None:
-        """Feature weights of a candidate, learned from the training rows of this fold."""
+        """Feature weights of a candidate, learned from rows that this fold does not score."""
         metric = candidate.setting.metric
-        return None if metric is None else self._weights[metric.by, k][metric.rounds - 1]
+        return None if metric is None else self._weights_of(metric, self._source(k))
+
+    def _source(self, k: int) -> int:
+        """Rows that weights are learned from for this fold: the same for all folds, if there are enough."""
+        return NOWHERE_SCORED if len(self.unscored) >= METRIC_ROWS else k
 
     def _learn_weights(self, among: list[Candidate], folds: int) -> None:
-        wanted: dict[tuple[Setting, int], int] = {}
-        for candidate in among:
-            metric = candidate.setting.metric
-            for k in range(folds if metric is not None else 0):
-                assert metric is not None
-                known = len(self._weights.get((metric.by, k), []))
-                if known < metric.rounds:
-                    wanted[metric.by, k] = max(metric.rounds, wanted.get((metric.by, k), 0))
+        """Learn the weights that these candidates need, each once."""
+        wanted = self._unknown([c.setting for c in among], folds)
+        self.work_left -= self._work_of_weights(wanted)
+        side_by_side(lambda item: self._weights_of(*item), list(wanted.values()), self.threads)
 
-        def learn(item: tuple[tuple[Setting, int], int]) -> list[np.ndarray]:
-            (by, k), rounds = item
-            return self.weights(Metric(by, rounds), self.folds[k].learn)
+    def _unknown(self, settings: list[Setting], folds: int) -> dict[Any, tuple[Metric, int]]:
+        """Weights of these settings that are not known; of several rounds those of the last."""
+        found: dict[Any, tuple[Metric, int]] = {}
+        sources = sorted({self._source(k) for k in range(folds)})
+        for metric in [s.metric for s in settings if s.metric is not None]:
+            for source in sources:
+                key = metric.by, metric.rows, source
+                most = len(self._weights.get(key, [])) if key not in found else found[key][0].rounds
+                if metric.rounds > most:
+                    found[key] = metric, source
+        return found
 
-        items = list(wanted.items())
-        self.work_left -= sum(rounds for _, rounds in items) * work_of(
-            min(METRIC_ROWS, len(self.folds[0].learn))
-        )
-        found = side_by_side(learn, items, self.threads)
-        self._weights |= {key: weights for (key, _), weights in zip(items, found, strict=True)}
+    def _work_of_weights(self, wanted: dict[Any, tuple[Metric, int]]) -> float:
+        there = len(self.folds[0].learn)
+        return sum(m.rounds * work_of(min(m.rows, there)) for m, _ in wanted.values())
 
-    def weights(self, metric: Metric, rows: np.ndarray) -> list[np.ndarray]:
-        """Weights after each round, learned from the first of these rows."""
-        rows = rows[:METRIC_ROWS]
+    def final_weights(self, metric: Metric | None) -> np.ndarray | None:
+        """The weights with which all rows are learned."""
+        return None if metric is None else self._weights_of(metric, self._source(EVERYWHERE))
+
+    def _weights_of(self, metric: Metric, source: int) -> np.ndarray:
+        """Weights of a metric, learned unless they are known."""
+        key = metric.by, metric.rows, source
+        if len(self._weights.get(key, [])) < metric.rounds:
+            self._weights[key] = self._rescaled(metric, source)
+        return self._weights[key][metric.rounds - 1]
+
+    def _rescaled(self, metric: Metric, source: int) -> list[np.ndarray]:
+        """Weights after each round."""
+        before = metric.by.metric
+        weights = None if before is None else self._weights_of(before, source)
+        rows = self._rows_of(source)[: metric.rows]
         X, found = self.X[metric.by.numbers][rows], []
-        weights, spread = None, spread_of(X)
-        if self._is_one_label(rows):
-            return [np.ones(X.shape[1])] * metric.rounds
+        spread, plain = spread_of(X), np.ones(X.shape[1])
         for _ in range(metric.rounds):
             try:
-                model = self._fit(metric.by, rows, weights)
+                if self._is_one_label(rows):
+                    weights = plain
+                else:
+                    model = self._fit(metric.by, rows, weights)
+                    weights = next_weights(model, X, weights, spread, np.random.RandomState(0))
             except TooLong:
                 self.out_of_time = True
-                weights = np.ones(X.shape[1]) if weights is None else weights
-            else:
-                weights = next_weights(model, X, weights, spread, np.random.RandomState(0))
+                weights = plain if weights is None else weights
             found.append(weights)
         return found
 
-    def _variants(self, alive: list[Candidate]) -> list[Candidate]:
+    def _rows_of(self, source: int) -> np.ndarray:
+        if source == EVERYWHERE:
+            return self.order
+        return self.unscored if source == NOWHERE_SCORED else self.folds[source].learn
+
+    def _variants(self, alive: list[Candidate], rows: int) -> list[Candidate]:
         """Candidates with learned weights or another scale: of the best of the two best kernels."""
         best: dict[str, Candidate] = {}
         for candidate in sorted(alive, key=lambda c: c.loss):
             best.setdefault(candidate.setting.kernel, candidate)
         leaders = list(best.values())[:2]
-        return [self._join(setting) for c in leaders for setting in self._possible(c)]
+        return [self._join(setting) for c in leaders for setting in self._possible(c, rows)]
 
-    def _possible(self, candidate: Candidate) -> list[Setting]:
-        """Variants for which there are rows."""
-        return [setting for setting in candidate.setting.variants() if setting.numbers in self.X]
+    def _possible(self, candidate: Candidate, rows: int, again: bool = False) -> list[Setting]:
+        """Variants for which there are rows; ``again``: only those with more rounds of weights."""
+        made = candidate.setting.variants(max(rows, METRIC_ROWS))
+        if again:
+            made = [s for s in made if s.metric and s.metric.by == candidate.setting]
+        return [self._with_known(setting) for setting in made if setting.numbers in self.X]
+
+    def _with_known(self, setting: Setting) -> Setting:
+        """The setting with weights as they were first learned for its kernel and scale of numbers."""
+        metric = setting.metric
+        if metric is None or metric.by.metric is not None:
+            return setting
+        first = self._metrics.setdefault((setting.kernel, setting.numbers), metric)
+        return replace(setting, metric=replace(first, rounds=metric.rounds))
 
     # -- who goes on ----------------------------------------------------------------------
 
-    def _climb(self, alive: list[Candidate], rows: int, folds: int) -> list[Candidate]:
+    def _climb(
+        self, alive: list[Candidate], rows: int, folds: int, final: bool = False
+    ) -> list[Candidate]:
         """Add neighbours of the best until none of them is better."""
         tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
         for _ in range(int(np.interp(rows, WORTH_CLIMBING, (0, 1, CLIMBS)))):
             best = min(alive, key=lambda c: c.loss)
-            near = best.setting.neighbours() + self._possible(best)
+            near = best.setting.neighbours(up=final) + self._possible(best, rows, again=final)
             fresh = [setting for setting in near if setting not in tried]
-            if not fresh or self.out_of_time or not self._affords([best] * len(fresh), rows, folds):
+            while final and len(fresh) > 1 and not self._affords_new(fresh, best, rows, folds):
+                fresh.pop()
+            if not fresh or self.out_of_time or not self._affords_new(fresh, best, rows, folds):
+                return alive
+            if final and not still_learns(best):
                 return alive
             tried |= set(fresh)
             alive = alive + self._round([self._join(s) for s in fresh], rows, folds, best)
@@ -363,10 +417,20 @@ class Race:
                     return ranked[:count], least
         return [], 0
 
-    def _affords(self, among: list[Candidate], rows: int, folds: int) -> bool:
-        """Whether work and time are left for a round of so many rows and for the winner."""
+    def _work_at_last(self, rows: int) -> float:
+        """Work that is kept for the last round: that of its finalists and one more, or half of what is left."""
+        wanted = (FINALISTS + 1) * len(self.folds) * work_of(rows)
+        return min(wanted, self.work_left / 2)
+
+    def _affords_new(self, fresh: list[Setting], best: Candidate, rows: int, folds: int) -> bool:
+        """Whether work and time are left for new settings, which take about as long as the best one."""
+        more = self._work_of_weights(self._unknown(fresh, folds))
+        return self._affords([best] * len(fresh), rows, folds, more)
+
+    def _affords(self, among: list[Candidate], rows: int, folds: int, more: float = 0.0) -> bool:
+        """Whether work and time are left for a round of so many rows, ``more`` work, and the winner."""
         known = [c.last for c in self.candidates if c.rounds]
-        if len(among) * folds * work_of(rows) > self.work_left - self.reserved:
+        if len(among) * folds * work_of(rows) + more > self.work_left - self.reserved:
             return False
         if not np.isfinite(self.ends):
             return True
@@ -394,6 +458,13 @@ def behind(one: Round, other: Round) -> float:
     return float(difference.mean()) / noise if noise > 0 else 0.0
 
 
+def still_learns(candidate: Candidate) -> bool:
+    """Whether the last round was clearly better than the one before: more rows allow finer functions."""
+    if len(candidate.rounds) < 2:
+        return True
+    return behind(candidate.rounds[-2], candidate.last) > BEHIND
+
+
 def work_of(rows: int) -> float:
     """The work of a fit: one for a single row."""
     return float(rows) ** WORK
@@ -415,11 +486,19 @@ def _sizes(most: int) -> list[int]:
 def _folds(order: np.ndarray) -> list[Fold]:
     """Folds of rows, ordered so that every prefix has all labels in proportion."""
     n = len(order)
-    size = min(max(1, n // FOLDS), SCORED)
-    count = max(1, min(FOLDS, int(np.ceil(SCORED / size))))
-    parts = min(n, max(FOLDS, n // size))
+    parts = int(np.ceil(n / (n - LEAST))) if n > LEAST else FOLDS
+    parts = min(n, max(2, min(parts, FOLDS), n // MOST_SCORED))
+    count = max(1, min(parts, FOLDS, int(np.ceil(SCORED / max(1, n // parts)))))
     fold = np.arange(n) % parts
-    return [Fold(order[fold != k], order[fold == k]) for k in range(min(count, parts))]
+    return [Fold(order[fold != k], order[fold == k]) for k in range(count)]
+
+
+def _unscored(order: np.ndarray, folds: list[Fold]) -> np.ndarray:
+    """Rows that no fold scores, in the same order."""
+    scored = np.zeros(len(order), bool)
+    for fold in folds:
+        scored[fold.score] = True
+    return order[~scored[order]]
 
 
 def _spread_out(y: np.ndarray, has_classes: bool, rng: np.random.RandomState) -> np.ndarray:

@@ -38,6 +38,9 @@ BEND = 4.0
 """Numbers are compressed smoothly to this number of robust standard deviations: z / sqrt(1 + (z /
 BEND)^2)."""
 
+FREQUENT = 0.25
+"""Share of a column from which its most frequent value does not count for the spread."""
+
 NORMAL = 1.349
 """Distance of the quartiles of a normal distribution, in standard deviations."""
 
@@ -362,9 +365,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
 
 def _spread(values: np.ndarray) -> np.ndarray:
-    """The distance of the quartiles, in standard deviations; or that, where half of a column is equal."""
-    if not values.size:
+    """The distance of the quartiles of each column, in standard deviations.
+
+    Where one value is frequent (no sales, no rain), the quartiles say little of the others, which would
+    all be compressed to the same number: then the quartiles are those of the others.
+    """
+    if not len(values):
         return np.ones(values.shape[1])
-    low, high = np.percentile(values, [25, 75], axis=0)
-    spread = np.where(high > low, (high - low) / NORMAL, values.std(axis=0))
-    return np.where(spread > 0, spread, 1.0)
+    return np.array([_spread_of(column) for column in values.T])
+
+
+def _spread_of(column: np.ndarray) -> float:
+    known, counts = np.unique(column, return_counts=True)
+    frequent = known[counts.argmax()]
+    others = column[column != frequent] if counts.max() > FREQUENT * len(column) else column
+    if not len(others):
+        return 1.0
+    low, middle, high = np.percentile(others, [25, 50, 75])
+    if high > low:
+        return float(high - low) / NORMAL
+    return float(abs(middle - frequent)) or float(column.std()) or 1.0
