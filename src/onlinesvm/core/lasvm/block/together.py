@@ -219,57 +219,60 @@ def _best_of_some(M, linear, lo, hi, most):
     return x
 
 
-@jit(fastmath=REORDERED_SUMS)
+@inner(fastmath=REORDERED_SUMS)
+def _subtract_product(K, rows, coef, out):
+    """out -= K(., rows) coef."""
+    for i in range(rows.shape[0]):
+        if coef[i] != 0.0:
+            for s in range(out.shape[0]):
+                out[s] -= coef[i] * K[rows[i], s]
+
+
+@inner
+def _reduced(K, rows, rest, weight, total):
+    """The problem in the coefficients of ``rows`` alone: all others have -sum(x) weight / total.
+
+    ``rest`` is K times ``weight``, which is zero for the rows themselves.
+    """
+    count = rows.shape[0]
+    others, M = np.dot(weight, rest) / total**2, np.empty((count, count))
+    for i in range(count):
+        for j in range(count):
+            M[i, j] = K[rows[i], rows[j]] - (rest[rows[i]] + rest[rows[j]]) / total + others
+    return M
+
+
+@jit
 def start(K, v, height, p, lo, hi, alpha, grad, tol):
     """alpha = x on some rows, -c v on all others, and its gradient. Returns whether it was taken.
 
     ``v`` and ``height`` as ``level`` has made them. Every row is a member, and alpha is zero.
     """
-    n = K.shape[0]
+    n, taken = K.shape[0], False
     alone = p > 0.0
     for _ in range(ROUNDS):
-        rows = np.flatnonzero(alone)
-        own, total, most = np.zeros(n), 0.0, np.inf  # own: K v of the rows that are alone
-        for i in rows:
-            for s in range(n):
-                own[s] += v[i] * K[i, s]
+        rows, weight, rest = np.flatnonzero(alone), v.copy(), height.copy()
+        weight[rows] = 0.0
+        total, most = weight.sum(), np.inf
+        if rows.shape[0] == 0 or rows.shape[0] > MOST_ALONE * n or not total > 0.0:
+            break
+        _subtract_product(K, rows, v[rows], rest)
         for s in range(n):
-            if not alone[s] and v[s] > 0.0:
-                total += v[s]
-        others = 0.0
-        for s in range(n):
-            if not alone[s] and v[s] > 0.0:
-                others += v[s] * (height[s] - own[s]) / total**2
-                most = min(most, -lo[s] * total / v[s])
-        if rows.shape[0] == 0 or not total > 0.0 or rows.shape[0] > MOST_ALONE * n:
-            return False
-        M = np.empty((rows.shape[0], rows.shape[0]))
-        for i in range(rows.shape[0]):
-            r = rows[i]
-            for j in range(rows.shape[0]):
-                s = rows[j]
-                M[i, j] = K[r, s] - (height[r] - own[r] + height[s] - own[s]) / total + others
+            if weight[s] > 0.0:
+                most = min(most, -lo[s] * total / weight[s])
+        M = _reduced(K, rows, rest, weight, total)
         x = _best_of_some(M, p[rows] + 1.0, lo[rows], hi[rows], most)
         share = x.sum() / total
-        values, mean, beyond, near = p + share * (height - own), 0.0, 0, 0
-        for i in range(rows.shape[0]):
-            if x[i] != 0.0:
-                for s in range(n):
-                    values[s] -= x[i] * K[rows[i], s]
-        for s in range(n):
-            if not alone[s]:
-                mean += v[s] * values[s] / total
-        for s in range(n):
-            if not alone[s]:
-                beyond += v[s] > 0.0 and values[s] - mean > tol
-                if values[s] - mean < -NEAR * tol:
-                    alone[s] = True
-                    near += 1
-        if not share > 0.0 or beyond > LEAVING * n:
-            return False
-        for s in range(n):
-            grad[s], alpha[s] = values[s], -share * v[s]
-        alpha[rows] = x
-        if near == 0:
+        values = p + share * rest
+        _subtract_product(K, rows, x, values)
+        above = values - np.dot(weight, values) / total
+        if not share > 0.0 or np.sum((weight > 0.0) & (above > tol)) > LEAVING * n:
             break
-    return True
+        taken = True
+        grad[:], alpha[:] = values, -share * weight
+        alpha[rows] = x
+        near = (above < -NEAR * tol) & ~alone
+        if not near.any():
+            break
+        alone |= near
+    return taken
