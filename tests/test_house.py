@@ -536,6 +536,7 @@ def test_an_estimator_has_few_base_classes(name):
 # Files of more than 500 lines, looked at twice: what makes each of them one concept.
 LONG = {
     "active/learner.py": "one class: questions to a pool, and their answers",
+    "auto/race.py": "one race: its rounds, weights of features, who goes on, what the work allows",
     "core/lasvm/block/working_set.py": "one optimisation by working sets, of one machine or many",
     "estimators/labels.py": "what y means: labels, values or nothing, and what each example weighs",
     "core/lasvm/learner.py": "one learner: streams of single examples, blocks, limits, a data set",

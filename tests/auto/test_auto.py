@@ -288,6 +288,18 @@ def test_who_is_clearly_behind_leaves_the_round():
     assert np.array_equal(again.last.losses, winner.last.losses)
 
 
+def test_a_race_of_one_round_looks_in_all_directions(monkeypatch):
+    asked, neighbours = [], Setting.neighbours
+
+    def noted(self, up=False):
+        asked.append(up)
+        return neighbours(self, up)
+
+    monkeypatch.setattr(Setting, "neighbours", noted)
+    raced(300)
+    assert set(asked) == {False}
+
+
 def test_a_large_fold_is_enough_to_see_who_is_clearly_behind(monkeypatch):
     monkeypatch.setattr("onlinesvm.auto.race.TOLD", 200)
     race, winner, _ = raced(1500)

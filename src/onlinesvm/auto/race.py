@@ -178,7 +178,7 @@ class Race:
                 break
             if number == 0:
                 alive += self._round(self._variants(alive, rows), rows, folds)
-            alive = self._climb(alive, rows, folds, final)
+            alive = self._climb(alive, rows, folds, final and number > 0)
             if self.out_of_time or final:
                 break
             alive = self._survivors(alive, FINALISTS if number else SURVIVORS)
@@ -362,7 +362,7 @@ class Race:
     def _climb(
         self, alive: list[Candidate], rows: int, folds: int, final: bool = False
     ) -> list[Candidate]:
-        """Add neighbours of the best until none of them is better."""
+        """Add neighbours of the best until none of them is better; at last, only larger ones."""
         tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
         for _ in range(int(np.interp(rows, WORTH_CLIMBING, (0, 1, CLIMBS)))):
             best = min(alive, key=lambda c: c.loss)
