@@ -61,6 +61,8 @@ def draw(runs: dict[str, dict[str, Any]], sets: list[str], methods: list[str], f
     """Each method: its error over the best error of the set, against seconds; mean ranks beside."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter
+    from scipy.stats import rankdata
 
     figure = Figure(figsize=(10, 4), layout="constrained")
     FigureCanvasAgg(figure)
@@ -70,14 +72,16 @@ def draw(runs: dict[str, dict[str, Any]], sets: list[str], methods: list[str], f
         for j, method in enumerate(methods):
             errors[i, j] = runs.get(f"{name} {method}", {}).get("error", np.nan)
     least = np.nanmin(np.where(np.isnan(errors), np.inf, errors), axis=1)
-    ranks = np.argsort(np.argsort(np.where(np.isnan(errors), np.inf, errors), axis=1), axis=1) + 1
+    ranks = rankdata(np.where(np.isnan(errors), np.inf, errors), axis=1)  # equal ones share a rank
     for j, method in enumerate(methods):
         there = [i for i in range(len(sets)) if np.isfinite(errors[i, j])]
         seconds = [runs[f"{sets[i]} {method}"]["seconds"] for i in there]
         left.scatter(seconds, errors[there, j] / np.maximum(least[there], 1e-4), label=method, s=18)
     left.set(xscale="log", yscale="log", xlabel="seconds", ylabel="error over the best of the set")
+    for axis in (left.xaxis, left.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     left.legend(frameon=False, fontsize=7)
     right.barh(methods, ranks.mean(axis=0))
-    right.set(xlabel="mean rank (1 is best)")
+    right.set(xlabel="mean rank (1 is best)", xlim=(1, None))
     right.invert_yaxis()
     figure.savefig(file, dpi=144)

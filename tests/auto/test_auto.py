@@ -22,7 +22,16 @@ from onlinesvm import (
 from onlinesvm.auto import learning
 from onlinesvm.auto.candidates import SCALES, Metric, Setting, first_settings, kernels
 from onlinesvm.auto.learning import expected_loss, race_and_learn
-from onlinesvm.auto.race import ALLOWED, Candidate, Race, Round, behind, still_learns, work_of
+from onlinesvm.auto.race import (
+    ALLOWED,
+    Candidate,
+    Race,
+    Round,
+    behind,
+    seconds_for,
+    still_learns,
+    work_of,
+)
 
 RNG = np.random.default_rng(0)
 
@@ -386,6 +395,14 @@ def test_a_table_too_large_for_the_time_is_cut_into_cells(monkeypatch):
         limit=120, n_jobs=1, seed=0, tell=lambda text: None, cells=False,
     )  # fmt: skip
     assert type(made.model) is LASVMClassifier
+
+
+def test_the_time_of_small_cells_follows_from_a_large_round():
+    """A winner that joined in the last round has no other one."""
+    known = Round(16_000, np.zeros(10), 3.0)
+    assert seconds_for(known, 16_000) == 3.0
+    assert seconds_for(known, 32_000) > 6.0
+    assert 16_000 / 1000 * seconds_for(known, 1000) < 1.0  # in cells it is quicker, not slower
 
 
 def test_cells_that_are_no_better_than_a_sample_are_not_kept():

@@ -471,8 +471,9 @@ def work_of(rows: int) -> float:
 
 
 def seconds_for(known: Round, rows: int) -> float:
-    """Estimated seconds for a fit of so many rows."""
-    return known.seconds * max(1.0, rows / known.rows) ** POWER
+    """Estimated seconds for a fit of so many rows, more or fewer."""
+    factor = rows / known.rows
+    return float(known.seconds * factor ** (POWER if factor > 1.0 else WORK))
 
 
 def _sizes(most: int) -> list[int]:
