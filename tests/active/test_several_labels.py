@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import digits_pool
 import numpy as np
 import pytest
 from scipy import sparse
@@ -39,10 +40,7 @@ def several(estimator=None, pool=X[:400], **settings):
 
 
 def teach(learner, n, labels=Y):
-    for _ in range(n):
-        question = learner.query()
-        learner.teach(question, labels[question])
-    return learner
+    return digits_pool.teach(learner, labels, n)
 
 
 def state(learner):

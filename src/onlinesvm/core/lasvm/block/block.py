@@ -35,6 +35,7 @@ from ...examples import Examples
 from ...kernel.buffers import Buffers
 from ...kernel.kernel import Kernel
 from ...kernel.rows import Rows
+from ...runtime.interrupts import checkpoint
 from ...runtime.threads import thread_count
 from ..state import Support, machine_groups
 from . import together, working_set
@@ -266,11 +267,11 @@ def _absorb_together(support: Support, kernel: Kernel, ready: np.ndarray) -> boo
     if shared is None or shared.values is None:
         return False
     K, a = shared.values, support.a
-    if not support.task.partial:
-        _start_together(support, K, np.flatnonzero(ready).tolist())
     changed = np.flatnonzero(a.fresh[:, :n].any(axis=1))
     gap = support.task.tolerances.rough  # no other block may follow, and steps cost little here
     try:
+        if not support.task.partial:
+            _start_together(support, K, np.flatnonzero(ready).tolist())
         working_set.optimise_together(support, kernel, K, gap, changed.tolist())
     except BaseException:  # Ctrl-C or a time limit: biases belong to the coefficients
         support.measure()
@@ -285,6 +286,7 @@ def _start_together(support: Support, K: np.ndarray, machines: list[int]) -> Non
     if np.count_nonzero(v) < (1.0 - together.LEAVING) * n:
         return
     for m in machines:
+        checkpoint()
         arrays = (array[m, :n] for array in (a.p, a.lo, a.hi, a.alpha, a.grad))
         together.start(K, v, height, *arrays, START)
 
