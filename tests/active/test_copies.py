@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from onlinesvm import LASVMClassifier
 from onlinesvm.active.learner import ActiveLearner
+from onlinesvm.core.kernel.kernel import Kernel
 
 MODELS = {
     "own": LASVMClassifier(C=10, gamma=0.001),
@@ -169,3 +170,23 @@ def test_an_array_changed_afterwards_changes_nothing(form, model, kernel):
     (more if form != "csr" else more.data)[:] = 7.0
     assert_same_state(state(teach(learner, BINARY, 20)), state(teach(untouched, BINARY, 20)))
     assert_same_state(state(reloaded(learner)), state(untouched))
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, reloaded], ids=["copied", "pickled"])
+def test_a_copy_goes_on_without_making_kernel_rows_one_by_one(how, monkeypatch):
+    """The labelling page copies the learner for every possible answer before it is given."""
+    learner = teach(digits(MODELS["own"]), BINARY, 60)
+    other, sizes, block = how(learner), [], Kernel.block
+
+    def counted(self, rows, held, *more):
+        sizes.append(len(rows) * len(held))
+        return block(self, rows, held, *more)
+
+    monkeypatch.setattr(Kernel, "block", counted)
+    other.teach(100, BINARY[100])
+    computed, calls = sum(sizes), len(sizes)
+    monkeypatch.undo()
+    held = len(learner.estimator.support_)
+    assert calls <= 1
+    assert computed == 0 if how is copy.deepcopy else computed >= held
+    assert_same_state(state(learner.teach(100, BINARY[100])), state(other))

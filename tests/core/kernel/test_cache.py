@@ -25,6 +25,10 @@ def plain_pages_of_four():
         yield
 
 
+def keep_row(c, s, values, n, spare):
+    return cache.keep_rows(c, np.array([s]), values[None], n, spare) == 1
+
+
 class DictCache:
     """Rows by slot; the kernel values come from a function of the examples' names."""
 
@@ -68,7 +72,7 @@ def test_cache_is_a_dictionary_of_rows(seed, n_pages, verbs):
         elif verb == "k" and n:
             s = int(rng.integers(n))
             if c.pages[s] == 0:
-                assert cache.keep_row(c, s, np.array(twin.values(s), np.float32), n, -1)
+                assert keep_row(c, s, np.array(twin.values(s), np.float32), n, -1)
                 assert c.pages[s]
         elif verb == "t" and n:
             cache.touch(c, int(rng.integers(n)))
@@ -88,7 +92,7 @@ def test_cache_is_a_dictionary_of_rows(seed, n_pages, verbs):
 def filled(n_rows, n, megabytes):
     c = cache.make_cache(megabytes, n)
     for s in range(n_rows):
-        cache.keep_row(c, s, np.full(n, s, np.float32), n, -1)
+        keep_row(c, s, np.full(n, s, np.float32), n, -1)
     return c
 
 
@@ -98,13 +102,13 @@ def test_the_row_not_used_for_longest_makes_way():
     assert not c.count[FREE]
     c = cache.widen(c, 1e-9, 8)
     cache.drop_row(c, 7)
-    cache.keep_row(c, 7, np.zeros(8, np.float32), 8, -1)
+    keep_row(c, 7, np.zeros(8, np.float32), 8, -1)
     assert (c.pages[:8] > 0).all()
     larger = cache.make_cache(1e-9, 9)  # three pages a row, room for eight rows of them
     for s in range(9):
         if s == 8:
             cache.touch(larger, 0)
-        cache.keep_row(larger, s, np.zeros(9, np.float32), 9, -1)
+        keep_row(larger, s, np.zeros(9, np.float32), 9, -1)
     assert larger.pages[0] > 0
     assert larger.pages[1] == 0
 
@@ -112,7 +116,7 @@ def test_the_row_not_used_for_longest_makes_way():
 def test_the_spared_row_stays():
     c = cache.make_cache(1e-9, 9)
     for s in range(9):
-        cache.keep_row(c, s, np.zeros(9, np.float32), 9, 0)
+        keep_row(c, s, np.zeros(9, np.float32), 9, 0)
     assert c.pages[0] > 0
 
 
@@ -133,4 +137,19 @@ def test_a_pool_too_small_for_longer_rows_is_made_anew():
     c = filled(8, 8, 1e-9)
     wider = cache.widen(c, 1e-9, 64)
     assert not wider.pages.any()
-    assert cache.keep_row(wider, 0, np.zeros(64, np.float32), 64, -1)
+    assert keep_row(wider, 0, np.zeros(64, np.float32), 64, -1)
+
+
+def test_a_copy_has_the_same_rows_and_its_own_memory():
+    c = filled(6, 9, 1e-9)
+    cache.drop_row(c, 2)
+    other = cache.copied(c)
+    for own, copy in zip(c[1:], other[1:], strict=True):
+        np.testing.assert_array_equal(own, copy)
+        assert not np.shares_memory(own, copy)
+    for s in np.flatnonzero(c.pages):
+        pages = c.table[s, : c.pages[s]]
+        np.testing.assert_array_equal(c.pool[pages], other.pool[pages])
+    assert cache.memory_in_use(other) == 5 * 3 * 4 * 4 / 2**20
+    keep_row(other, 2, np.ones(9, np.float32), 9, -1)
+    assert c.pages[2] == 0

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..examples import Examples
 from ..kernel.buffers import Buffers
-from ..kernel.cache import KeptRows, KernelCache, keep_row, kept_rows, make_cache, widen
+from ..kernel.cache import KeptRows, KernelCache, keep_rows, kept_rows, make_cache, widen
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..model import EpochLearner, product
@@ -220,8 +220,7 @@ class Huller(Compact, EpochLearner):
         h, nothing = self.hulls[m], np.empty((0, self.store.n), np.float32)
         for first in range(0, len(kept.slots), AHEAD):
             slots = kept.slots[first : first + AHEAD]
-            for s, row in zip(slots, self._kernel_rows(h, slots, nothing)):
-                keep_row(cache, int(s), row, int(h.state[N]), -1)
+            keep_rows(cache, slots, self._kernel_rows(h, slots, nothing), int(h.state[N]))
         self.kernel.n_evaluations = count
 
     def _fetch(self, m: int, soon: np.ndarray, values: np.ndarray) -> None:
@@ -234,8 +233,7 @@ class Huller(Compact, EpochLearner):
         soon = soon[np.sort(where)]
         others = soon[(cache.pages[soon] == 0) & (soon != need)]
         slots = np.concatenate([[need], others[: min(AHEAD, fits) - 1]]).astype(np.int64)
-        for s, row in zip(slots, self._kernel_rows(h, slots, values)):
-            keep_row(cache, s, row, n, need)
+        keep_rows(cache, slots, self._kernel_rows(h, slots, values), n, need)
 
     def _kernel_rows(self, h: Hulls, slots: np.ndarray, values: np.ndarray) -> np.ndarray:
         """K of support vectors ``slots`` against all of the machine's; fresh ones have theirs."""

@@ -29,6 +29,13 @@ from .tiles.one_row import EIGHT
 
 PAGE = 512
 _FEWEST_ROWS = 8
+
+TOGETHER = 256
+"""Rows that a copy or a file has left out and that are computed together."""
+
+COPIED = 32.0
+"""Megabytes of values up to which a copy takes them with it."""
+
 # Places in KernelCache.count
 FREE, CLOCK = range(2)
 
@@ -94,6 +101,20 @@ def kept_rows(cache: KernelCache, n: int) -> KeptRows:
     return KeptRows(len(cache.pages), slots[np.argsort(cache.stamp[slots], kind="stable")])
 
 
+def copied(cache: KernelCache) -> KernelCache:
+    """A cache of the same rows. Pages that are not in use are reserved, not touched."""
+    used = np.ones(len(cache.pool), bool)
+    used[cache.free[: cache.count[FREE]]] = False
+    pool = np.empty_like(cache.pool)
+    pool[used] = cache.pool[used]
+    return KernelCache(pool, *(array.copy() for array in cache[1:]))
+
+
+def memory_in_use(cache: KernelCache) -> float:
+    """Megabytes of the pages that are in use."""
+    return (len(cache.pool) - int(cache.count[FREE])) * cache.pool[0].nbytes / 2**20
+
+
 def widen(cache: KernelCache, megabytes: float, capacity: int) -> KernelCache:
     """The cache with room for more slots. Pages stay where they are; only the table is copied."""
     old, width = len(cache.pages), -(-capacity // PAGE)
@@ -141,27 +162,35 @@ def _make_room(c, n, needed, spare_a, spare_b):
 
 
 @jit
-def _keep_row(cache, s, values, n, spare):
+def _keep_rows(cache, slots, values, n, spare):
     c = cache_of(cache)
     width = c.pool.shape[1]
-    needed = (n + width - 1) // width
-    if not _make_room(c, n, needed, s, spare):
-        return False
-    for p in range(needed):
-        c.count[FREE] -= 1
-        page = c.free[c.count[FREE]]
-        c.table[s, p] = page
-        for r in range(p * width, min(n, (p + 1) * width)):
-            c.pool[page, r - p * width] = values[r]
-    c.pages[s] = needed
-    touch(c, s)
-    return True
+    needed, kept = (n + width - 1) // width, 0
+    for i in range(slots.shape[0]):
+        s = slots[i]
+        if not _make_room(c, n, needed, s, spare):
+            continue
+        for p in range(needed):
+            c.count[FREE] -= 1
+            page = c.free[c.count[FREE]]
+            c.table[s, p] = page
+            for r in range(p * width, min(n, (p + 1) * width)):
+                c.pool[page, r - p * width] = values[i, r]
+        c.pages[s] = needed
+        touch(c, s)
+        kept += 1
+    return kept
 
 
-def keep_row(cache: KernelCache, s: int, values: np.ndarray, n: int, spare: int) -> bool:
-    """Keep K(s, 0..n-1). The row ``spare`` must not be dropped for it."""
+def keep_rows(
+    cache: KernelCache, slots: np.ndarray, values: np.ndarray, n: int, spare: int = -1
+) -> int:
+    """Keep K(s, 0..n-1) of these slots, in order; the row ``spare`` must not be dropped for them.
+
+    Returns how many could be kept.
+    """
     table = CACHE.table(cache)
-    return bool(_keep_row(table.address, s, values, n, spare))
+    return int(_keep_rows(table.address, slots, np.ascontiguousarray(values), n, spare))
 
 
 @linked
@@ -280,11 +309,15 @@ class HeldValues(Compact, ABC):
 
     def fetch(self, s: int) -> None:
         """Compute and keep the kernel row of slot s."""
+        self._keep(np.array([s]))
+
+    def _keep(self, slots: np.ndarray) -> None:
+        """Compute and keep the kernel rows of these slots, in order."""
         rows = self.held.rows()
-        row = self.kernel.block(rows.take(slice(s, s + 1)), rows)[0]
-        row[s] = self.held.diagonal()[s]
+        values = self.kernel.block(rows.take(slots), rows)
+        values[np.arange(len(slots)), slots] = self.held.diagonal()[slots]
         assert self.cache is not None
-        keep_row(self.cache, s, row, self.held.n, -1)
+        keep_rows(self.cache, slots, values, self.held.n)
 
     def drop(self) -> None:
         """Forget values whose slots are about to change."""
@@ -301,6 +334,13 @@ class Pages(HeldValues):
     def _lasting(self) -> dict[str, Any]:
         """Values are computed again; which rows are kept must last."""
         return self.__dict__ | {"cache": None, "kept": self.kept_rows()}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy takes the values with it, unless they are many."""
+        twin = super().__deepcopy__(memo)
+        if self.cache is not None and memory_in_use(self.cache) <= COPIED:
+            twin.cache, twin.kept = copied(self.cache), None
+        return twin
 
     def kept_rows(self) -> KeptRows | None:
         """Which rows are kept.
@@ -327,8 +367,10 @@ class Pages(HeldValues):
         if kept.capacity > self.held.capacity:
             self.held.grow_to(kept.capacity)
         self.cache = make_cache(self.megabytes, self.held.capacity)
-        for s in kept.slots.tolist():
-            self.fetch(s)
+        rows = self.held.rows()  # how close pairs are computed depends on the others of a block
+        together = 1 if self.kernel.needs_differences(rows, rows) else TOGETHER
+        for first in range(0, len(kept.slots), together):
+            self._keep(kept.slots[first : first + together])
         self.kernel.n_evaluations = count
 
 
