@@ -23,12 +23,13 @@ from PIL import Image
 import onlinesvm
 from onlinesvm.cli import main
 from onlinesvm.label.errors import LabelError
-from onlinesvm.label.exporting import FORMATS, write_labels
+from onlinesvm.label.exporting import FORMATS, label_rows, write_labels
 from onlinesvm.label.features import cache_path, prepare
 from onlinesvm.label.importing import import_labels, read_labels
 from onlinesvm.label.modelling import predictions, save_final_model
 from onlinesvm.label.near_copies import equal_groups, near_groups
 from onlinesvm.label.opening import Settings, open_session
+from onlinesvm.label.session import Session
 from onlinesvm.label.sources import MOST_PIXELS, open_source
 
 ENDINGS = {
@@ -193,6 +194,30 @@ def test_export_and_import_without_the_page(tmp_path):
     only = invoke("export", tmp_path / "a.db", "-o", tmp_path / "only.csv", "--only-labels")
     assert only.exit_code == 0
     assert "refund" in (tmp_path / "only.csv").read_text()
+
+
+def test_labels_are_exported_without_features_or_a_model(tmp_path, monkeypatch):
+    """A million texts have gigabytes of them, and labels need none."""
+    labels = write_texts(tmp_path / "t.csv")
+    session = opened(tmp_path / "t.csv", tmp_path / "a.db", text="body").session
+    answer(session, lambda i: labels[i], 30)
+    wanted = list(label_rows(session.record, session.pool))
+    session.journal.close()
+    loaded, load = [], np.lib.npyio.NpzFile.__getitem__
+    monkeypatch.setattr(
+        np.lib.npyio.NpzFile,
+        "__getitem__",
+        lambda self, name: loaded.append(name) or load(self, name),
+    )
+    monkeypatch.setattr(Session, "__init__", None)
+    assert invoke("export", tmp_path / "a.db", "-o", tmp_path / "l.jsonl").exit_code == 0
+    assert "group" in loaded
+    assert not {"X", "data", "indices"} & set(loaded)
+    found = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text().splitlines()]
+    assert found == wanted
+    other = invoke("export", tmp_path / "a.db", "-o", tmp_path / "o.csv", "--source", tmp_path)
+    assert other.exit_code != 0
+    assert not (tmp_path / "o.csv").exists()
 
 
 def test_the_page_has_help_of_its_own():

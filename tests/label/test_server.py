@@ -1,6 +1,7 @@
 """The real server: hostile requests are refused, and change nothing."""
 
 import json
+import socket
 import struct
 import threading
 import zlib
@@ -278,6 +279,17 @@ def test_a_port_in_use_is_said(tmp_path):
     assert other.port > taken.port
     taken.socket.close()
     other.socket.close()
+
+
+def test_replies_are_sent_at_once():
+    """asyncio switches Nagle's algorithm off for sockets whose protocol is named, and for no others."""
+    from onlinesvm.label.running import bind
+
+    place = bind("127.0.0.1", 0)
+    with place.socket, socket.create_connection((place.host, place.port)):
+        accepted, _ = place.socket.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP
 
 
 def test_exports_over_http(tmp_path):

@@ -7,6 +7,7 @@ from labelling import DIGITS, ME, YOU, answer, digit, open_digits, state
 from onlinesvm.label.errors import RefusedError
 from onlinesvm.label.pages import Who
 from onlinesvm.label.record import LATER
+from onlinesvm.label.teaching import Follower
 
 
 @pytest.fixture
@@ -81,6 +82,42 @@ def test_what_was_foreseen_is_what_comes(session):
         following = session.look_ahead(ME, most=20)
         session.answer(ME, number, "label", digit(number), f"x{k}")
         assert session.question(ME)["item"]["number"] in following
+
+
+def test_a_second_look_ahead_learns_only_what_is_new(session, monkeypatch):
+    answer(session, digit, 25)
+    session.question(ME)
+    learned, one_more = [], Follower.with_one_more
+
+    def counted(self, lesson):
+        learned.append(lesson)
+        return one_more(self, lesson)
+
+    monkeypatch.setattr(Follower, "with_one_more", counted)
+    session.look_ahead(ME, most=3)
+    assert len(learned) == 3
+    session.look_ahead(ME, most=10)
+    assert len(learned) == len(set(learned)) == 10
+    answer(session, digit, 1, first=50)
+    session.question(ME)
+    session.look_ahead(ME, most=2)
+    assert len(learned) == 12
+
+
+def test_answers_that_were_foreseen_can_be_undone(session):
+    """The copies for undo are then the earlier models themselves."""
+    answer(session, digit, 30)
+    states = [state(session)]
+    for k in range(6):
+        number = session.question(ME)["item"]["number"]
+        session.look_ahead(ME)
+        session.answer(ME, number, "label", digit(number), f"x{k}")
+        states.append(state(session))
+    for k in range(6):
+        session.undo(ME, f"u{k}")
+        assert state(session) == states[-2 - k]
+    session.redo(ME, "r")
+    assert state(session) == states[1] == state(reopened(session))
 
 
 def test_undo_and_redo(session):

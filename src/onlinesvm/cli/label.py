@@ -232,27 +232,23 @@ def export_command(
     predictions as CSV or JSON lines.
     """
     from ..label.exporting import as_csv, as_json_lines, format_of, write_labels
-    from ..label.journal import Journal
     from ..label.modelling import predictions, save_final_model
-    from ..label.record import Record
+    from ..label.opening import open_labels, open_session, read_record
     from ..model.atomic import atomic_write
 
     _check_there(database)
     if target != "folders":
         check_writable(output, inputs=(database,))
-    if what == "labels" and only_labels:
-        record, journal = Record(), Journal(database)
-        for entry in journal.since(0):
-            record.apply(entry)
-        journal.close()
-        n = write_labels(format_of(output, target), output, record, None)
+    if what == "labels":
+        if only_labels:
+            record, pool = read_record(database), None
+        else:
+            record, pool = _opened(open_labels, database, source, text)
+        n = write_labels(format_of(output, target), output, record, pool)
         click.echo(f"Written: {output}, {n:,} rows")
         return
-    session = _session(database, source, text)
-    if what == "labels":
-        n = write_labels(format_of(output, target), output, session.record, session.pool)
-        click.echo(f"Written: {output}, {n:,} rows")
-    elif what == "model":
+    session = _opened(open_session, database, source, text).session
+    if what == "model":
         save_final_model(session, output)
         click.echo(f"Written: {output}, {output.stat().st_size:,} bytes")
     else:
@@ -299,11 +295,12 @@ def import_command(
     """
     from ..label.exporting import format_of
     from ..label.importing import import_labels, read_labels
+    from ..label.opening import open_session
 
     format_ = origin or ("folders" if file.is_dir() else format_of(file, None))
     if source is None:
         _check_there(database)
-    session = _session(database, source, text)
+    session = _opened(open_session, database, source, text).session
     rows = read_labels(file, format_)
     n, unknown = import_labels(rows, session.pool, session.journal, annotator, file.name)
     session.journal.close()
@@ -319,10 +316,10 @@ def _check_there(database: Path) -> None:
         raise Mistake(f"There is no database {str(database)!r}.")
 
 
-def _session(database: Path, source: str | None, text: str | None) -> Any:
-    """The session of a database, with the source that it knows or that the user names."""
+def _opened(opening: Any, database: Path, source: str | None, text: str | None) -> Any:
+    """A database, opened with the source that it knows or that the user names."""
     from ..label.journal import Journal, check_file
-    from ..label.opening import Settings, open_session
+    from ..label.opening import Settings
 
     rows = None
     if check_file(database):
@@ -333,4 +330,4 @@ def _session(database: Path, source: str | None, text: str | None) -> Any:
         source, text = source or known, text or column
     features = None if rows is None else Path(rows)
     with _Progress() as progress:
-        return open_session(Settings(source, database, text, features), progress).session
+        return opening(Settings(source, database, text, features), progress)

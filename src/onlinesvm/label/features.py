@@ -46,6 +46,10 @@ MOST_WITH_CHARACTERS = 200_000
 LONG_WORDS = 12
 """Mean number of characters in a word above which spaces do not divide the texts into words."""
 
+MEGABYTES = 32
+"""Memory for kernel values: little, because a copy of the model, with its values, is made for every
+possible answer. All pairs of 2,900 labelled items fit."""
+
 BATCH = 500
 """Images described at once."""
 
@@ -63,7 +67,9 @@ class Prepared:
         """The classifier that learns from these rows."""
         from ..estimators.lasvm import LASVMClassifier
 
-        return LASVMClassifier(kernel=self.kernel, C=self.C, gamma="scale", **settings)
+        return LASVMClassifier(
+            kernel=self.kernel, C=self.C, gamma="scale", cache_size=MEGABYTES, **settings
+        )
 
 
 def cache_path(database: Path) -> Path:
@@ -86,6 +92,14 @@ def prepare(
     except OSError as error:
         progress(f"not kept for the next time ({error.strerror})", 1, 1)
     return made
+
+
+def groups_of(
+    source: Source, database: Path, embeddings: Path | None, progress: Progress
+) -> np.ndarray:
+    """The groups of near copies alone; rows are computed only if nothing is known of them."""
+    known = _read(cache_path(database), _key(source, embeddings), source, with_rows=False)
+    return (known or prepare(source, database, embeddings, progress)).group
 
 
 def _key(source: Source, embeddings: Path | None) -> str:
@@ -306,16 +320,17 @@ def _write(path: Path, key: str, source: Source, made: Prepared) -> None:
         np.savez(file, **arrays)  # type: ignore[arg-type]
 
 
-def _read(path: Path, key: str, source: Source) -> Prepared | None:
-    """The stored features, if the source has not changed."""
+def _read(path: Path, key: str, source: Source, with_rows: bool = True) -> Prepared | None:
+    """The stored features, if the source has not changed; without its rows where they are not used."""
     try:
         with np.load(path, allow_pickle=False) as kept:
             if str(kept["key"]) != key:
                 return None
             kernel, C, left_out = json.loads(str(kept["facts"]))
-            if "X" in kept:
+            X: Any = None
+            if with_rows and "X" in kept:
                 X = kept["X"]
-            else:
+            elif with_rows:
                 parts = (kept["data"], kept["indices"], kept["indptr"])
                 X = sparse.csr_matrix(parts, shape=tuple(kept["shape"]))
             group, places = kept["group"], kept["places"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import LabelError
-from .features import prepare
+from .features import groups_of, prepare
 from .journal import Journal, check_file
+from .pool import Pool
+from .record import Record
 from .session import Session
 from .sources import Progress, Source, open_source
 
@@ -46,11 +49,8 @@ def open_session(settings: Settings, progress: Progress = quiet) -> Opened:
     exists = check_file(settings.database)
     source = open_source(settings.source, settings.text)
     if exists:
-        with_journal = Journal(settings.database)
-        try:
-            _check_kind(with_journal, source)
-        finally:
-            with_journal.close()
+        with closing(Journal(settings.database)) as known:
+            _check_kind(known, source)
     prepared = prepare(source, settings.database, settings.features, progress)
     journal = Journal(settings.database)
     try:
@@ -63,6 +63,24 @@ def open_session(settings: Settings, progress: Progress = quiet) -> Opened:
         journal.close()
         raise
     return Opened(session, _left_out(source) + messages + _vanished(session))
+
+
+def read_record(database: Path) -> Record:
+    """The labels of a database."""
+    record = Record()
+    with closing(Journal(database)) as journal:
+        for entry in journal.since(0):
+            record.apply(entry)
+    return record
+
+
+def open_labels(settings: Settings, progress: Progress = quiet) -> tuple[Record, Pool]:
+    """The labels of a database with their items, without a model: features are not read."""
+    source = open_source(settings.source, settings.text)
+    with closing(Journal(settings.database)) as journal:
+        _check_kind(journal, source)
+    group = groups_of(source, settings.database, settings.features, progress)
+    return read_record(settings.database), Pool(source, group)
 
 
 def _check_kind(journal: Journal, source: Source) -> None:

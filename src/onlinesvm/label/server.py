@@ -33,12 +33,15 @@ from .exporting import as_bytes, as_csv, as_json_lines, label_rows, write_parque
 from .images import thumbnail
 from .modelling import predictions, save_final_model
 from .pages import Who
-from .session import Session
+from .session import MOST_AHEAD, Session
 
 PAGE = Path(__file__).parent / "page"
 
 MOST_NAME = 80
 """Longest name of an annotator, in characters."""
+
+FEW_AHEAD = 3
+"""Likely answers that are learned first, so that the next image is loaded soon."""
 
 SMALL = 200
 """Width and height of small images."""
@@ -92,8 +95,9 @@ class Api:
         return self._state(_who(body), body, done=self._session.redo(_who(body), _key(body)))
 
     def ahead(self, body: Body) -> Body:
-        """Compute what comes after each possible answer, before it is given."""
-        return {"items": self._session.look_ahead(_who(body))}
+        """Compute what comes after each possible answer, or the likeliest, before it is given."""
+        most = FEW_AHEAD if body.get("few") else MOST_AHEAD
+        return {"items": self._session.look_ahead(_who(body), most)}
 
     def grid(self, body: Body) -> Body:
         """Items for which the model predicts a label."""

@@ -40,6 +40,9 @@ GRID = 24
 GRID_SAMPLE = 4096
 """Items among which those of a grid are found."""
 
+MOST_AHEAD = 10
+"""Possible answers that are learned before one is given."""
+
 PROBE = 500
 """Number of items whose predictions show whether the model still changes."""
 
@@ -74,6 +77,7 @@ class Session:
         self._pages = Pages()
         sample = drawn(np.flatnonzero(self.pool.open), PROBE, self._queue.rng(0, "probe"))
         self._probe, self._probed = np.sort(sample), np.empty(0, np.int64)
+        self._judgement: tuple[Any, tuple[list[int], np.ndarray, np.ndarray]] | None = None
         self._catch_up()
         self._add_classes(classes)
 
@@ -254,17 +258,27 @@ class Session:
 
     def _measured(self, number: int, name: str) -> dict[str, Any]:
         """Accuracy on random items of a model that has learned none of them."""
-        self._judge.become([one for one in self._model.taught if not self._is_random(one[0])])
-        items = [self.pool.number[i] for i in self.record.randoms if i in self.pool.number]
+        items, found, now = self._judged(number)
         labels = [self.record.label_of(self.source.ids[i]) for i in items]
         label = self.record.number(name)
-        found = predicted(self._judge.learner, [*items, number])
         right = int((found == np.array([*labels, -2 if label is None else label])).sum())
-        now = predicted(self.learner, self._probe)
         agreed = cohen_kappa(list(zip(self._probed, now))) if len(self._probed) else None
         self._probed = now
         curve = {"labels": len(self.record.labels), "right": right, "n": len(items) + 1}
         return {"curve": curve | {"agreed": agreed}}
+
+    def _judged(self, number: int) -> tuple[list[int], np.ndarray, np.ndarray]:
+        """Random items so far, their predictions and that of this one, and those of the probe.
+
+        They do not depend on the answer, so they are computed before it is given.
+        """
+        state = self.record.seq, number
+        if self._judgement is None or self._judgement[0] != state:
+            self._judge.become([one for one in self._model.taught if not self._is_random(one[0])])
+            items = [self.pool.number[i] for i in self.record.randoms if i in self.pool.number]
+            found = predicted(self._judge.learner, [*items, number])
+            self._judgement = state, (items, found, predicted(self.learner, self._probe))
+        return self._judgement[1]
 
     def undo(self, who: Who, key: str) -> int:
         """Undo the annotator's last action; returns its number of answers."""
@@ -415,8 +429,15 @@ class Session:
 
     # -- looking ahead --------------------------------------------------------------------
 
-    def look_ahead(self, who: Who, most: int = 10) -> list[int]:
-        """Learn each possible answer in a copy; returns the items that would come next."""
+    def look_ahead(self, who: Who, most: int = MOST_AHEAD) -> list[int]:
+        """Learn the most likely answers, each in a copy; returns the items that would come next.
+
+        What is known from an earlier call is not computed again.
+        """
+        with self._lock:
+            claim = self._pages.of(who).current
+            if claim is not None and claim.why == "random":
+                self._judged(claim.number)
         for label in self._likely_answers(who)[:most]:
             with self._lock:
                 if not self._look_at(who, label):
@@ -440,8 +461,11 @@ class Session:
         claim = page.current
         if claim is None or not self._still_open(who, claim):
             return False
-        learner = self._model.with_one_more((claim.number, label))
         taken, seq = self._pages.taken(who), self.record.seq
+        known = page.ahead.get(label)
+        if known is not None and known[:4] == (seq, taken, page.mode, claim.number):
+            return True
+        learner = self._model.with_one_more((claim.number, label))
         asked, without = self.record.asked + 1, taken | {claim.number}
         asking = Asking(who.annotator, page.mode, asked, without, claim.number)
         found = self._queue.choose(asking, learner, self._model)

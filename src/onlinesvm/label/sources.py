@@ -228,6 +228,9 @@ def read_image(path: Path, folder: Path) -> tuple[bytes, str]:
 # -- tables ----------------------------------------------------------------------------------
 
 
+AT_ONCE = 10_000
+"""Texts that are turned into strings together."""
+
 BLOCK = 16 * 2**20
 """Bytes of a table that are parsed at once."""
 
@@ -358,8 +361,8 @@ class Texts(_Table):
         self.texts = texts.take(pa.array(self.places)).combine_chunks()
         if isinstance(self.texts, pa.ChunkedArray):
             self.texts = self.texts.chunk(0)
-        self.digests = [digest_of(_plain(t).encode()) for t in self.texts.to_pylist()]
-        exact = [digest_of(t.encode()) for t in self.texts.to_pylist()]
+        self.digests = [digest_of(_plain(t).encode()) for t in _each(self.texts)]
+        exact = [digest_of(t.encode()) for t in _each(self.texts)]
         self.ids = numbered(exact)
 
     def __len__(self) -> int:
@@ -392,6 +395,12 @@ class Texts(_Table):
     def row(self, i: int) -> dict[str, Any]:
         """Row number and text."""
         return {"row": int(self.places[i]) + 1, "text": self.text(i)}
+
+
+def _each(texts: Any) -> Iterator[str]:
+    """The texts of an array one by one; all of them as strings would take several times its memory."""
+    for first in range(0, len(texts), AT_ONCE):
+        yield from texts.slice(first, AT_ONCE).to_pylist()
 
 
 def _plain(text: str) -> str:

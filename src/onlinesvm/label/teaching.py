@@ -72,13 +72,15 @@ class Follower:
         """Learn more lessons; ``prepared`` is a copy that has already learned the only one."""
         last = len(self.taught) + len(lessons)
         for lesson in lessons:
-            n = len(self.taught)
-            if self._copies and n >= last - KEPT:
-                self._before.append((n, deepcopy(self.learner)))
+            n, before = len(self.taught), self.learner
+            is_kept = self._copies and n >= last - KEPT
             if prepared is not None and len(lessons) == 1:
                 self.learner = prepared
             else:
+                before = deepcopy(before) if is_kept else before
                 self.learner.teach(*lesson)
+            if is_kept:
+                self._before.append((n, before))
             self.taught.append(lesson)
             if self._copies and (n + 1) % EVERY == 0 and n + 1 > last - EVERY:
                 self.base = n + 1, deepcopy(self.learner)

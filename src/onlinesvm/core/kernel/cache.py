@@ -101,18 +101,18 @@ def kept_rows(cache: KernelCache, n: int) -> KeptRows:
     return KeptRows(len(cache.pages), slots[np.argsort(cache.stamp[slots], kind="stable")])
 
 
-def copied(cache: KernelCache) -> KernelCache:
-    """A cache of the same rows. Pages that are not in use are reserved, not touched."""
+def pages_touched(cache: KernelCache) -> int:
+    """Number of the first pages of the pool among which all pages in use are."""
     used = np.ones(len(cache.pool), bool)
     used[cache.free[: cache.count[FREE]]] = False
-    pool = np.empty_like(cache.pool)
-    pool[used] = cache.pool[used]
+    return int(np.max(np.flatnonzero(used), initial=-1)) + 1
+
+
+def copied(cache: KernelCache) -> KernelCache:
+    """A cache of the same rows. Pages that come after all those in use are reserved, not touched."""
+    pool, n = np.empty_like(cache.pool), pages_touched(cache)
+    pool[:n] = cache.pool[:n]
     return KernelCache(pool, *(array.copy() for array in cache[1:]))
-
-
-def memory_in_use(cache: KernelCache) -> float:
-    """Megabytes of the pages that are in use."""
-    return (len(cache.pool) - int(cache.count[FREE])) * cache.pool[0].nbytes / 2**20
 
 
 def widen(cache: KernelCache, megabytes: float, capacity: int) -> KernelCache:
@@ -338,7 +338,7 @@ class Pages(HeldValues):
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A copy takes the values with it, unless they are many."""
         twin = super().__deepcopy__(memo)
-        if self.cache is not None and memory_in_use(self.cache) <= COPIED:
+        if self.cache is not None and pages_touched(self.cache) * 4 * PAGE <= COPIED * 2**20:
             twin.cache, twin.kept = copied(self.cache), None
         return twin
 

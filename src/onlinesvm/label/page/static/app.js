@@ -238,16 +238,18 @@ function startChange(item) {
   $("item").focus();
 }
 
-// What comes after each possible answer is computed, and its image loaded, before a key is pressed.
-// It waits a moment, so that whoever is quicker than that is not in its way.
+// What comes after each possible answer is computed, and its image loaded, before a key is pressed: the
+// likely answers first. It waits a moment, so that whoever is quicker than that is not in its way.
 async function lookAhead() {
   const seq = state.question.seq;
-  await new Promise((wake) => setTimeout(wake, 150));
-  if (state.busy || state.question.seq !== seq) return;
+  await new Promise((wake) => setTimeout(wake, 60));
   try {
-    const found = await send("ahead", {});
-    if (state.question.seq !== seq || !state.question.item || state.question.item.kind !== "image") return;
-    for (const number of found.items) new Image().src = `item/${number}/image?v=${version}`;
+    for (const few of [true, false]) {
+      if (state.busy || state.question.seq !== seq) return;
+      const found = await send("ahead", { few });
+      if (state.question.seq !== seq || !state.question.item || state.question.item.kind !== "image") continue;
+      for (const number of found.items) new Image().src = `item/${number}/image?v=${version}`;
+    }
   } catch { /* only a matter of speed */ }
 }
 
