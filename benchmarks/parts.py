@@ -7,13 +7,16 @@ a dot, the part. The group alone means all of its parts.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 
 import click
 
 from benchmarks.clock import warn_of_load
 from benchmarks.datasets import DataFolderError
 from benchmarks.papers.page import Section
+from benchmarks.quick import quick_form
 from benchmarks.runs import Runs
 
 Parts = Mapping[str, Callable[[], Section]]
@@ -46,6 +49,26 @@ def run(parts: Parts, wanted: Iterable[str], runs: Runs) -> int:
             continue
         print(section.get("report", _numbers(section)), flush=True)
     return missing
+
+
+def command(group: str, about: str | None, parts: Parts, runs: Runs) -> click.Command:
+    """The command of a benchmark whose parts are all of one group."""
+    names = ", ".join(part.partition(".")[2] for part in parts)
+
+    @click.command(help=(about or "").split("\n\n", maxsplit=1)[0])
+    @click.option("--only", metavar="NAMES", help=f"Of {names}; separated by commas.")
+    @click.option("--quick", is_flag=True, help="Little generated data: shows that it runs.")
+    @click.option("--again", is_flag=True, help="Forget what was measured before.")
+    def main(only: str | None, quick: bool, again: bool) -> None:
+        asked = [f"{group}.{name.strip()}" for name in only.split(",")] if only else list(parts)
+        wanted = chosen(parts, ",".join(asked))
+        with quick_form() if quick else nullcontext():
+            if again or quick:
+                runs.forget(wanted)
+            missing = run(parts, wanted, runs)
+        sys.exit(2 if missing else 0)
+
+    return main
 
 
 def _numbers(section: Section) -> str:

@@ -15,7 +15,6 @@ many), ``--quick`` takes a few generated rows.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from itertools import product
 from typing import Any, NamedTuple
@@ -30,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from benchmarks.clock import Clock, load_per_core, warn_of_load
 from benchmarks.datasets import Dataset, arrays, load
 from benchmarks.markdown import bar, markdown
-from benchmarks.quick import quick_form
+from benchmarks.quick import quick_form, set_options
 from onlinesvm import LASVMRegressor
 
 LEVELS = (0.1, 0.5, 0.9)
@@ -188,21 +187,14 @@ def report(found: dict[str, dict[str, Measured]]) -> str:
 
 
 def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Quantiles beside trees and linear quantiles.")
-    parser.add_argument("sets", nargs="*", metavar="set", help=f"of {', '.join(SETS)}")
-    parser.add_argument("--rows", type=int, default=ROWS, help=f"training rows at most ({ROWS:,})")
-    parser.add_argument("--quick", action="store_true", help="a few generated rows")
-    given = parser.parse_args(argv)
-    unknown = [name for name in given.sets if name not in SETS]
-    if unknown:
-        parser.error(f"no set {unknown[0]!r}; there are {', '.join(SETS)}")
+    given = set_options(argv, "Quantiles beside trees and linear quantiles.", SETS, ROWS)
     warn_of_load()
     found: dict[str, dict[str, Measured]] = {}
     if given.quick:
         with quick_form():
             data = {"friedman": load(f"friedman:{QUICK_ROWS}")}
     else:
-        data = {name: SETS[name](given.rows, 0) for name in given.sets or SETS}
+        data = {name: SETS[name](given.rows, 0) for name in given.sets}
     for name, each in data.items():
         found[name] = {}
         for who, contender in CONTENDERS.items():

@@ -7,7 +7,8 @@ it on for a ``with`` block; :func:`few`, :func:`results`, :func:`generated_rows`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,20 @@ def quick_form(folder: Path = RESULTS / "quick", rows: int = ROWS) -> Iterator[N
         yield
     finally:
         _state.folder, _state.rows = before
+
+
+def set_options(argv: list[str] | None, about: str, sets: Collection[str], rows: int) -> Namespace:
+    """The options of a benchmark over named sets: ``sets``, all by default, ``rows`` and ``quick``."""
+    parser = ArgumentParser(description=about)
+    parser.add_argument("sets", nargs="*", metavar="set", help=f"of {', '.join(sets)}")
+    parser.add_argument("--rows", type=int, default=rows, help=f"rows of each set ({rows:,})")
+    parser.add_argument("--quick", action="store_true", help="little generated data")
+    given = parser.parse_args(argv)
+    unknown = [name for name in given.sets if name not in sets]
+    if unknown:
+        parser.error(f"no set {unknown[0]!r}; there are {', '.join(sets)}")
+    given.sets = given.sets or list(sets)
+    return given
 
 
 def results() -> Path:

@@ -11,7 +11,6 @@ Bars: a precision no more than 2 points below that of cleanlab, in a tenth of it
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from sklearn.model_selection import cross_val_predict
 from benchmarks.clock import Clock, load_per_core, warm_up, warn_of_load
 from benchmarks.datasets import Dataset, load
 from benchmarks.markdown import markdown
-from benchmarks.quick import quick_form
+from benchmarks.quick import quick_form, set_options
 from onlinesvm import LASVMClassifier
 
 FLIPPED, FOLDS = 0.1, 5
@@ -126,21 +125,13 @@ HEADER = ["set", "ranked by", "precision", "time", "within the bars"]
 
 
 def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description="Wrong labels found, beside cleanlab.")
-    parser.add_argument("sets", nargs="*", metavar="set", help=f"of {', '.join(SETS)}")
-    parser.add_argument("--rows", type=int, default=ROWS, help=f"rows of each set ({ROWS:,})")
-    parser.add_argument("--quick", action="store_true", help="little generated data")
-    given = parser.parse_args(argv)
-    unknown = [name for name in given.sets if name not in SETS]
-    if unknown:
-        parser.error(f"no set {unknown[0]!r}; there are {', '.join(SETS)}")
+    given = set_options(argv, "Wrong labels found, beside cleanlab.", SETS, ROWS)
     warn_of_load()
-    names = given.sets or list(SETS)
     if given.quick:
         with quick_form():
-            found = [row for name in names for row in rows_of(name, 300)]
+            found = [row for name in given.sets for row in rows_of(name, 300)]
     else:
-        found = [row for name in names for row in rows_of(name, given.rows)]
+        found = [row for name in given.sets for row in rows_of(name, given.rows)]
     print(f"load per core: {load_per_core():.2f}")
     print(markdown(HEADER, found))
 

@@ -539,9 +539,12 @@ LONG = {
     "auto/race.py": "one race: its rounds, weights of features, who goes on, what the work allows",
     "core/lasvm/block/working_set.py": "one optimisation by working sets, of one machine or many",
     "estimators/labels.py": "what y means: labels, values or nothing, and what each example weighs",
+    "core/lasvm/online/process.py": "one road of single examples: its loop, and the call from Python",
     "core/lasvm/learner.py": "one learner: streams of single examples, blocks, limits, a data set",
     "estimators/base.py": "one flow of learning for all estimators, and their fitted attributes",
     "estimators/lasvm.py": "one class, mostly its documentation",
+    "core/simplesvm/working_set.py": "one solution, and the factor of its working set",
+    "estimators/trained.py": "a trained model, and the same at one moment",
     "estimators/lasvm_values.py": "two classes, mostly their documentation",
     "label/sources.py": "what can be labelled: images, texts, rows and digits, all with the same verbs",
 }

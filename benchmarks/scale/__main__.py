@@ -13,13 +13,7 @@ in ``docs/evidence/scale.md``.
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext
-
-import click
-
-from benchmarks.parts import Parts, chosen, run
-from benchmarks.quick import quick_form
+from benchmarks.parts import Parts, command
 from benchmarks.runs import Runs
 from benchmarks.scale import cells, errors, parquet, peers, workers
 
@@ -34,19 +28,7 @@ PARTS: Parts = {
 RUNS = Runs("scale.json")
 
 
-@click.command(help=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-@click.option("--only", metavar="NAMES", help="Parts, separated by commas.")
-@click.option("--quick", is_flag=True, help="Little generated data: shows that it runs.")
-@click.option("--again", is_flag=True, help="Forget what was measured before.")
-def main(only: str | None, quick: bool, again: bool) -> None:
-    names = [f"scale.{name.strip()}" for name in only.split(",")] if only else list(PARTS)
-    wanted = chosen(PARTS, ",".join(names))
-    with quick_form() if quick else nullcontext():
-        if again or quick:
-            RUNS.forget(wanted)
-        missing = run(PARTS, wanted, RUNS)
-    sys.exit(2 if missing else 0)
-
+main = command("scale", __doc__, PARTS, RUNS)
 
 if __name__ == "__main__":
     main()

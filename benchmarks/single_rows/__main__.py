@@ -10,13 +10,7 @@ benchmarks.papers`` puts the table of ``throughput`` into ``docs/evidence/papers
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext
-
-import click
-
-from benchmarks.parts import Parts, chosen, run
-from benchmarks.quick import quick_form
+from benchmarks.parts import Parts, command
 from benchmarks.runs import Runs
 from benchmarks.single_rows import latency, peers, throughput
 
@@ -28,19 +22,7 @@ PARTS: Parts = {
 RUNS = Runs("stream.json")
 
 
-@click.command(help=(__doc__ or "").split("\n\n", maxsplit=1)[0])
-@click.option("--only", metavar="NAMES", help="latency, throughput or peers; with commas.")
-@click.option("--quick", is_flag=True, help="Few examples: shows that it runs.")
-@click.option("--again", is_flag=True, help="Forget what was measured before.")
-def main(only: str | None, quick: bool, again: bool) -> None:
-    names = [f"stream.{name.strip()}" for name in only.split(",")] if only else list(PARTS)
-    wanted = chosen(PARTS, ",".join(names))
-    with quick_form() if quick else nullcontext():
-        if again or quick:
-            RUNS.forget(wanted)
-        missing = run(PARTS, wanted, RUNS)
-    sys.exit(2 if missing else 0)
-
+main = command("stream", __doc__, PARTS, RUNS)
 
 if __name__ == "__main__":
     main()

@@ -36,7 +36,7 @@ def part(number: int, rows: int) -> tuple[np.ndarray, list[int]]:
 def drift_of_gradients(model: Any) -> float:
     """Largest difference of a maintained gradient from the recomputed one, over the largest."""
     learner = model._trained.learner
-    a, n = learner.support.a, learner.n_held
+    a, n = learner.support.a, learner.n
     alpha, grad, linear = a.alpha[:, :n], a.grad[:, :n], a.p[:, :n]
     rows = learner.store.rows()
     K = learner.kernel.block(rows, rows).astype(np.float64)

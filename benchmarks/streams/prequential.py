@@ -14,13 +14,17 @@ PIECES = 100
 """Pieces of the stream whose accuracies make the curve."""
 
 
+def compile_loops(model: Any, names: list[str], X: np.ndarray, y: np.ndarray) -> None:
+    """The first examples, predicted and learned by a model that is not measured."""
+    for x, target in zip(X[:WARM_UP].tolist(), y[:WARM_UP].tolist()):
+        model.predict_one(dict(zip(names, x)))
+        model.learn_one(dict(zip(names, x)), target)
+
+
 def prequential(make: Any, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
     """What one model does on one stream. Times are of the processor, this thread."""
     names = [f"x{k}" for k in range(X.shape[1])]
-    warm = make()
-    for x, label in zip(X[:WARM_UP].tolist(), y[:WARM_UP].tolist()):  # loops are compiled
-        warm.predict_one(dict(zip(names, x)))
-        warm.learn_one(dict(zip(names, x)), label)
+    compile_loops(make(), names, X, y)
     model, clock = make(), time.thread_time_ns
     answers = np.zeros(len(y), bool)
     predicting = learning = 0

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
 
-from benchmarks import datasets, quick
+from benchmarks import datasets, parts, quick
 from benchmarks.papers import __main__ as papers
 from benchmarks.papers import page
 from benchmarks.parts import chosen
@@ -21,7 +21,7 @@ def call(monkeypatch, tmp_path):
     form = quick.quick_form
     monkeypatch.setattr(quick._state, "folder", tmp_path / "results")
     monkeypatch.setattr(papers, "quick_form", lambda: form(tmp_path / "quick"))
-    monkeypatch.setattr(stream, "quick_form", lambda: form(tmp_path / "quick"))
+    monkeypatch.setattr(parts, "quick_form", lambda: form(tmp_path / "quick"))
     written = []
     monkeypatch.setattr(page, "write", written.append)
     monkeypatch.setattr(page, "copy_figures", lambda *_: None)

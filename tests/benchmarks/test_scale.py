@@ -3,7 +3,7 @@
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import quick
+from benchmarks import parts, quick
 from benchmarks.scale import __main__ as scale
 from benchmarks.scale import model, parquet
 
@@ -11,7 +11,7 @@ from benchmarks.scale import model, parquet
 def test_parts_run_in_the_quick_form(monkeypatch, tmp_path):
     form = quick.quick_form
     monkeypatch.setattr(quick._state, "folder", tmp_path / "results")
-    monkeypatch.setattr(scale, "quick_form", lambda: form(tmp_path / "quick"))
+    monkeypatch.setattr(parts, "quick_form", lambda: form(tmp_path / "quick"))
     done = CliRunner().invoke(scale.main, ["--quick", "--only", "errors,sorted,cells"])
     assert done.exit_code == 0, done.output
     assert "dual, relative" in done.output

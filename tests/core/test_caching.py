@@ -46,6 +46,7 @@ from onlinesvm.core.kernel.rows import Rows
 announcing.PATIENCE = 0.01
 rows = Rows.of(np.arange(12, dtype=np.float32).reshape(4, 3) / 10)
 one = Rows.of(np.zeros((1, 3), np.float32))
+Rows.packed(np.eye(3, dtype=np.float32))
 values = Kernel("rbf", gamma=0.5).product(one, rows, np.eye(4))
 loops = [v for m in list(sys.modules.values()) if m.__name__.startswith("onlinesvm.core")
          for v in vars(m).values() if isinstance(v, Dispatcher) and v.signatures]

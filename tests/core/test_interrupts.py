@@ -15,7 +15,7 @@ from interrupting import KINDS, check, check_held, make_stream, trial, trials
 from plain_kernels import plain_rbf
 
 from onlinesvm import ActiveLearner, LASVMClassifier
-from onlinesvm.core.lasvm.block import working_set
+from onlinesvm.core.lasvm.block import together, working_set
 from onlinesvm.core.lasvm.learner import LASVM
 from onlinesvm.core.runtime.interrupts import Interruptible, checkpoint
 from onlinesvm.core.runtime.numerics import JIT_DISABLED
@@ -97,6 +97,34 @@ def test_several_machines_stop_together(monkeypatch):
         model.fit(X[:900], labels)
     check_held(model._trained.learner)
     check_held(model.finish()._trained.learner)
+
+
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+def test_many_machines_are_interrupted_while_they_start(monkeypatch, verb):
+    """Between two of them: the starts of thousands of machines take seconds."""
+    rng = np.random.default_rng(0)
+    rows = np.repeat(3.0 * rng.standard_normal((80, 20)), 5, axis=0)
+    rows, labels = rows + 0.3 * rng.standard_normal(rows.shape), np.repeat(np.arange(80), 5)
+    start, begun = together.start, []
+
+    def struck(*arguments):
+        begun.append(None)
+        if len(begun) == 30:
+            strike()
+        return start(*arguments)
+
+    monkeypatch.setattr(together, "start", struck)
+    model = LASVMClassifier(C=10.0, gamma=interrupting.GAMMA, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        getattr(model, verb)(rows, labels)
+    assert len(begun) == 30  # of 80
+    learner = model._trained.learner
+    check_held(learner)
+    bias = learner.bias.copy()
+    learner.support.measure()
+    np.testing.assert_array_equal(learner.bias, bias)  # it belongs to the coefficients
+    check_held(model.finish()._trained.learner)
+    assert model.score(rows, labels) > 0.9
 
 
 @pytest.mark.parametrize("name", KINDS)

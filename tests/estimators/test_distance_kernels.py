@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from awkward import CLASSIFIERS
 from awkward_values import as_dense
 from scipy import sparse
 from scipy.spatial.distance import cdist
@@ -99,23 +100,9 @@ def test_an_exact_fit_is_that_of_svc(kernel, form):
     np.testing.assert_allclose(model.decision_function(form(new)), wanted, atol=1e-6)
 
 
-EVERY = [
-    "LASVMClassifier",
-    "HullerClassifier",
-    "SimpleSVMClassifier",
-    "StreamSVMClassifier",
-    "NORMAClassifier",
-    "PegazClassifier",
-    "OLSVMClassifier",
-    "KernelPerceptronClassifier",
-    "AveragedPerceptronClassifier",
-    "BudgetPerceptronClassifier",
-]
-
-
 @kernels
 @pytest.mark.filterwarnings("ignore:The hulls")
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_every_classifier_is_the_one_with_the_same_function(name, kernel):
     """A name and a Python function of the same values: the same decisions, up to single precision."""
     rng = np.random.default_rng(0)

@@ -99,13 +99,18 @@ def test_the_state_is_consistent(stream, limits):
     assert model.forget_report_["gap"] <= SETTINGS["tol"]
 
 
+def forget_some(model, peer, X, y, count):
+    """Forget some of the rows that are stored; the peer learns the others."""
+    in_batches(model, X, y)
+    model.forget(numbers_held(model, X)[:count])
+    left = numbers_held(model, X)
+    return peer.set_params(C=2.0, gamma=0.2, tol=1e-6).fit(X[left], y[left])
+
+
 def test_it_is_the_svm_of_the_rows_that_are_stored(stream):
     X, y = stream
     model = LASVMClassifier(**SETTINGS)
-    in_batches(model, X, y)
-    model.forget(numbers_held(model, X)[:20])
-    left = numbers_held(model, X)
-    peer = SVC(C=2.0, gamma=0.2, tol=1e-6).fit(X[left], y[left])
+    peer = forget_some(model, SVC(), X, y, 20)
     np.testing.assert_allclose(model.decision_function(X), peer.decision_function(X), atol=2e-3)
 
 
@@ -124,10 +129,7 @@ def test_values(stream):
     X, _ = stream
     target = X[:, 0] * 3 + np.sin(X[:, 1])
     model = LASVMRegressor(**SETTINGS)
-    in_batches(model, X, target)
-    model.forget(numbers_held(model, X)[:10])
-    left = numbers_held(model, X)
-    peer = SVR(C=2.0, gamma=0.2, tol=1e-6).fit(X[left], target[left])
+    peer = forget_some(model, SVR(), X, target, 10)
     np.testing.assert_allclose(model.predict(X), peer.predict(X), atol=5e-3)
     assert any("targets" in part for part in model.forget_report_["depends_on_them_still"])
 

@@ -23,6 +23,20 @@ class Held:
     bound: np.ndarray
 
 
+def check_pairs(learner: Any) -> np.ndarray:
+    """With limits: the kernel values kept are those of the rows held, coefficients keep their bounds.
+
+    Returns the values.
+    """
+    rows, (lo, hi) = learner.store.rows(), learner.support.bounds()
+    K = learner.kernel.block(rows, rows)
+    np.fill_diagonal(K, learner.kernel.diagonal(rows))
+    np.testing.assert_array_equal(learner.values.square(), K)
+    assert (learner.support.alpha() >= lo).all()
+    assert (learner.support.alpha() <= hi).all()
+    return K
+
+
 def held(learner: Any) -> Held:
     """The support set of a learner."""
     support = learner.support

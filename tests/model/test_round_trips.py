@@ -11,7 +11,7 @@ from scipy import sparse
 
 import onlinesvm
 from onlinesvm import LASVMClassifier, load_model
-from onlinesvm.estimators.trained import ExactTrained
+from onlinesvm.estimators.exact import ExactTrained
 from onlinesvm.model.files import read_model, write_model
 from onlinesvm.model.state import ALGORITHMS
 

@@ -331,8 +331,8 @@ class KernelPool(Pool):
         from ..core.lasvm.choose.pool import FEW_ROWS, PoolRows, PoolValues
 
         most, whole = self._rows_for(learner, n_asked), 2 * n_asked >= len(self._fresh.rows)
-        too_many = max(FEW_ROWS, learner.n_held // 4) if whole else FEW_ROWS * most
-        if most == 0 or (self._rows is None and not whole and learner.n_held > too_many):
+        too_many = max(FEW_ROWS, learner.n // 4) if whole else FEW_ROWS * most
+        if most == 0 or (self._rows is None and not whole and learner.n > too_many):
             return False
         if self._rows is None:
             megabytes = getattr(self._model, "cache_size", _MEGABYTES)

@@ -23,7 +23,7 @@ from ..core.keys import arrival_keys
 from ..core.runtime.interrupts import clock
 from ._progress import FitProgress
 from .base import KernelEstimator
-from .checks import Checked
+from .checks import Checked, check_indices
 from .metric import Sample, TooLong, check_weights, learned_weights
 from .params import LASVM_CONSTRAINTS
 from .remaining import OTHER_DATA, Remaining, check_same
@@ -133,7 +133,7 @@ class LASVMEstimator(KernelEstimator):
 
     def _prepare(self, data: Any) -> Any:
         """Merge duplicates into one example of greater cost, unless they must be counted."""
-        from ..core.lasvm.duplicates import merge_duplicates
+        from ..core.examples import merge_duplicates
 
         return data if self._counts_copies else merge_duplicates(data)
 
@@ -291,14 +291,9 @@ class LASVMEstimator(KernelEstimator):
 
     def _asked(self, trained: Trained, indices: Any) -> Asked:
         """The examples that users know by these numbers; raises an error if invalid."""
-        asked = np.atleast_1d(np.asarray(indices))
-        if asked.ndim != 1 or (asked.size and asked.dtype.kind not in "iu"):
-            raise ValueError("indices must be an integer or a list of integers.")
-        if len(np.unique(asked)) < len(asked):
-            raise ValueError("indices contains an example twice.")
+        asked = check_indices(indices)
         n_fit = 0 if trained.shape_fit is None else trained.shape_fit[0]
         self._check_known(trained, asked, n_fit)
-        asked = asked.astype(np.int64)  # also where there are none
         number = np.full(n_fit, -1)
         number[trained.original] = np.arange(len(trained.original))
         of_fit = asked[asked < n_fit]

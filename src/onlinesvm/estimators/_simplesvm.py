@@ -24,10 +24,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.runtime.interrupts import Deadline, Interruptible, TimeUp, checkpoint, is_asked
 from ._progress import FitProgress
 from .base import KernelEstimator
+from .checks import check_indices
+from .exact import ExactTrained, Shifted
 from .params import SIMPLESVM_CONSTRAINTS
-from .rows import Shifted, as_array
-from .trained import ExactTrained, Trained
-from .views import FittedView
+from .trained import FittedView, Trained
 
 
 class SimpleSVMEstimator(KernelEstimator):
@@ -168,10 +168,7 @@ class SimpleSVMEstimator(KernelEstimator):
 
     def _positions(self, indices: Any) -> np.ndarray:
         """A mask over the kept examples; raises an error if invalid."""
-        asked = np.atleast_1d(np.asarray(indices))
-        if asked.ndim != 1 or (asked.size and asked.dtype.kind not in "iu"):
-            raise ValueError("indices must be an integer or a list of integers.")
-        learner = self._fitted("").learner
+        asked, learner = check_indices(indices), self._fitted("").learner
         unknown = asked[(asked < 0) | (asked >= learner.seen)]
         if len(unknown):
             raise ValueError(
@@ -181,8 +178,6 @@ class SimpleSVMEstimator(KernelEstimator):
         missing = asked[~np.isin(asked, learner.number)]
         if len(missing):
             raise ValueError(f"Example {missing[0]} was already forgotten.")
-        if len(np.unique(asked)) < len(asked):
-            raise ValueError("indices contains an example twice.")
         return np.isin(learner.number, asked)
 
     def _check_forget(self, gone: np.ndarray) -> None:
@@ -201,6 +196,7 @@ class SimpleSVMEstimator(KernelEstimator):
     def _features(self, rows: Any, centre: np.ndarray | None) -> Any:
         if self.low_rank is None:
             return None
+        from ..core.kernel.exact import as_array
         from ..core.simplesvm.learner import Features
 
         if self.low_rank == "linear":

@@ -41,8 +41,7 @@ from .checks import (
 )
 from .params import with_nearest_kernel
 from .rows import ENOUGH, ENOUGH_FOR_WEIGHTS, is_estimated, joined, weighted
-from .trained import Trained, finite_cost
-from .views import FittedView
+from .trained import FittedView, Trained, finite_cost
 from .weights import check_sample_weight
 
 if TYPE_CHECKING:
@@ -651,7 +650,7 @@ def trained_of(estimator: Any) -> Trained | None:
 
 
 def view_of(estimator: KernelEstimator) -> Any:
-    """The model of an estimator after the last call that has ended (``views``)."""
+    """The model of an estimator after the last call that has ended (``trained``)."""
     return estimator._view()
 
 

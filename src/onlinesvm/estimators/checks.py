@@ -113,6 +113,16 @@ def check_number(value: Any, meaning: str, least: int, other: str = "") -> None:
         raise ValueError(f"{meaning}, {least} or more{other}; got {value!r}.")
 
 
+def check_indices(indices: Any) -> np.ndarray:
+    """Numbers of examples, each once; raises an error if invalid."""
+    asked = np.atleast_1d(np.asarray(indices))
+    if asked.ndim != 1 or (asked.size and asked.dtype.kind not in "iu"):
+        raise ValueError("indices must be an integer or a list of integers.")
+    if len(np.unique(asked)) < len(asked):
+        raise ValueError("indices contains an example twice.")
+    return asked.astype(np.int64)  # also where there are none
+
+
 # -- objects ------------------------------------------------------------------------------
 
 

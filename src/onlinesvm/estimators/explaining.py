@@ -15,7 +15,6 @@ from scipy import sparse
 
 from .checks import check_rows
 from .explanation import Explanation, SupportShares
-from .rows import as_array
 
 _PART_VALUES = 1 << 22
 """Kernel values at a time."""
@@ -70,6 +69,7 @@ def refuse_unexplained(kernel: Any) -> None:
 def _by_features(model: Expansion) -> tuple[np.ndarray, np.ndarray]:
     """Shares (n, machines, features) and the base values (n, machines)."""
     from ..core.explain.shapley import shapley_values
+    from ..core.kernel.exact import as_array
 
     if model.kernel.name == "linear":
         weights = np.asarray(model.coef @ model.S)
@@ -124,7 +124,7 @@ def _largest(shares: np.ndarray, k: int) -> np.ndarray:
 def alike(X: Any, S: Any) -> tuple[Any, Any]:
     """Examples and support vectors in one format: CSR if the support vectors are, else dense."""
     if not sparse.issparse(S):
-        return as_array(X), S
+        return X.toarray() if sparse.issparse(X) else X, S
     X, S = sparse.csr_matrix(X), sparse.csr_matrix(S)
     for rows in (X, S):
         rows.sum_duplicates()

@@ -20,8 +20,7 @@ from .checks import Checked, Features, check_examples, check_rows
 from .classifier import KernelClassifier, check_new_labels
 from .labels import Indicators, LabelBook
 from .pair_labels import PairBook
-from .trained import Trained, finite_cost
-from .views import View
+from .trained import Trained, View, finite_cost
 
 
 class RowForm(NamedTuple):

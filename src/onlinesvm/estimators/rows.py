@@ -1,4 +1,4 @@
-"""Rows for a model: the first ones of a stream, rows times weights, and rows in double precision.
+"""Rows for a model: the first ones of a stream, and rows times weights.
 
 ``gamma="scale"`` is 1 / (features * variance), and the variance of one row, or of five, says little
 about the stream. Until ``ENOUGH`` rows have come, each call estimates gamma (and the centre of the
@@ -11,13 +11,11 @@ then, and are learned again with the weights.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ..core.kernel.csr import canonical_csr
 from ..core.kernel.kernel import GAMMA_NAMES
 from .labels import joined_labels
 
@@ -93,65 +91,3 @@ def unweighted(X: Any, factors: np.ndarray | None) -> Any:
     if factors is None:
         return X
     return weighted(X, np.divide(1.0, factors, out=np.zeros_like(factors), where=factors != 0.0))
-
-
-# -- double precision, moved to the centre, and back --------------------------------------
-
-
-def exact_rows(
-    X: Any,
-    kernel: Any,
-    centre: np.ndarray | None,
-    keeps_sparse: bool,
-    key: np.ndarray | None = None,
-    own: bool = False,
-) -> Any:
-    """Checked input as rows, shifted by ``centre``; ``own``: always a copy.
-
-    Sparse input for a model of sparse rows (``keeps_sparse``) stays sparse.
-    """
-    from ..core.kernel.exact import ExactRows
-
-    if kernel.name == "precomputed" and sparse.issparse(X):
-        X = X.toarray()
-    if centre is not None:
-        from ..core.kernel.rows import shifted
-
-        is_sparse = sparse.issparse(X) and keeps_sparse
-        X = canonical_csr(shifted(X, -centre)) if is_sparse else as_array(X) - centre
-    with np.errstate(over="ignore"):
-        rows = ExactRows(X, kernel, key, own)
-        largest = 0.0 if kernel.name == "callable" else np.abs(rows.diagonal()).max()
-    if not np.isfinite(largest + rows.squares.max()):
-        raise ValueError(
-            "The values are too large for kernel values in double precision; scale the "
-            "features (for example with StandardScaler)."
-        )
-    return rows
-
-
-def as_array(values: Any) -> np.ndarray:
-    """Dense values."""
-    return values.toarray() if sparse.issparse(values) else values
-
-
-class Shifted:
-    """The user's feature map, applied to rows that are shifted back first."""
-
-    def __init__(self, function: Callable[[Any], Any], centre: np.ndarray | None):
-        self.function, self.centre = function, centre
-
-    def __call__(self, values: Any) -> np.ndarray:
-        """Features of rows."""
-        return self.function(moved_back(values, self.centre))
-
-
-def moved_back(values: Any, centre: np.ndarray | None) -> Any:
-    """Rows shifted back to the user's coordinates, dense or sparse as they are."""
-    if centre is None:
-        return values
-    if sparse.issparse(values):
-        from ..core.kernel.rows import shifted
-
-        return shifted(values, centre)
-    return values + centre

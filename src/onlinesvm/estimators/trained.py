@@ -3,25 +3,28 @@
 An estimator has its parameters and one ``Trained``, which it replaces in one assignment. Other
 modules use its methods: ``rows`` and ``examples`` convert checked input to what the learner takes,
 ``learn`` passes it on, ``learn_row`` and ``decide_row`` are for single rows, ``widen`` adds features,
-``view`` returns a snapshot for predictions.
+``view`` returns a snapshot between two calls, for predictions and for the fitted attributes.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg.blas import dnrm2
 
-from ..core.kernel.kernel import Kernel, check_size
+from ..core.kernel.kernel import Kernel, centre_of, check_size
 from ..core.keys import arrival_keys
 from ..core.runtime.compact import Compact
-from .checks import Checked, Features, ObjectKernel
-from .labels import LabelBook
-from .rows import FirstRows, exact_rows, weighted
-from .views import ExactView, FittedView, View
+from ..core.runtime.interrupts import Interruptible
+from .checks import Checked, Features, ObjectKernel, asked_rows, check_asked, check_rows
+from .explaining import Expansion, alike
+from .rows import FirstRows, unweighted, weighted
 
 if TYPE_CHECKING:
     from ..core.examples import Examples
@@ -38,6 +41,9 @@ one row at a time, may begin with a row of zeros, and is faster dense."""
 
 LONGEST = 1e19
 """The squared norm of shorter rows fits in single precision."""
+
+LARGEST_WEIGHT = 1e30
+"""Weight vectors up to this size predict in single precision."""
 
 HARD_MARGIN_COST = 1e15
 """Cost that stands for an infinite one: coefficients of classes that can be separated stay below
@@ -102,8 +108,6 @@ class Trained(Compact):
         packs, kept_sparse = cls._forms(kernel, X)
         centre = None
         if kernel.ignores_shift:
-            from ..core.kernel.centre import centre_of
-
             centre = centre_of(X, kernel, kept_sparse)
         return cls(
             kernel, encoder, given.features, centre, packs, kept_sparse,
@@ -306,52 +310,206 @@ class Trained(Compact):
             self.first_rows = self.first_rows.widened(n_features)
 
 
-class ExactTrained(Trained):
-    """A model of rows in double precision, all of which the learner keeps (``core.simplesvm``)."""
+# -- snapshots ----------------------------------------------------------------------------
 
-    @staticmethod
-    def _forms(kernel: Kernel, X: Any) -> tuple[bool, bool]:
-        return False, sparse.issparse(X)
+
+class FittedView(ABC):
+    """The basis of predictions and fitted attributes, for any algorithm.
+
+    Machines are in the order of ``classes``, support vectors in the order of ``support``.
+    """
+
+    noted: Any = None
+    """The calibration of probabilities and prediction sets (``core.prequential``), if there is
+    one."""
+    answered: Any = None
+    """The same from scores kept in passing, once it was requested."""
+    more: dict[str, Any]
+    """What the fitted attributes of a single algorithm need."""
+
+    def __init__(self, trained: Trained):
+        self.trained = trained
+        self.encoder, self.kernel = trained.encoder, trained.kernel
+        self.classes = self.encoder.classes.copy()
+        self.order = self.encoder.order()
+        """The number of each class."""
 
     @property
-    def shape(self) -> tuple[int, ...] | None:
-        """Number of examples kept, and of their features."""
-        return len(self.learner.rows), self.learner.rows.values.shape[1]
+    @abstractmethod
+    def support(self) -> np.ndarray:
+        """Row indices of the support vectors in ascending order; -1 for a stream's."""
 
-    def rows(self, X: Any, key: np.ndarray | None = None) -> Any:
-        """Checked input as rows of this model, copied."""
-        return exact_rows(X, self.kernel, self.centre, self.sparse, key, own=True)
+    @abstractmethod
+    def vectors(self) -> Any:
+        """The support vectors as they were given."""
 
-    def examples(
-        self, X: Any, y: np.ndarray | None, bound: np.ndarray, number: np.ndarray | None = None
-    ) -> Any:
-        """Checked examples as the learner takes them; it has their weights in place of bounds."""
-        from ..core.simplesvm.learner import Given
+    @abstractmethod
+    def biases(self) -> np.ndarray:
+        """Bias of each machine."""
 
-        number = np.arange(X.shape[0]) if number is None else number
-        rows = self.rows(X, number if self.kernel.name == "precomputed" else None)
-        target = self.encoder.encode(y)
-        if not isinstance(self.encoder, LabelBook):
-            target = np.ravel(target).astype(np.float64)
-        return Given(rows, target, bound)
+    @abstractmethod
+    def weights(self) -> np.ndarray:
+        """Weight vectors of the linear kernel, (machines, n_features), machines as learned."""
 
-    def numbered(self, data: Any) -> Any:
-        """The same: the learner numbers what it is given."""
-        return data
+    @abstractmethod
+    def label_numbers(self) -> np.ndarray:
+        """The number of the label of each support vector."""
 
-    unnumbered = numbered
+    @abstractmethod
+    def diagonal(self) -> np.ndarray:
+        """k(x, x) of each support vector."""
 
-    def _row(self, x: np.ndarray) -> None:
-        """No fast path for single rows: each changes the factor of a linear system."""
-        return
+    @abstractmethod
+    def terms(self) -> np.ndarray:
+        """Coefficients of the support vectors, (machines, n_SV), machines as learned."""
 
-    def can_widen(self, dense: bool) -> bool:
-        """No: the factor of a linear system is of all rows as they are."""
-        return False
+    @abstractmethod
+    def support_values(self) -> np.ndarray:
+        """Values of the machines, as learned, for the support vectors themselves, (n_SV, machines)."""
 
-    def gap(self) -> None:
-        """Not measured: it is at its optimum after every call."""
+    @abstractmethod
+    def similarities(self, which: np.ndarray) -> np.ndarray:
+        """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""
 
-    def view(self, **more: Any) -> FittedView:
-        """The model as it is: a learner that an estimator has is never changed."""
-        return ExactView(self)
+    @abstractmethod
+    def values(self, X: Any) -> np.ndarray:
+        """Values of the machines, as learned, (n, machines)."""
+
+    def decide(self, X: Any) -> np.ndarray:
+        """Decision values, (n,) or (n, classes)."""
+        scores: np.ndarray = self.encoder.scores(self.values(X))
+        return scores
+
+    @abstractmethod
+    def expansion(self, X: Any) -> Expansion:
+        """The model and these examples as the kernel sees them, in double precision."""
+
+    def coefficients(self) -> np.ndarray:
+        """Coefficients of the support vectors, (machines, n_SV), in the order of ``classes``."""
+        shown: np.ndarray = self.encoder.shown(self.terms())
+        return shown
+
+    def dual_coefficients(self) -> Any:
+        """``dual_coef_``: sparse if the rows are."""
+        return self.as_given(self.encoder.compressed(self.coefficients(), self.label_numbers()))
+
+    def as_given(self, values: np.ndarray) -> Any:
+        """A matrix in the user's format: sparse if the training X is."""
+        given_sparse = self.trained.sparse and not self.trained.packs
+        rows = self.kernel.name != "precomputed"
+        return sparse.csr_matrix(values) if given_sparse and rows else values
+
+
+class View(FittedView):
+    """The model of a learner that continues to learn: a copy of its current state."""
+
+    def __init__(self, trained: Trained, learner: Any, noted: Any, more: dict[str, Any]):
+        """``trained`` belongs to the view: learning does not change it."""
+        from ..core.model import model_of
+
+        super().__init__(trained)
+        self.model, self.noted, self.more = model_of(learner), noted, more
+
+    def values(self, X: Any) -> np.ndarray:
+        """Values of the machines, as learned, (n, machines)."""
+        with Interruptible():
+            kernel, rows = self._asked(X)
+            values: np.ndarray = self._deciding.decide(kernel, rows)
+            return values
+
+    def _asked(self, X: Any) -> tuple[Any, Any]:
+        """Checked examples as rows, and the kernel that compares them with support vectors."""
+        trained, kernel = self.trained, self.kernel
+        if trained.objects is None:
+            return kernel, trained.rows(check_rows(trained.features, X))
+        objects = check_asked(trained.features.owner, X)
+        function: Any = kernel.function  # an ``ObjectKernel``
+        kernel = replace(kernel, function=function.asking(objects))
+        return kernel, trained.rows(asked_rows(len(objects)))
+
+    @cached_property
+    def _deciding(self) -> Any:
+        """The model that predicts: of the linear kernel, one weight vector per machine."""
+        from ..core.kernel.rows import Rows
+
+        if self.kernel.name != "linear":
+            return self.model
+        weights = self.weights()
+        if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
+            return self.model
+        return self.model.with_rows(self.kernel, Rows.of(weights), np.eye(len(weights)))
+
+    def weights(self) -> np.ndarray:
+        """Weight vectors of the linear kernel, (machines, n_features)."""
+        return np.asarray(self.model.coef @ self.model.rows.to_array())
+
+    @cached_property
+    def _numbers(self) -> np.ndarray:
+        """Row indices of the support vectors in the X given to ``fit``; -1 for a stream's."""
+        keys, original = np.maximum(self.model.key, -1), self.trained.original
+        return np.where(keys >= 0, original[keys], -1) if len(original) else keys
+
+    @cached_property
+    def _ascending(self) -> np.ndarray:
+        """The order of the support vectors in which users see them."""
+        order: np.ndarray = self.encoder.sorted_vectors(self._numbers, self.model.label)
+        return order
+
+    @property
+    def support(self) -> np.ndarray:
+        """Row indices of the support vectors, in ascending order; of pairs of classes, by class."""
+        return self._numbers[self._ascending]
+
+    def vectors(self) -> Any:
+        """The support vectors as they were given."""
+        if self.trained.objects is not None:
+            return self.trained.objects[self.support]
+        vectors = self.model.rows.to_array(self.trained.centre)[self._ascending]
+        vectors = unweighted(vectors, self.trained.feature_weights)
+        was_packed = self.trained.packs and sparse.issparse(vectors)
+        return vectors.toarray() if was_packed else vectors
+
+    def terms(self) -> np.ndarray:
+        """Coefficients of the support vectors, (machines, n_SV), machines as learned."""
+        return self.model.coef[:, self._ascending]
+
+    def biases(self) -> np.ndarray:
+        """Bias of each machine."""
+        shown: np.ndarray = self.encoder.shown(self.model.bias)
+        return shown
+
+    def label_numbers(self) -> np.ndarray:
+        """The number of each support vector's label."""
+        return self.model.label[self._ascending]
+
+    def diagonal(self) -> np.ndarray:
+        """k(x, x) of each support vector."""
+        return self.kernel.diagonal(self.model.rows)[self._ascending].astype(np.float64)
+
+    def support_values(self) -> np.ndarray:
+        """Values of the machines, as learned, for the support vectors themselves, (n_SV, machines)."""
+        rows = self.model.rows.take(self._ascending)
+        values: np.ndarray = self._deciding.decide(self.kernel, rows)
+        return values
+
+    def similarities(self, which: np.ndarray) -> np.ndarray:
+        """Kernel values of all support vectors with some of them, (n_SV, len(which)) float64."""
+        rows = self.model.rows.take(self._ascending)
+        return copy(self.kernel).block(rows, rows.take(which)).astype(np.float64)
+
+    def expansion(self, X: Any) -> Expansion:
+        """The model and these examples as the kernel sees them, in double precision."""
+        kernel, rows = self._asked(X)
+        asked, vectors = alike(rows.to_array(), self.model.rows.to_array())
+        length = None
+        if self.model.unit_length:
+            length = np.sqrt(np.maximum(kernel.diagonal(rows), 0.0))
+            length = np.where(length > 0, length, 1.0)
+        return Expansion(
+            asked,
+            vectors[self._ascending],
+            copy(kernel),
+            self.encoder.shares(self.terms()),
+            self.encoder.shares(self.model.bias),
+            length,
+        )

@@ -18,10 +18,10 @@ from sklearn.svm import SVC
 
 import onlinesvm
 from onlinesvm import LASVMClassifier
+from onlinesvm.core.examples import first_equal
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows, RowStore
 from onlinesvm.core.lasvm.choose.pool import PoolRows
-from onlinesvm.core.lasvm.duplicates import first_equal
 
 SENTINEL = -999999.0
 FORMS = {

@@ -6,7 +6,7 @@ from scipy import sparse
 
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.kernel.rows import Rows
-from onlinesvm.core.kernel.tiles.jobs import TileJob
+from onlinesvm.core.kernel.tiles.dense import TileJob
 from onlinesvm.core.kernel.tiles.rbf import TOLERANCE
 
 

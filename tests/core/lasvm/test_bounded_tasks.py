@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+from held import check_pairs
 from naive.bounded_tasks import NaiveNovelty, NaiveValues
 from scipy import sparse
 from sklearn.svm import SVR, OneClassSVM
@@ -61,15 +62,9 @@ def check(learner):
     """Bounds, sums, gradients and kernel values are what they should be."""
     n = learner.n
     a = learner.support.a
-    alpha, grad, linear = a.alpha[:, :n], a.grad[:, :n], a.p[:, :n]
-    lo, hi, bound = a.lo[:, :n], a.hi[:, :n], a.bound[:n]
-    rows = learner.store.rows()
-    K = learner.kernel.block(rows, rows)
-    np.fill_diagonal(K, learner.kernel.diagonal(rows))
-    np.testing.assert_array_equal(learner.values.square(), K)
-    assert (alpha >= lo).all()
-    assert (alpha <= hi).all()
-    assert (hi <= bound).all()
+    alpha, grad, linear, hi = a.alpha[:, :n], a.grad[:, :n], a.p[:, :n], a.hi[:, :n]
+    K = check_pairs(learner)
+    assert (hi <= a.bound[:n]).all()
     scale = max(1.0, abs(linear).max(), abs(alpha).sum(axis=1).max())
     np.testing.assert_allclose(grad, linear - alpha @ K.astype(float), atol=1e-10 * scale)
     mass = a.mass

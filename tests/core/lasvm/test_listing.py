@@ -15,7 +15,6 @@ from onlinesvm.core.kernel.emit.slopes import plain_shift
 from onlinesvm.core.kernel.kernel import Kernel
 from onlinesvm.core.lasvm import learner as lasvm_learner
 from onlinesvm.core.lasvm import state
-from onlinesvm.core.lasvm.online import call as lasvm_call
 from onlinesvm.core.lasvm.online import process as lasvm
 from onlinesvm.core.lasvm.online import steps as lasvm_steps
 from onlinesvm.core.runtime import numerics
@@ -91,7 +90,7 @@ def pair(make, kernel, seed=0, **options):
 def plain(monkeypatch):
     """The loops of the listing as plain Python, so that a test can look between their steps."""
     monkeypatch.setattr(records.Table, "address", property(lambda table: table.record))
-    for module in (numerics, cache, lasvm, lasvm_call, lasvm_steps, state, lasvm_learner):
+    for module in (numerics, cache, lasvm, lasvm_steps, state, lasvm_learner):
         for name in ("never_inline", "keep_small"):  # intrinsics
             monkeypatch.setattr(module, name, lambda: None, raising=False)
         for name in ("state_of", "cache_of", "along_of", "rules_of", "limits_of"):

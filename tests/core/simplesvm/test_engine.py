@@ -11,13 +11,12 @@ from sklearn.metrics.pairwise import rbf_kernel
 from onlinesvm.core.kernel.exact import ExactRows
 from onlinesvm.core.kernel.kernel import make_kernel
 from onlinesvm.core.runtime.numerics import jit
-from onlinesvm.core.simplesvm import factor, problems
-from onlinesvm.core.simplesvm.kernel_store import KernelStore
+from onlinesvm.core.simplesvm import factor, tasks
+from onlinesvm.core.simplesvm.kernel_store import KernelStore, LowRankSource
 from onlinesvm.core.simplesvm.learner import Options, SimpleSVM
 from onlinesvm.core.simplesvm.lowrank import incomplete_cholesky
 from onlinesvm.core.simplesvm.machine import Machine, run
 from onlinesvm.core.simplesvm.pair_steps import approach
-from onlinesvm.core.simplesvm.solution import LowRankSource
 from onlinesvm.core.simplesvm.state import SINGULAR
 from onlinesvm.core.simplesvm.tasks import Classification
 
@@ -53,12 +52,12 @@ def six_problems(y):
     n = len(y)
     cost = np.full(n, 2.0)
     return {
-        "linear": problems.linear_slack(y, cost),
-        "quadratic": problems.quadratic_slack(y, cost),
-        "nu": problems.nu_classification(y, np.ones(n), 0.4),
-        "regression": problems.regression(y + 0.1 * np.arange(n) / n, cost, 0.1),
-        "one class": problems.one_class(np.ones(n), 0.3),
-        "weights": problems.linear_slack(y, np.linspace(0.1, 3.0, n)),
+        "linear": tasks.linear_slack(y, cost),
+        "quadratic": tasks.quadratic_slack(y, cost),
+        "nu": tasks.nu_classification(y, np.ones(n), 0.4),
+        "regression": tasks.regression(y + 0.1 * np.arange(n) / n, cost, 0.1),
+        "one class": tasks.one_class(np.ones(n), 0.3),
+        "weights": tasks.linear_slack(y, np.linspace(0.1, 3.0, n)),
     }
 
 
@@ -170,7 +169,7 @@ def test_promises_after_every_deletion(seed):
     X, y = points(seed, n=24)
     rng = np.random.default_rng(seed)
     cost = np.full(len(y), 2.0)
-    p = problems.linear_slack(y, cost)
+    p = tasks.linear_slack(y, cost)
     machine = machine_for(p, X)
     run(machine)
     kept = np.ones(len(y), bool)
@@ -182,7 +181,7 @@ def test_promises_after_every_deletion(seed):
         coef = machine.coefficients()
         score = machine.score - machine.source.product(np.flatnonzero(~kept), coef[~kept])
         rows = machine.source.rows.take(np.flatnonzero(kept))
-        smaller = problems.linear_slack(machine.problem.sign[kept], cost[: kept.sum()])
+        smaller = tasks.linear_slack(machine.problem.sign[kept], cost[: kept.sum()])
         machine.forget(smaller, kept, machine.source.restrict(rows, kept), score[kept])
         run(machine)
         check_promises(machine, np.inf)
@@ -252,7 +251,7 @@ def test_sweeps_lower_the_objective_to_the_optimum(kernel):
 
 def test_a_linear_kernel_never_holds_more_than_its_rank():
     X, y = points(5, n=80)
-    machine = machine_for(problems.linear_slack(y, np.full(len(y), 1.0)), X, "linear")
+    machine = machine_for(tasks.linear_slack(y, np.full(len(y), 1.0)), X, "linear")
     run(machine)
     assert machine.converged
     assert len(machine.held) <= X.shape[1] + 1
@@ -261,14 +260,14 @@ def test_a_linear_kernel_never_holds_more_than_its_rank():
 def test_conflicting_duplicates_go_to_their_bounds():
     X = np.array([[0.0], [0.0], [3.0], [-3.0]])
     y = np.array([1.0, -1.0, 1.0, -1.0])
-    machine = machine_for(problems.linear_slack(y, np.full(4, 1.5)), X)
+    machine = machine_for(tasks.linear_slack(y, np.full(4, 1.5)), X)
     run(machine)
     np.testing.assert_allclose(machine.alpha[:2], 1.5)
 
 
 def test_rebuild_gives_the_same_factor():
     X, y = points(7)
-    machine = machine_for(problems.quadratic_slack(y, np.full(len(y), 5.0)), X)
+    machine = machine_for(tasks.quadratic_slack(y, np.full(len(y), 5.0)), X)
     run(machine)
     before = machine.w.U.copy()
     m = len(machine.held)
@@ -278,7 +277,7 @@ def test_rebuild_gives_the_same_factor():
 
 def test_a_spoilt_factor_is_noticed_and_made_anew():
     X, y = points(8, n=120)
-    p = problems.linear_slack(y, np.full(len(y), 5.0))
+    p = tasks.linear_slack(y, np.full(len(y), 5.0))
     machine = machine_for(p, X, block_size=8)
     rng = np.random.default_rng(0)
     for _ in machine.optimise():
@@ -310,7 +309,7 @@ def test_low_rank_of_full_rank_equals_dense(name):
 
 def test_low_rank_with_a_ridge_needs_no_square_matrix():
     X, y = make_classification(600, 5, flip_y=0.2, random_state=0)
-    p = problems.quadratic_slack(2.0 * y - 1, np.full(600, 1.0))
+    p = tasks.quadratic_slack(2.0 * y - 1, np.full(600, 1.0))
     machine = Machine(p, LowRankSource(X), tol=1e-8, capacity=1000)
     run(machine)
     assert len(machine.held) > 200

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..kernel.exact import next_difference
 from ..kernel.kernel import Kernel
-from ..kernel.sparse_pairs import next_difference
 from ..runtime.interrupts import checkpoint
 from ..runtime.numerics import REORDERED_MATH, inner, jit
 from ..runtime.threads import over_rows, thread_count

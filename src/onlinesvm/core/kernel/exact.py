@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..runtime.numerics import ORDERED_MATH, REORDERED_MATH, inner, jit
+from ..runtime.numerics import ORDERED_MATH, REORDERED_MATH, inlined, inner, jit
 from ..runtime.threads import over_rows, thread_count
 from .emit.vector64 import WIDTH, dense_panel_dot, sparse_panel_dot
 from .kernel import Kernel
-from .sparse_pairs import next_difference
 
 _LINE = 8  # float64 values in a cache line
 _INLINE_WORK = 5_000_000  # multiplications that one thread does sooner than two
@@ -40,6 +39,7 @@ _CLOSE = 1e-4
 """Share of |x|^2 + |z|^2 below which the squared distance of the Matern kernel comes from differences:
 above it the value is off by about 1e-13."""
 
+_BEYOND = 2**62  # no column
 _LOG2_E = math.log2(math.e)
 _ROUND = 1.5 * 2.0**52  # adding it rounds to an integer in the low bits
 _LN2 = math.log(2.0)
@@ -75,6 +75,24 @@ def _dense_distance(x, z):
     for c in range(x.shape[0]):
         total += (x[c] - z[c]) * (x[c] - z[c])
     return total
+
+
+@inlined
+def next_difference(X, a, a_end, Z, b, b_end):
+    """The next column of entries a of X or b of Z, x - z in it, and the entries that follow.
+
+    X and Z are CSR matrices (pointer, sorted indices, data). Entries a_end and b_end are the first beyond the rows; at least one row has an entry left.
+    """
+    left = X[1][a] if a < a_end else _BEYOND
+    right = Z[1][b] if b < b_end else _BEYOND
+    difference = 0.0
+    if left <= right:
+        difference += X[2][a]
+        a += 1
+    if right <= left:
+        difference -= Z[2][b]
+        b += 1
+    return min(left, right), difference, a, b
 
 
 @inner
@@ -261,7 +279,7 @@ class ExactRows:
         joined.values = (
             sparse.vstack([self.values, sparse.csr_matrix(more.values)], format="csr")
             if self.is_sparse
-            else np.concatenate([self.values, _dense(more.values)])
+            else np.concatenate([self.values, as_array(more.values)])
         )
         return joined
 
@@ -310,7 +328,7 @@ class ExactRows:
 
     def _call(self, other: ExactRows | None = None) -> np.ndarray:
         other = self if other is None else other
-        return self.kernel.call(_dense(self.values), _dense(other.values), np.float64)
+        return self.kernel.call(as_array(self.values), as_array(other.values), np.float64)
 
     def _dots(self, other: ExactRows, out: np.ndarray) -> None:
         """Dot products, some panels of these rows at a time."""
@@ -340,7 +358,7 @@ class ExactRows:
         if self.is_sparse and other.is_sparse:
             task, X, Z = sparse, _parts(self.values), _parts(other.values)
         else:
-            task, X, Z = dense, _dense(self.values), _dense(other.values)
+            task, X, Z = dense, as_array(self.values), as_array(other.values)
             X, Z = _writeable(X), _writeable(Z)
         self._over(partial(task, X, Z, *given, out), len(self), out.size)
 
@@ -384,7 +402,8 @@ class ExactRows:
         over_rows(task, n, 1 if alone else thread_count(self.kernel.n_jobs))
 
 
-def _dense(values: Any) -> np.ndarray:
+def as_array(values: Any) -> np.ndarray:
+    """Dense values."""
     return values.toarray() if sparse.issparse(values) else values
 
 

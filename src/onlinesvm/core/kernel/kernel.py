@@ -27,7 +27,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from .buffers import Buffers
     from .rows import Rows
-    from .tiles.dense import KernelParams
+    from .tiles.dense import KernelParams, TileJob
 
 DISTANCE_NAMES = ("rbf", "laplacian", "matern12")
 """Kernels that are functions of a distance: k(x, x) = 1, and shifted rows have the same values."""
@@ -54,6 +54,13 @@ _SORTED, _MANY_LARGE = 512, 64
 
 _CHUNK_ROWS = 1024
 """Rows at a time where a block must be stored to make a product."""
+
+CENTRE_SAMPLE = 1000
+"""Rows from which the centre is taken, evenly spaced."""
+
+WORTH_FILLING = 16.0
+"""Sparse rows are shifted where gamma |centre|^2 is above this (Laplacian: gamma |centre|_1, Matern:
+gamma^2 |centre|^2), for a shift costs them zeros."""
 
 
 class Summands(NamedTuple):
@@ -179,10 +186,16 @@ class Kernel:
         self, X: Rows, Z: Rows, out: np.ndarray, column: int
     ) -> Callable[[int, int], None]:
         """What computes some rows of a block into the columns from ``column`` on; counts it."""
-        from .tiles.jobs import TileJob
-
         self.n_evaluations += len(X) * (len(X) + 1) // 2 if X is Z else len(X) * len(Z)
-        return TileJob(self, X, Z, out=out, column=column)
+        return self._job(X, Z, out=out, column=column, mirrored=X is Z)
+
+    def _job(self, X: Rows, Z: Rows, **what: Any) -> TileJob:
+        """What computes kernel values of some rows of X with Z, and where they go (``TileJob``)."""
+        from .tiles.dense import TileJob
+        from .tiles.sparse import SparseTileJob
+
+        is_sparse = X.is_sparse or Z.is_sparse
+        return SparseTileJob(self, X, Z, **what) if is_sparse else TileJob(self, X, Z, **what)
 
     def product(self, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
         """sum_j k(x_i, z_j) coef[c, j] for every machine c: float64 of shape (n, machines)."""
@@ -210,13 +223,13 @@ class Kernel:
                 part = slice(a, a + _CHUNK_ROWS)
                 out[part] = self.block(X.take(part), Z).astype(np.float64) @ coef.T
             return out
-        from .tiles.jobs import TileJob, one_row_product
-
         X, Z = self._sized(X, Z)
         self.n_evaluations += len(X) * len(Z)
         if len(X) == 1 and self._is_plain(X, Z):
-            return one_row_product(self, X, Z, coef)
-        job = TileJob(self, X, Z, coef=coef, sums=out)
+            from .tiles.one_row import row_product
+
+            return row_product(self, X, Z, coef)
+        job = self._job(X, Z, coef=coef, sums=out)
         self._over_rows(job, job.X, job.Z)
         if self.name == "poly":
             check_size(out)
@@ -230,7 +243,7 @@ class Kernel:
         return sized, sized if Z is X else Z.sized(self.absolute)
 
     def _is_plain(self, X: Rows, Z: Rows) -> bool:
-        """Whether rows are dense and sums of products are enough (``row_product``)."""
+        """Whether rows are dense and sums of products are enough (``one_row.row_product``)."""
         if self.name not in ("rbf", "laplacian") or X.is_sparse or Z.is_sparse:
             return False
         return not self.needs_differences(X, Z)
@@ -293,12 +306,15 @@ class Kernel:
         triangle: bool = False,
         beside: int = 0,
     ) -> None:
-        from ..runtime.threads import over_rows, thread_count
-
+        """Run ``task`` over the rows of X, on several threads where that saves time."""
         values = len(X) * (beside + len(X) // 2 if triangle else len(Z))
         width = min(X.width(), Z.width()) if len(Z) else X.width()
-        small = values * (_FUNCTION_WORK + width) < _INLINE_WORK
-        over_rows(task, len(X), 1 if small else thread_count(self.n_jobs), triangle, beside)
+        if values * (_FUNCTION_WORK + width) < _INLINE_WORK:
+            task(0, len(X))
+            return
+        from ..runtime.threads import over_rows, thread_count
+
+        over_rows(task, len(X), thread_count(self.n_jobs), triangle, beside)
 
     def _python_block(self, X: Rows, Z: Rows) -> np.ndarray:
         if self.name == "precomputed":
@@ -436,3 +452,40 @@ def _variance(X: Any) -> float:
     data, size = np.asarray(X.data, np.float64), X.shape[0] * X.shape[1]
     mean = data.sum() / size
     return float((((data - mean) ** 2).sum() + (size - len(data)) * mean**2) / size)
+
+
+# -- the centre of the rows ---------------------------------------------------------------
+
+
+@np.errstate(over="ignore")  # values that large are refused as rows
+def centre_of(X: Any, kernel: Kernel, kept_sparse: bool) -> np.ndarray | None:
+    """The median of each column of X; None if sparse rows are near zero without a shift.
+
+    Kernels of a distance do not change when all rows are shifted, but rows near zero keep more digits
+    in single precision, and their kernel values can be computed from dot products (``rbf``). The mean
+    would follow one value of 1e7 among thousands; the median does not. A column of which the greater
+    part is zero has the median zero: rows that are kept sparse stay so when they are shifted.
+    """
+    some = X[np.linspace(0, X.shape[0] - 1, min(X.shape[0], CENTRE_SAMPLE)).astype(np.int64)]
+    if not kept_sparse:
+        return _median(some)
+    centre = np.zeros(X.shape[1])
+    if sparse.issparse(some):
+        some = sparse.csr_matrix(some)
+        columns = np.flatnonzero(2 * some.getnnz(axis=0) >= some.shape[0])
+        centre[columns] = _median(some[:, columns].toarray())
+    else:
+        columns = np.flatnonzero(2 * np.count_nonzero(some, axis=0) >= some.shape[0])
+        centre[columns] = _median(some[:, columns])
+    return centre if _size(centre, kernel) > WORTH_FILLING else None
+
+
+def _size(centre: np.ndarray, kernel: Kernel) -> float:
+    """How far the centre is from zero, in the units of the kernel's exponent, squared for the Matern."""
+    if kernel.absolute:
+        return kernel.gamma * float(np.abs(centre).sum())
+    return (kernel.gamma if kernel.name == "rbf" else kernel.gamma**2) * float(centre @ centre)
+
+
+def _median(rows: np.ndarray) -> np.ndarray:
+    return np.median(rows, axis=0).astype(np.float64)

@@ -23,7 +23,6 @@ from ..examples import Examples
 from .block.held_out import held_out
 from .choose.selection import SelectiveLASVM, Urn
 from .learner import LASVM
-from .online.finish import finish_fit
 from .tasks import Classification
 
 _NOBODY = np.empty(0, np.int64)
@@ -209,7 +208,10 @@ def _finish(learner: LASVM, converge: bool) -> bool:
     """The finishing step: to tau, or, in a fit that need not converge, as far as its task asks for."""
     if converge or learner.memory is not None:
         return bool(learner.finish())
-    return finish_fit(learner)
+    support = learner.support
+    done = learner.finish(max(learner.tau, support.task.enough(support.unit)))
+    support.buffers.clear()
+    return done
 
 
 def wind_up(learner: LASVM, briefly: bool) -> None:

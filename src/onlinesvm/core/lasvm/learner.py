@@ -6,7 +6,7 @@ example of the data set violates the optimality conditions by more than tau: the
 
 There are two roads. One example at a time (``online``): the listing of the paper with
 ``block_size == 1``, streams that bring few examples at a time, and every stream whose memory is
-bounded by limits (``memory``). Many at a time (``block``): everything else.
+bounded by limits (``online.memory``). Many at a time (``block``): everything else.
 """
 
 from __future__ import annotations
@@ -30,12 +30,10 @@ from .block import block as lasvm_block
 from .block import second_look, working_set
 from .block.slack_bounds import DataSet, Judged, Reference, judged_by, mark_of
 from .online import finish as finishing
-from .online.call import NO_SLOTS, Call
-from .online.limits import SEEDS
-from .online.memory import Memory, next_look
-from .online.process import INSERT, Rules
+from .online.memory import SEEDS, Memory, next_look
+from .online.process import INSERT, NO_SLOTS, Call, Rules
 from .state import CLOCK, EVALUATIONS, MACHINE, NEED, PHASE, POSITION, STORED, Support
-from .tasks import FINISHING_PASSES, Classification, Regression, Task, Tolerances
+from .tasks import FINISHING_PASSES, Classification, OneClass, Regression, Task, Tolerances
 
 SMALLEST_BLOCK = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
@@ -236,11 +234,6 @@ class LASVM(Compact, Learner):
         """Bias of every machine."""
         return self.support.a.bias
 
-    @property
-    def n_held(self) -> int:
-        """Number of rows that are held."""
-        return self.support.n
-
     def gap(self) -> float | None:
         """Largest delta of the machines that have examples of both signs."""
         gap = float(self.delta[self.support.started()].max(initial=-np.inf))
@@ -307,10 +300,10 @@ class LASVM(Compact, Learner):
         if self.singly or self._since_optimised < max(SMALLEST_BLOCK, self.support.n // share):
             return
         self._since_optimised = 0
-        finishing.mend(self)
+        self.support.mend(self.kernel)
         if not self.task.both_signs:
             self.task.observe(np.empty((0, *self.task.no_labels(0).shape[1:])), self.support)
-            finishing.note_influence(self)
+            self._note_influence()
             self.support.measure()
         if self._reduce_stream_delta() or not self.task.both_signs:
             n = self.n
@@ -385,9 +378,9 @@ class LASVM(Compact, Learner):
                 self.tolerances.rough
             )  # many rows of one class may have waited for the other
         elif on_stream:
-            finishing.note_influence(self)
+            self._note_influence()
             self._reduce_stream_delta()
-        finishing.mend(self)
+        self.support.mend(self.kernel)
         told = None if aside or asides is None else self._keep_beyond
         return slacks, *lasvm_block.evict(self.support, beyond, told)
 
@@ -699,9 +692,23 @@ class LASVM(Compact, Learner):
     def follow_unit(self) -> bool:
         """The unit of the machines, by what was learned last; whether one became smaller."""
         before = self.unit.copy()
-        finishing.note_influence(self)
+        self._note_influence()
         self.task.follow(self.support)
         return bool((self.unit < before).any())
+
+    def _note_influence(self) -> None:
+        """What a single example means to a one-class machine, which bounds its unit from below."""
+        support, task = self.support, self.task
+        if not isinstance(task, OneClass):
+            return
+        alpha = support.alpha()[0]
+        some = task.sample(alpha)
+        if isinstance(self.values, AllPairs) and self.values.cache is not None:
+            task.weigh(alpha[some], self.values.square()[np.ix_(some, some)])
+            return
+        rows = support.rows().take(some)
+        task.weigh(alpha[some], self.kernel.block(rows, rows))
+        support.measure()
 
     def _follow(self, watch: Any) -> None:
         """The window becomes what the drift detector finds, if it is to follow it."""
@@ -818,14 +825,14 @@ class LASVM(Compact, Learner):
         if self.singly:
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.values.drop()
-        finishing.note_influence(self)
+        self._note_influence()
         finer = True
         while finer:
             unit = self.unit.copy()
             try:
                 done = working_set.optimise_all(self.support, self.kernel, tol, self.cache_size)
             finally:  # also where Ctrl-C or a time limit ends it: biases belong to the coefficients
-                finishing.mend(self)
+                self.support.mend(self.kernel)
                 self.support.measure()
             finer = done and bool((self.unit < unit).any())
         if tol <= self.tau:
@@ -837,8 +844,8 @@ class LASVM(Compact, Learner):
         return self.kernel.product(rows, *self.support.expansion()) + self.support.a.bias
 
     def is_precise(self) -> bool:
-        """Whether single-precision kernel values suffice for the coefficients (``finish``)."""
-        return finishing.is_precise(self.support)
+        """Whether single-precision kernel values suffice for the coefficients."""
+        return self.support.is_precise()
 
     # -- what was learned -----------------------------------------------------------------
 

@@ -22,6 +22,7 @@ import numpy as np
 from ..examples import Examples
 from ..kernel.buffers import Buffers, padded
 from ..kernel.emit.records import Flags2, Layout, Numbers, Reals, Reals2
+from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
 from ..runtime.compact import Compact
 from .tasks import ON_BOUND, Classification, Task, one_sided
@@ -36,6 +37,15 @@ CLOCK, NEXT_TO_DECAY, REMOVALS, EVALUATIONS = range(10, 14)
 AT_ONCE, VALUES = 16, 65536
 """Up to how many machines are always computed with at once, and values of more machines that are made
 at a time: fresh memory for all of them would take longer than to compute them."""
+
+CHUNK_ROWS = 256
+"""Rows whose gradients are computed at a time."""
+
+NOTICED = 1e-9
+"""Error of a gradient, in units of the machine, from which it is recomputed."""
+
+LOST = 0.02
+"""Error of decision values, in units of the machine, that makes a model useless near its edge."""
 
 
 class State(NamedTuple):
@@ -362,6 +372,44 @@ class Support(Compact):
         found = np.isfinite(g_max) & np.isfinite(g_min)
         self.a.bias[which][found] = (g_max[found] + g_min[found]) / 2
         self.a.delta[which][found] = g_max[found] - g_min[found]
+
+    def mend(self, kernel: Kernel) -> None:
+        """Recompute gradients if kernel values and bounds are so large that rounding errors matter.
+
+        A change of coefficient r leaves errors of about eps B_r |K_rs| in the gradients, which stay
+        when the coefficient becomes small again. See ``steps.mend_gradients`` for streams with limits.
+        """
+        length = np.sqrt(np.abs(self.diagonal()))
+        largest = (self.a.bound[: self.n] * length).max(initial=0.0) * length.max(initial=0.0)
+        if np.finfo(np.float64).eps * largest > NOTICED * self.unit.min():
+            self.recompute(kernel)
+
+    def recompute(self, kernel: Kernel) -> None:
+        """Recompute the gradients from the coefficients, which removes accumulated errors."""
+        a, n, rows, alpha = self.a, self.n, self.rows(), self.alpha()
+        used = np.flatnonzero(alpha.any(axis=0))
+        place = np.full(n, -1)
+        place[used] = np.arange(len(used))
+        vectors, linear = rows.take(used), self.linear()
+        for first in range(0, n, CHUNK_ROWS):
+            part = np.arange(first, min(first + CHUNK_ROWS, n))
+            K = kernel.block(rows.take(part), vectors)
+            own = np.flatnonzero(place[part] >= 0)
+            K[own, place[part[own]]] = a.diagonal[part[own]]
+            a.grad[:, part] = linear[:, part] - alpha[:, used] @ K.T.astype(np.float64)
+
+    def is_precise(self) -> bool:
+        """Whether decision values of the rows held are right to ``LOST``.
+
+        f(x) = sum_s a_s k(x_s, x) + b: each kernel value has a rounding error of about u |k|, u = 2^-24,
+        and errors of many values add up like independent ones: f(x) is off by about
+        u sqrt(k(x, x) sum_s a_s^2 k(x_s, x_s)). With large coefficients (a large C on data that it
+        cannot fit) and large kernel values that can be more than what the model has learned, while the
+        gap of the optimisation, which has the same errors, is small.
+        """
+        size = np.abs(self.diagonal())
+        error = 2.0**-24 * np.sqrt(self.alpha() ** 2 @ size * size.max(initial=0.0))
+        return bool((error <= LOST * self.unit).all())
 
     def settle_one_sided(self) -> None:
         """The bias of a machine whose rows have left it with one sign is that sign."""

@@ -318,10 +318,6 @@ class Regression(EveryMachine):
         """Slack after f(x) has changed, from the slack before, at most: its sign is not known."""
         return slack + np.abs(change)
 
-    def note(self, target: float) -> None:
-        """Remember one target, without a look at the unit."""
-        self.recent = np.concatenate([self.recent[1 - RECENT :], [[target]]])
-
     def keep(self, targets: np.ndarray) -> None:
         """Remember targets, without a look at the unit."""
         kept = self.recent[max(0, len(self.recent) + len(targets) - RECENT) :]

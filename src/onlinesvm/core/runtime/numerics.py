@@ -19,12 +19,6 @@ from .compiling.announcing import Announcer, CollectorPause
 from .compiling.caching import keep
 from .compiling.linking import LinkedCompiler
 
-REAL = np.float32
-"""Rows and kernel values."""
-
-SUM = np.float64
-"""Coefficients, gradients, bounds."""
-
 JIT_DISABLED = bool(numba.config.DISABLE_JIT)
 
 event.register("numba:compile", Announcer())

@@ -4,6 +4,8 @@
 the values among some examples, from stored rows where there are any. Several machines may share
 one store: rows belong to examples, whatever their labels.
 
+Where a factor of the kernel matrix is known, it takes the place of the store (``LowRankSource``).
+
 ``slot_of`` says where an example's row is. It is cleared before a slot is written to and set when
 the row is there, so that a store whose work was broken off at any moment is a valid one.
 """
@@ -304,3 +306,16 @@ class KernelStore:
             _gather(self.slots, self.slot_of[which[stored]], which, out, stored)
             out[np.ix_(rest, stored)] = out[np.ix_(stored, rest)].T
         return out
+
+
+class LowRankSource:
+    """K = Z Z', given by its factor."""
+
+    def __init__(self, Z: np.ndarray):
+        self.Z = np.require(Z, np.float64, ["C", "W", "E"])
+
+    def __len__(self) -> int:
+        return len(self.Z)
+
+
+Source = KernelStore | LowRankSource

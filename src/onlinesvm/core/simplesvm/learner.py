@@ -19,9 +19,8 @@ from ..kernel import exact as exact_kernels
 from ..kernel.exact import ExactRows
 from ..kernel.kernel import Kernel
 from . import lowrank
-from .kernel_store import KernelStore
+from .kernel_store import KernelStore, LowRankSource, Source
 from .machine import Machine
-from .solution import LowRankSource, Source
 from .start import STARTS
 from .state import same
 from .tasks import Task

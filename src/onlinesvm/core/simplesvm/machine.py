@@ -1,6 +1,6 @@
 """One quadratic program on a data set in memory: SimpleSVM's sweeps.
 
-``Machine`` is a solution (``solution.py``) with its verbs. A sweep looks at the gradient of
+``Machine`` is a solution (``working_set.py``) with its verbs. A sweep looks at the gradient of
 all variables, takes a block of violators, and lets the compiled loop (``core.simplesvm``) work on
 them; then ``score`` is brought up to date with one product of kernel rows. Where all of H is at
 hand, because it is small or has a factor Z (``LowRankSource``), a sweep visits all variables.
@@ -20,10 +20,10 @@ from typing import Self
 import numpy as np
 
 from ..runtime.threads import one_blas_thread
+from .kernel_store import LowRankSource, Source
 from .pair_steps import approach
-from .problems import Problem
-from .solution import LowRankSource, Source
 from .state import COARSE, WORST_FIRST, M
+from .tasks import Problem
 from .working_set import NOBODY, WorkingSet
 
 RANDOM_POINTS = 59

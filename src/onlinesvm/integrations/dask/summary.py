@@ -15,9 +15,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from ...core.kernel.centre import SAMPLE
 from ...core.kernel.csr import canonical_csr, check_structure
-from ...core.kernel.kernel import column_moments, gamma_of_columns
+from ...core.kernel.kernel import CENTRE_SAMPLE, column_moments, gamma_of_columns
 from ...estimators.labels import check_several, joined_labels, unique_labels
 from ...estimators.rows import stack
 from .partitions import as_arrays
@@ -80,7 +79,7 @@ def summarise(part: Any, number: int, n_parts: int, by_column: bool = False) -> 
     size, filled = float(n) * d, float(values.size)
     mean = float(values.sum(dtype=np.float64)) / size
     spread = _squares(values, mean) + (size - filled) * mean**2
-    few = np.linspace(0, n - 1, min(n, -(-SAMPLE // n_parts))).astype(np.int64)
+    few = np.linspace(0, n - 1, min(n, -(-CENTRE_SAMPLE // n_parts))).astype(np.int64)
     columns = column_moments(X) if by_column else None
     return Summary(n, d, size, mean, spread, labels, counts, X[few], _bytes(X), columns)
 

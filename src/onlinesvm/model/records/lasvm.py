@@ -9,7 +9,7 @@ import numpy as np
 from ...core.lasvm.choose.criteria import ACTIVE, AUTOACTIVE, GRADIENT
 from ...core.lasvm.choose.selection import SelectiveLASVM
 from ...core.lasvm.learner import LASVM
-from ...core.lasvm.online.limits import SEEDS
+from ...core.lasvm.online.memory import SEEDS
 from ...core.lasvm.state import STORED, N, Support
 from ...core.lasvm.tasks import Regression, SeveralLabels
 from ..fields import Fields, narrow

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ...core.kernel.exact import ExactRows
+from ...core.kernel.exact import ExactRows, as_array
 from ...core.kernel.kernel import Kernel
-from ...core.simplesvm.kernel_store import KernelStore
+from ...core.simplesvm.kernel_store import KernelStore, LowRankSource
 from ...core.simplesvm.learner import Features, Options, SimpleSVM
-from ...core.simplesvm.solution import LowRankSource
 from ...core.simplesvm.start import STARTS
 from ...core.simplesvm.tasks import Classification, OneClass, Regression, Task
 from ...estimators.checks import Features as InputFeatures
+from ...estimators.exact import ExactTrained
 from ...estimators.labels import LabelBook, NoTargets, Targets
-from ...estimators.rows import FirstRows, as_array
-from ...estimators.trained import ExactTrained, Trained
+from ...estimators.rows import FirstRows
+from ...estimators.trained import Trained
 from ..errors import InvalidState, ModelFileError
 from ..fields import Fields, narrow
 from .common import (

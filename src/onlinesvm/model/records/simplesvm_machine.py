@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.simplesvm.kernel_store import LowRankSource, Source
 from ...core.simplesvm.machine import Machine
-from ...core.simplesvm.problems import Problem
-from ...core.simplesvm.solution import LowRankSource, Source
 from ...core.simplesvm.state import MOST, M, Work
+from ...core.simplesvm.tasks import Problem
 from ...core.simplesvm.working_set import PackedFactor, most_capacity
 from ..fields import Fields, narrow
 from .common import LARGEST_CACHE, blank

@@ -25,19 +25,12 @@ else:
     from llvmlite import ir
     from numba.core import types
     from numba.core.cgutils import get_or_insert_function
-    from numba.core.errors import TypingError
     from numba.extending import intrinsic
     from numba.np.arrayobj import make_array
 
     from .layout import FLOAT64, INT, require
 
     _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-
-    def _check_layout(*arrays):
-        """Refuse at compilation what the loops below would read wrongly."""
-        for kind in arrays:
-            if not isinstance(kind, types.Array) or kind.layout != "C":
-                raise TypingError(f"a C-contiguous array is needed, not {kind}")
 
     def _data(context, builder, kind, value):
         return make_array(kind)(context, builder, value).data

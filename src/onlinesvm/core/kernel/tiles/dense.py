@@ -15,14 +15,17 @@ flat: each function that compiled code calls is compiled by itself and again in 
 their parameters. ``absolute`` is None except for the Laplacian kernel, ``roots`` except for the Matern
 kernel (``matern.Roots``): what is None is not compiled.
 Pairs for which dot products are not enough (``rbf``) are computed from differences where they are few.
-Else the function stops, says where, and goes on when the caller has put the tile right
-(``differences``, ``jobs``).
+Else the function stops, says where, and goes on when the caller, a ``TileJob``, has put the tile right
+(``differences``).
+
+job = TileJob(kernel, X, Z, out=..., column=...)     or     coef=..., sums=...
+job(first, last)                                     for some rows of X, in any thread
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -51,9 +54,27 @@ from ..emit.vector import (
     panel_least,
     panel_leasts,
 )
+from .differences import mend_dense
 from .laplacian import row_absolute
-from .matern import close, root_value
-from .rbf import FIRST_LANE, MANY, NO_LANE, exp2, in_use, panel_square, rbf, rbf_scale
+from .matern import close, root_value, roots_of
+from .rbf import (
+    FIRST_LANE,
+    MANY,
+    NO_LANE,
+    UNIT,
+    dot_rounding,
+    exp2,
+    far_limit,
+    in_use,
+    panel_square,
+    rbf,
+    rbf_scale,
+    scale_of,
+)
+
+if TYPE_CHECKING:
+    from ..kernel import Kernel
+    from ..rows import Rows
 
 TILE_ROWS = 96
 """Rows of X in a tile; the tile and a panel of a hundred features fit the first cache."""
@@ -120,19 +141,9 @@ def kernel_row(dots, x_sq, z_sq, params):
             dots[j] = np.float32(math.tanh(params.gamma * dots[j] + params.coef0))
 
 
-@inner(fastmath=REORDERED_MATH)
-def squared_norm(x):
-    """|x|^2 of a dense row, summed in float64: the same for the row kept sparse."""
-    total = 0.0
-    for j in range(x.shape[0]):
-        value = np.float64(x[j])
-        total += value * value
-    return np.float32(total)
-
-
 @jit(fastmath=REORDERED_MATH)
 def squared_norms(rows, out):
-    """out[i] = |x_i|^2 of each dense row, as ``squared_norm``."""
+    """out[i] = |x_i|^2 of each dense row, summed in float64: the same for the row kept sparse."""
     for i in range(rows.shape[0]):
         total = 0.0
         for j in range(rows.shape[1]):
@@ -344,3 +355,82 @@ def dense_tiles(
                 add_products(tile, n, weights, machines, sums, i0)
         place[ROW] = first
     return True
+
+
+# -- the caller: memory for the tiles, and those put right that stop them ------------------
+
+_NO_VALUES, _NO_SUMS = np.empty((0, 0), np.float32), np.empty((0, 0))
+
+
+def aligned(rows: int) -> np.ndarray:
+    """A zeroed (rows, 64) array that starts on a cache line, so that no load straddles two."""
+    flat = np.zeros(rows * LANES + 16, np.float32)
+    offset = -(flat.__array_interface__["data"][0] // 4) % 16
+    return flat[offset : offset + rows * LANES].reshape(rows, LANES)
+
+
+class TileJob:
+    """Kernel values of dense rows X with Z into ``out``, or their product with ``coef`` into ``sums``.
+
+    Called with the first and last row of X of a part, in any thread.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        Z: Rows,
+        *,
+        coef: np.ndarray = _NO_SUMS,
+        sums: np.ndarray = _NO_SUMS,
+        out: np.ndarray = _NO_VALUES,
+        column: int = 0,
+        mirrored: bool = False,
+    ):
+        """``mirrored``: X and Z are the same rows, and one half of the values is computed."""
+        self.X, self.Z, self.mirrored = X, Z, mirrored
+        self.coef, self.sums, self.out, self.column = coef, sums, out, column
+        params = kernel.params
+        self.gamma, self.scale = params.gamma, scale_of(params.gamma)
+        self.other = None if kernel.is_distance else params
+        c = dot_rounding(X.n_features)
+        self.absolute = True if kernel.absolute else None
+        self.roots = roots_of(params.gamma, c) if kernel.name == "matern12" else None
+        self.error = self.scale * (UNIT * c)
+        self.second_parts = X.has_second_parts() or Z.has_second_parts()
+        self.limit = np.float32(np.inf)
+        if self.roots is not None and kernel.needs_differences(X, Z):
+            self.limit = np.float32(0.0)  # there is no pair so near that its root were safe
+        elif self.other is None and kernel.needs_differences(X, Z):
+            self.limit = far_limit(params.gamma, c)
+
+    def __call__(self, first: int, last: int) -> None:
+        """Do it for some rows of X."""
+        place = np.array([first // LANES * LANES if self.mirrored else 0, first, 0])
+        self.run(first, last, place, np.empty((len(self.coef) + WIDE_ROWS, LANES)))
+
+    def run(self, first: int, last: int, place: np.ndarray, weights: np.ndarray) -> None:
+        """From ``place`` on; ``weights`` is memory for the coefficients of a panel."""
+        X, Z = self.X, self.Z
+        panel, tile = self.panel(X.n_features), aligned(TILE_ROWS + 2)
+        while not dense_tiles(
+            X.values, X.squares, Z.values, Z.squares, self.scale, self.error, self.limit,
+            self.second_parts, self.other, self.absolute, self.roots, self.coef, self.mirrored,
+            self.column, first, last, place, panel, tile, weights, self.out, self.sums,
+        ):  # fmt: skip
+            j0, i0, n = self.stopped(place, last, TILE_ROWS)
+            mend_dense(
+                X.values, X.low, X.squares, Z.values, Z.low, self.gamma, self.absolute, self.roots,
+                j0, i0, n, panel, tile, TILE_ROWS,
+            )  # fmt: skip
+
+    def panel(self, height: int) -> np.ndarray:
+        """Memory for a panel, which the Laplacian kernel has in two halves."""
+        return aligned(height if self.absolute is None else 2 * height)
+
+    def stopped(self, place: np.ndarray, last: int, tile_rows: int) -> tuple[int, int, int]:
+        """First row of the panel, first row of the tile, and rows in the tile."""
+        assert place[MENDED]
+        j0, i0 = int(place[PANEL]), int(place[ROW])
+        stop = min(last, j0 + LANES, len(self.Z)) if self.mirrored else last
+        return j0, i0, min(tile_rows, stop - i0)

@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from ...runtime.numerics import ORDERED_MATH, inlined, inner, linked, never_inline
+from ...runtime.numerics import ORDERED_MATH, inlined, inner, linked
 from ..emit.vector import bits_float, float_bits
 
 TOLERANCE = 9e-6
@@ -165,16 +165,3 @@ def sparse_square(indices, data, low, p, p_end, z_indices, z_data, z_low, q, q_e
         p += in_x
         q += in_z
     return total
-
-
-@inner
-def dense_row(dots, x, x_sq, Z, z_sq, gamma):
-    """Dot products of one dense row with others become kernel values; none has a second part."""
-    never_inline()
-    c, scale = rounding(x.shape[0]), rbf_scale(gamma)
-    limit, none = limit_of(gamma, c), np.zeros(x.shape[0], np.float32)
-    for j in range(dots.shape[0]):
-        power = scale * (_TWO * dots[j] - (x_sq + z_sq[j]))
-        if needs_differences(power, x_sq + z_sq[j], c, scale, limit):
-            power = -(scale * dense_square(x, none, Z[j], none))
-        dots[j] = exp2(power)

@@ -7,6 +7,8 @@ taken in groups, so that a group's part of the panel stays in the first cache wh
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from ...runtime.numerics import jit
@@ -24,14 +26,21 @@ from .dense import (
     PANEL,
     ROW,
     SparseRows,
+    TileJob,
     add_products,
+    aligned,
     other_kernel,
     panel_weights,
     store_tile,
 )
+from .differences import mend_sparse
 from .laplacian import sparse_absolute
 from .matern import close, root_value
 from .rbf import FIRST_LANE, MANY, NO_LANE, exp2, in_use, sparse_square
+
+if TYPE_CHECKING:
+    from ..kernel import Kernel
+    from ..rows import Rows
 
 SPARSE_ROWS, GROUP_FEATURES = 32, 192
 """Rows in a tile and features in a group, found by measurement on MNIST."""
@@ -220,3 +229,31 @@ def sparse_tiles(
                 add_products(tile, n, weights, machines, sums, i0)
         place[ROW] = first
     return True
+
+
+class SparseTileJob(TileJob):
+    """The same job where rows of X or of Z are sparse; dense ones become so."""
+
+    def __init__(self, kernel: Kernel, X: Rows, Z: Rows, **what: Any):
+        """``what``: as of ``TileJob``."""
+        super().__init__(kernel, X.to_sparse(), Z.to_sparse(), **what)
+
+    def run(self, first: int, last: int, place: np.ndarray, weights: np.ndarray) -> None:
+        """From ``place`` on; ``weights`` is memory for the coefficients of a panel."""
+        X: Any = self.X
+        Z: Any = self.Z
+        height = panel_height(Z.values, X.n_features)
+        panel, tile = self.panel(height), aligned(SPARSE_ROWS + 2)
+        used, column_of = np.zeros(height + 1, np.int32), np.zeros(X.n_features, np.int32)
+        cuts = feature_cuts(X.values, first, last, X.n_features)
+        while not sparse_tiles(
+            *X.values[2:4], X.squares, *Z.values[:4], Z.squares, self.scale, self.error, self.limit,
+            self.second_parts, self.other, self.absolute, self.roots, self.coef, self.mirrored,
+            self.column, first, last, place, panel, tile, weights, self.out, self.sums, cuts,
+            column_of, used,
+        ):  # fmt: skip
+            j0, i0, n = self.stopped(place, last, SPARSE_ROWS)
+            mend_sparse(
+                X.values, X.squares, Z.values, X.n_features, self.gamma, self.absolute, self.roots,
+                j0, i0, n, panel, tile, SPARSE_ROWS,
+            )  # fmt: skip

@@ -31,7 +31,7 @@ from ...kernel.tiles.one_row import EIGHT, eight_dots
 from ...kernel.tiles.rbf import TOLERANCE
 from ...runtime.numerics import ORDERED_MATH, inner, jit
 from ..learner import LASVM
-from ..online.call import NO_SLOTS
+from ..online.process import NO_SLOTS
 
 TYPICAL = 200
 """Kernel rows over the pool are kept if one of them costs less than scoring a sample with this number of

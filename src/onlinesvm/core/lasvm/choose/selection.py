@@ -38,7 +38,7 @@ from ...kernel.rows import Rows
 from ...runtime.interrupts import checkpoint
 from ..block import block as lasvm_block
 from ..learner import LASVM
-from ..online.limits import SEEDS
+from ..online.memory import SEEDS
 from .criteria import (
     AUTOACTIVE,
     GRADIENT,

@@ -16,8 +16,7 @@ from ...kernel.cache import AllPairs
 from ...runtime.interrupts import checkpoint
 from ..block import block, working_set
 from ..block.smo import PROGRESS, solve
-from ..state import CLOCK, NEED, STORED, Support
-from ..tasks import OneClass
+from ..state import CLOCK, NEED, STORED
 
 if TYPE_CHECKING:
     from ..learner import LASVM
@@ -35,42 +34,10 @@ ROW_STEPS = 20
 STEPS_AT_ONCE = 50_000_000
 """Gradients changed by one compiled call, about: Ctrl-C is heard after it."""
 
-CHUNK_ROWS = 256
-"""Rows whose gradients are computed at a time."""
-
-NOTICED = 1e-9
-"""Error of a gradient, in units of the machine, from which it is recomputed."""
-
-LOST = 0.02
-"""Error of decision values, in units of the machine, that makes a model useless near its edge."""
-
 _LIMITED_STEPS = 1000
 """With limits: maximum number of pair steps for each row, per round."""
 
 _ROUNDS = 100
-
-
-def finish_fit(learner: LASVM) -> bool:
-    """The finishing step of a fit that need not converge: as far as its task asks for."""
-    support = learner.support
-    done = learner.finish(max(learner.tau, support.task.enough(support.unit)))
-    support.buffers.clear()
-    return done
-
-
-def note_influence(learner: LASVM) -> None:
-    """What a single example means to a one-class machine, which bounds its unit from below."""
-    support, task = learner.support, learner.task
-    if not isinstance(task, OneClass):
-        return
-    alpha = support.alpha()[0]
-    some = task.sample(alpha)
-    if isinstance(learner.values, AllPairs) and learner.values.cache is not None:
-        task.weigh(alpha[some], learner.values.square()[np.ix_(some, some)])
-        return
-    rows = support.rows().take(some)
-    task.weigh(alpha[some], learner.kernel.block(rows, rows))
-    support.measure()
 
 
 def finish_as_listed(learner: LASVM, m: int) -> bool:
@@ -90,7 +57,7 @@ def finish_as_listed(learner: LASVM, m: int) -> bool:
         support.commit_rows(support.rows())
         checkpoint()
         if state == 0:
-            mend(learner)
+            support.mend(learner.kernel)
             return True
         if state < 0:
             learner.values.fetch(int(support.a.count[NEED]))
@@ -104,54 +71,11 @@ def _finish_by_sets(learner: LASVM, m: int) -> bool:
     try:
         done = working_set.optimise(support, learner.kernel, m, learner.tau, learner.cache_size)
     finally:  # also where Ctrl-C or a time limit ends it
-        refresh(learner)
+        support.recompute(learner.kernel)
         support.measure()
     block.evict(support, max(0.0, float(support.a.delta[m]) / 2))
     learner.values.drop()
     return done
-
-
-def mend(learner: LASVM) -> None:
-    """Recompute gradients if kernel values and bounds are so large that rounding errors matter.
-
-    A change of coefficient r leaves errors of about eps B_r |K_rs| in the gradients, which stay when
-    the coefficient becomes small again. See ``steps.mend_gradients`` for streams with limits.
-    """
-    support, n = learner.support, learner.support.n
-    length = np.sqrt(np.abs(support.a.diagonal[:n]))
-    largest = (support.a.bound[:n] * length).max(initial=0.0) * length.max(initial=0.0)
-    if np.finfo(np.float64).eps * largest > NOTICED * support.unit.min():
-        refresh(learner)
-
-
-def refresh(learner: LASVM) -> None:
-    """Recompute the gradients from the coefficients, which removes accumulated errors."""
-    support, a = learner.support, learner.support.a
-    rows, alpha, n = support.rows(), support.alpha(), support.n
-    used = np.flatnonzero(alpha.any(axis=0))
-    place = np.full(n, -1)
-    place[used] = np.arange(len(used))
-    vectors, linear = rows.take(used), support.linear()
-    for first in range(0, n, CHUNK_ROWS):
-        part = np.arange(first, min(first + CHUNK_ROWS, n))
-        K = learner.kernel.block(rows.take(part), vectors)
-        own = np.flatnonzero(place[part] >= 0)
-        K[own, place[part[own]]] = a.diagonal[part[own]]
-        a.grad[:, part] = linear[:, part] - alpha[:, used] @ K.T.astype(np.float64)
-
-
-def is_precise(support: Support) -> bool:
-    """Whether decision values of the rows held are right to ``LOST``.
-
-    f(x) = sum_s a_s k(x_s, x) + b: each kernel value has a rounding error of about u |k|, u = 2^-24, and
-    errors of many values add up like independent ones: f(x) is off by about
-    u sqrt(k(x, x) sum_s a_s^2 k(x_s, x_s)). With large coefficients (a large C on data that it cannot
-    fit) and large kernel values that can be more than what the model has learned, while the gap of the
-    optimisation, which has the same errors, is small.
-    """
-    size = np.abs(support.a.diagonal[: support.n])
-    error = 2.0**-24 * np.sqrt(support.alpha() ** 2 @ size * size.max(initial=0.0))
-    return bool((error <= LOST * support.unit).all())
 
 
 # -- with limits --------------------------------------------------------------------------

@@ -18,11 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...examples import Examples
+from ...examples import Examples, merge_duplicates
 from ...kernel.kernel import Kernel
 from ...kernel.rows import Rows, RowStore
 from ...model import Model, model_of, owned_rows
-from ..duplicates import merge_duplicates
 from ..fit import Fit, Plan
 from ..learner import LASVM
 

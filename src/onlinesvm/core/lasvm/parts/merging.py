@@ -21,13 +21,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...examples import Examples
+from ...examples import Examples, merge_duplicates
 from ...kernel.kernel import Kernel
 from ...kernel.rows import Rows, RowStore
 from ...model import owned_rows
 from ...runtime.compact import Compact
 from ..block import block, working_set
-from ..duplicates import merge_duplicates
 from ..fit import Fit, Plan
 from ..learner import LASVM
 from ..state import Support
