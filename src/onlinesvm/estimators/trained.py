@@ -86,6 +86,8 @@ class Trained(Compact):
     """Factor of each feature, applied before the shift; None: no factors."""
     streamed: int | None = None
     """Number of examples that arrived after ``fit``, or without it; None: they are not counted."""
+    emptied: tuple[int, ...] = ()
+    """Numbers of labels whose examples were all forgotten; those learned again since may be among them."""
 
     @classmethod
     def begin(
@@ -242,24 +244,41 @@ class Trained(Compact):
         watch = self.learner.watch
         if watch is None or watch.thresholds is None:
             return None
-        return watch.snapshot(self._label_weights())
+        return watch.snapshot(self.label_weights(), self.present())
 
     def answered(self) -> Any:
         """The calibration from scores kept in passing, made if necessary; None without scores."""
         asides = self.learner.asides
         if asides is None or asides.known is not None:
             return None if asides is None else asides.known
+        weights, present = self.label_weights(), self.present()
         if not asides.wants_held:
-            return asides.answer_of_stream(self._label_weights())
+            return asides.answer_of_stream(weights, present)
+        if not self.learner.n:  # all were forgotten
+            return None
         from ..core.lasvm.block.held_out import score_held
 
-        weights = self._label_weights()
         n = None if self.shape_fit is None else self.shape_fit[0]
         if n == len(self.original):  # no copies were merged
             n = None
-        return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n)
+        return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n, present)
 
-    def _label_weights(self) -> np.ndarray:
+    def present(self) -> np.ndarray | None:
+        """Whether each label, in the order of their numbers, has examples; None: none was emptied.
+
+        A label whose examples were forgotten has some again when one of its rows is stored.
+        """
+        if not self.emptied:
+            return None
+        held = self.learner.labels(np.arange(self.learner.n))
+        missing = np.setdiff1d(self.emptied, held)
+        if len(missing) in (0, len(self.encoder)):
+            return None
+        present = np.ones(len(self.encoder), bool)
+        present[missing] = False
+        return present
+
+    def label_weights(self) -> np.ndarray:
         """The weight of each label, in the order of their numbers."""
         table = self.class_weights or {}
         return np.array([table.get(label, 1.0) or 1.0 for label in self.encoder.numbers])
@@ -267,7 +286,9 @@ class Trained(Compact):
     def view(self, **more: Any) -> FittedView:
         """The model as it is now; what is learned afterwards does not change it."""
         own = replace(self, kernel=replace(self.kernel), learner=None)
-        return View(own, self.learner, self.noted(), more)
+        made = View(own, self.learner, self.noted(), more)
+        made.present = self.present()
+        return made
 
     def gap(self) -> float | None:
         """Optimality gap of the model; None if it is not measured."""

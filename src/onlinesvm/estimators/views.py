@@ -14,13 +14,16 @@ from scipy import sparse
 from ..core.runtime.interrupts import Interruptible
 from .checks import asked_rows, check_asked, check_rows
 from .explaining import Expansion, alike
-from .rows import as_array, exact_rows, moved_back, unweighted
+from .rows import as_array, exact_rows, moved_back, unweighted, weighted
 
 if TYPE_CHECKING:
     from .trained import Trained
 
 LARGEST_WEIGHT = 1e30
 """Weight vectors up to this size predict in single precision."""
+
+LARGEST_PLAIN = 1e15
+"""Numbers up to this size are multiplied by weight vectors as they are; rows of larger ones are checked."""
 
 
 class FittedView(ABC):
@@ -34,6 +37,8 @@ class FittedView(ABC):
     one."""
     answered: Any = None
     """The same from scores kept in passing, once it was requested."""
+    present: np.ndarray | None = None
+    """Whether each label, by number, has examples (``Trained.present``)."""
     more: dict[str, Any]
     """What the fitted attributes of a single algorithm need."""
 
@@ -123,15 +128,37 @@ class View(FittedView):
     def values(self, X: Any) -> np.ndarray:
         """Values of the machines, as learned, (n, machines)."""
         with Interruptible():
+            if self.trained.objects is None:
+                X = check_rows(self.trained.features, X)
+                if self._is_plain(X):
+                    return self._linear_values(X)
             kernel, rows = self._asked(X)
             values: np.ndarray = self._deciding.decide(kernel, rows)
             return values
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether checked rows are in double precision, and the model is a weight vector per machine."""
+        if self.kernel.name != "linear" or self.model.unit_length or X.dtype != np.float64:
+            return False
+        data = X.data if sparse.issparse(X) else X
+        return bool(np.abs(data).max(initial=0.0) <= LARGEST_PLAIN)
+
+    def _linear_values(self, X: Any) -> np.ndarray:
+        """Values by the weight vectors in double precision: exactly those of ``coef_``."""
+        return np.asarray(
+            weighted(X, self.trained.feature_weights) @ self._plane.T + self.model.bias
+        )
+
+    @cached_property
+    def _plane(self) -> np.ndarray:
+        """The weight vectors."""
+        return self.weights()
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
         """Checked examples as rows, and the kernel that compares them with support vectors."""
         trained, kernel = self.trained, self.kernel
         if trained.objects is None:
-            return kernel, trained.rows(check_rows(trained.features, X))
+            return kernel, trained.rows(X)
         objects = check_asked(trained.features.owner, X)
         function: Any = kernel.function  # an ``ObjectKernel``
         kernel = replace(kernel, function=function.asking(objects))
@@ -144,7 +171,7 @@ class View(FittedView):
 
         if self.kernel.name != "linear":
             return self.model
-        weights = self.weights()
+        weights = self._plane
         if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
             return self.model
         return self.model.with_rows(self.kernel, Rows.of(weights), np.eye(len(weights)))
@@ -209,6 +236,8 @@ class View(FittedView):
 
     def expansion(self, X: Any) -> Expansion:
         """The model and these examples as the kernel sees them, in double precision."""
+        if self.trained.objects is None:
+            X = check_rows(self.trained.features, X)
         kernel, rows = self._asked(X)
         asked, vectors = alike(rows.to_array(), self.model.rows.to_array())
         length = None

@@ -172,7 +172,8 @@ def score_held(learner: LASVM, class_weight: np.ndarray, n: int | None) -> Score
     label, bound = learner.labels(np.arange(learner.n)), learner.support.a.bound[: learner.n]
     found = held_rows(learner, learner.asides.copies(bound, label, class_weight, n))
     which = found.which
-    return Scored(found.scores, label[which], bound[which] * found.stands_for)
+    key = learner.support.a.key[which]
+    return Scored(found.scores, label[which], bound[which] * found.stands_for, key)
 
 
 def _optimise(learner: LASVM, gap: float) -> None:
