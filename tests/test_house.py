@@ -122,13 +122,13 @@ ALLOWED_IN_CORE = {
     "keys": set(),
     "examples": BELOW,
     "model": {*BELOW, "examples"},
-    "prequential": {"runtime", "prequential"},
+    "prequential": {"runtime", "keys", "prequential"},
     "explain": {*BELOW, "explain"},
     **{
         algorithm: {*BELOW, "examples", "model", algorithm}
         for algorithm in ("huller", "streamsvm", "sgd", "simplesvm")
     },
-    "lasvm": {*BELOW, "examples", "model", "prequential", "lasvm"},
+    "lasvm": {*BELOW, "keys", "examples", "model", "prequential", "lasvm"},
 }
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -541,6 +541,7 @@ LONG = {
     "estimators/labels.py": "what y means: labels, values or nothing, and what each example weighs",
     "core/lasvm/learner.py": "one learner: streams of single examples, blocks, limits, a data set",
     "estimators/base.py": "one flow of learning for all estimators, and their fitted attributes",
+    "estimators/_lasvm.py": "what LASVM's classes share: the learner, a fit, forgetting, feature weights",
     "estimators/lasvm.py": "one class, mostly its documentation",
     "estimators/lasvm_values.py": "two classes, mostly their documentation",
     "label/sources.py": "what can be labelled: images, texts, rows and digits, all with the same verbs",
