@@ -263,6 +263,18 @@ class Trained(Compact):
             n = None
         return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n, present)
 
+    def values_without(self, view: Any) -> Any:
+        """A function of positions in ``support_vectors_``: values of the machines for these rows, by the
+        model without all of them, or None where they are not known. The view is of the model as it is.
+        """
+
+        def values(positions: np.ndarray) -> np.ndarray | None:
+            slots = view.in_order(self.learner.expansion()[3])
+            found: np.ndarray | None = self.learner.values_without(slots[positions])
+            return found
+
+        return values
+
     def present(self) -> np.ndarray | None:
         """Whether each label, in the order of their numbers, has examples; None: none was emptied.
 
@@ -372,6 +384,9 @@ class ExactTrained(Trained):
 
     def gap(self) -> None:
         """Not measured: it is at its optimum after every call."""
+
+    def values_without(self, view: Any) -> None:
+        """Not known."""
 
     def view(self, **more: Any) -> FittedView:
         """The model as it is: a learner that an estimator has is never changed."""

@@ -197,6 +197,10 @@ class View(FittedView):
         """Row indices of the support vectors, in ascending order; of pairs of classes, by class."""
         return self._numbers[self._ascending]
 
+    def in_order(self, values: np.ndarray) -> np.ndarray:
+        """Values of the support vectors as the learner has them, in the order of ``support``."""
+        return values[self._ascending]
+
     def vectors(self) -> Any:
         """The support vectors as they were given."""
         if self.trained.objects is not None:

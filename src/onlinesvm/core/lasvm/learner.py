@@ -849,6 +849,12 @@ class LASVM(Compact, Learner):
         """Decision values (n, machines) by the support set as it is."""
         return self.kernel.product(rows, *self.support.expansion()) + self.support.a.bias
 
+    def values_without(self, slots: np.ndarray) -> np.ndarray | None:
+        """Decision values of these rows by the model without them; with limits they are not known."""
+        from .block.held_out import values_without
+
+        return None if self.memory is not None else values_without(self, slots)
+
     def is_precise(self) -> bool:
         """Whether single-precision kernel values suffice for the coefficients (``finish``)."""
         return finishing.is_precise(self.support)
