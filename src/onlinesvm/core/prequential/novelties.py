@@ -56,7 +56,8 @@ class Novelties(Compact):
         super().__setstate__(state)
         self.values = np.pad(self.values, ((0, RECENT - len(self.values)), (0, 0)))
         self.key = padded_keys(self.__dict__.get("key"), RECENT)  # not in older pickles
-        self.waiting = [(*each, -1) if len(each) == 2 else each for each in self.waiting]
+        waiting: list[Any] = self.waiting  # without keys in older pickles
+        self.waiting = [(*each, -1) if len(each) == 2 else each for each in waiting]
 
     def wants_small_blocks(self, n: int, at_hand: bool, block_size: int) -> bool:
         """Whether n examples are to be learned in small blocks: in a fit that has few of them."""
