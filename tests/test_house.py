@@ -122,13 +122,13 @@ ALLOWED_IN_CORE = {
     "keys": set(),
     "examples": BELOW,
     "model": {*BELOW, "examples"},
-    "prequential": {"runtime", "prequential"},
+    "prequential": {"runtime", "keys", "prequential"},
     "explain": {*BELOW, "explain"},
     **{
         algorithm: {*BELOW, "examples", "model", algorithm}
         for algorithm in ("huller", "streamsvm", "sgd", "simplesvm")
     },
-    "lasvm": {*BELOW, "examples", "model", "prequential", "lasvm"},
+    "lasvm": {*BELOW, "keys", "examples", "model", "prequential", "lasvm"},
 }
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -542,6 +542,7 @@ LONG = {
     "core/lasvm/online/process.py": "one road of single examples: its loop, and the call from Python",
     "core/lasvm/learner.py": "one learner: streams of single examples, blocks, limits, a data set",
     "estimators/base.py": "one flow of learning for all estimators, and their fitted attributes",
+    "estimators/_lasvm.py": "what LASVM's classes share: the learner, a fit, forgetting, feature weights",
     "estimators/lasvm.py": "one class, mostly its documentation",
     "core/simplesvm/working_set.py": "one solution, and the factor of its working set",
     "estimators/trained.py": "a trained model, and the same at one moment",

@@ -29,17 +29,25 @@ def test_each_quantile_has_the_setting_with_the_lowest_loss():
     who = quantiles.Contender(VALUES, lambda X, level, value: Constant(value), False)
     order = np.random.default_rng(0).permutation(101)
     chosen = quantiles.tuned(who, X[order], Y[order])
-    assert [model.value for model in chosen] == [0.1, 0.5, 0.9]
+    assert [model.value for _, model in chosen] == [0.1, 0.5, 0.9]
     found = quantiles.predicted(chosen, X)
     np.testing.assert_allclose((Y[:, None] <= found).mean(axis=0), [0.1, 0.5, 0.9], atol=0.02)
     expected = [np.mean(np.maximum(q * (Y - v), (q - 1) * (Y - v))) for q, v in zip((0.1, 0.5, 0.9), (0.1, 0.5, 0.9))]  # fmt: skip
     np.testing.assert_allclose(quantiles.losses(found, Y), expected)
 
 
-def test_one_model_for_all_has_one_setting():
-    who = quantiles.Contender(VALUES, lambda X, value: Constant(value, 3), True)
-    (chosen,) = quantiles.tuned(who, X, Y)
-    assert quantiles.predicted([chosen], X).shape == (101, 3)
+def test_quantiles_with_the_same_setting_have_one_model():
+    def make(X, levels, value):
+        return Constant(value, len(levels))
+
+    order = np.random.default_rng(0).permutation(101)
+    few = [{"value": value} for value in (0.3, 0.9)]
+    chosen = quantiles.tuned(quantiles.Contender(few, make, True), X[order], Y[order])
+    assert [(which, model.value, model.columns) for which, model in chosen] == [
+        ([0, 1], 0.3, 2), ([2], 0.9, 1),
+    ]  # fmt: skip
+    found = quantiles.predicted(chosen, X)
+    np.testing.assert_array_equal(found, np.tile([0.3, 0.3, 0.9], (101, 1)))
 
 
 def test_the_bars_count_sets():

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification, make_friedman1, make_moons
 from sklearn.svm import SVC, SVR
 
-from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor
+from onlinesvm import LASVMClassifier, LASVMRegressor
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_others_than_support_vectors_change_nothing(table):
     np.testing.assert_allclose(model.decision_function(X), before, atol=2e-3)
 
 
-def test_several_classes_values_and_novelty():
+def test_several_classes_and_values():
     X, y = make_classification(600, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=1)
     model = LASVMClassifier(gamma=0.2, epochs="converge", tol=1e-4).fit(X, y)
     other = LASVMClassifier(gamma=0.2, epochs="converge", tol=1e-4)
@@ -66,9 +66,6 @@ def test_several_classes_values_and_novelty():
     peer = SVR(C=10, gamma=0.5, tol=1e-6).fit(X[left], target[left])
     values.forget(gone, X, target)
     np.testing.assert_allclose(values.predict(X), peer.predict(X), atol=0.02)
-
-    with pytest.raises(AttributeError, match="LASVMOneClass has no forget"):
-        LASVMOneClass(gamma=0.5).fit(X).forget(3)
 
 
 def test_all_of_a_class_may_go(table):

@@ -42,6 +42,57 @@ def test_flipped_digits_are_found_as_by_cross_validation(make):
     assert (np.diff(found.score) >= 0).all()
 
 
+def clusters(n, classes, uneven, d=12):
+    """Classes of two clusters each; uneven: the k-th has a share of about 1 / k."""
+    rng = np.random.default_rng(0)
+    centres = 1.3 * rng.normal(size=(classes, 2, d))
+    share = 1.0 / np.arange(1, classes + 1) if uneven else np.ones(classes)
+    y = rng.choice(classes, size=n, p=share / share.sum())
+    return centres[y, rng.integers(2, size=n)] + rng.normal(size=(n, d)), y
+
+
+@pytest.mark.parametrize(
+    ("classes", "uneven", "share"),
+    [(2, False, 0.1), (2, False, 0.3), (10, True, 0.02), (10, True, 0.1), (10, True, 0.3), (26, False, 0.1)],
+)  # fmt: skip
+def test_as_many_are_found_as_by_cross_validation_whatever_the_classes(classes, uneven, share):
+    """Precision among as many as were flipped; the scores are those of five models, as cleanlab takes."""
+    X, y = clusters(2500, classes, uneven)
+    given, wrong = flipped(y, share)
+    model = LASVMClassifier(gamma=0.03, C=10)
+    values = cross_val_predict(model, X, given, cv=5, method="decision_function")
+    values = np.stack([-values, values], axis=1) if values.ndim == 1 else values
+    rows = np.arange(len(y))
+    own, others = values[rows, given], values.copy()
+    others[rows, given] = -np.inf
+    theirs = np.isin(np.argsort(own - others.max(axis=1))[: len(wrong)], wrong).mean()
+    found = model.fit(X, given).suspects(len(wrong))
+    assert np.isin(found.index, wrong).mean() >= theirs - 0.02
+    contradicted = found.score < 0
+    assert (found.suggestion[contradicted] != found.label[contradicted]).all()
+
+
+def test_to_ask_changes_nothing():
+    X, y = load_digits(return_X_y=True)
+    given, _ = flipped(y[:900], 0.1)
+    model = LASVMClassifier(gamma=0.001).fit(X[:900], given)
+    before, count = model.decision_function(X), model.n_kernel_evaluations_
+    first, again = model.suspects(50), model.suspects(50)
+    np.testing.assert_array_equal(first.index, again.index)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    assert model.n_kernel_evaluations_ == count
+
+
+@pytest.mark.parametrize("limits", [{"window": 500}, {"budget": 200}, {"half_life": 200.0}])
+def test_models_with_limits_have_suspects_too(limits):
+    X, y = load_digits(return_X_y=True)
+    given, wrong = flipped(y[:900], 0.1)
+    model = LASVMClassifier(gamma=0.001, **limits).fit(X[:900], given)
+    before = model.decision_function(X)
+    assert np.isin(model.suspects(5).index, wrong).mean() > 0.5
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
 @pytest.mark.parametrize("name", ["LASVMClassifier", "SimpleSVMClassifier", "HullerClassifier"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_two_classes_with_words_for_labels(name):

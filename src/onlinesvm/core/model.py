@@ -123,6 +123,10 @@ class Learner(Protocol):
         """Decision values of one dense row, given as to ``learn_row``; None: ask a ``Model``."""
         return None
 
+    def values_without(self, slots: np.ndarray) -> np.ndarray | None:
+        """Decision values (n, machines) of these rows, by the model without all of them; None: not known."""
+        return None
+
     @property
     def unit_length(self) -> bool:
         """Whether f(x) is divided by the length of phi(x)."""

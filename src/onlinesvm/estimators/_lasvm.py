@@ -24,6 +24,7 @@ from ..core.runtime.interrupts import clock
 from ._progress import FitProgress
 from .base import KernelEstimator
 from .checks import Checked, check_indices
+from .labels import LabelBook
 from .metric import Sample, TooLong, check_weights, learned_weights
 from .params import LASVM_CONSTRAINTS
 from .remaining import OTHER_DATA, Remaining, check_same
@@ -202,6 +203,9 @@ class LASVMEstimator(KernelEstimator):
         not store (they were not needed, or have left the window or the budget) need nothing:
         ``forget_report_`` names them.
 
+        Recorded scores of the examples, for probabilities and intervals, are removed too. A class of
+        which no example is left has probability 0 until it is learned again.
+
         In ``fit``, duplicates (the same row with the same label) count as one example, with the
         index of the first, and are forgotten together. On a stream each counts.
 
@@ -226,12 +230,15 @@ class LASVMEstimator(KernelEstimator):
             how many of them were ``support_vectors``, those that were ``not_stored``; whether the
             model has ``looked_again`` at the others, how many ``joined``, and how many ``unchecked``
             ones may be support vectors now (None: not known); the optimality ``gap``, and whether it
-            has ``reached_tol``; what ``depends_on_them_still``.
+            has ``reached_tol``; what ``depends_on_them_still``. Of ``LASVMOneClass`` also the share of
+            the sum of the coefficients that is ``lacking``, because the rows stored cannot carry it
+            (0: none; pass X).
         """
         check_is_fitted(self)
         trained = self._fitted("")
         asked = self._asked(trained, indices)
         self._check_again(trained, X)
+        self._check_counted(trained.learner)
         with self._learning():
             stays = np.ones(len(trained.original), bool)
             stays[asked.numbers] = False
@@ -242,10 +249,16 @@ class LASVMEstimator(KernelEstimator):
     def _forget(self, trained: Trained, asked: Asked, stays: np.ndarray, left: Any) -> None:
         """Remove the examples from a copy of the learner, which then becomes the model."""
         from ..core.lasvm.block.removal import forget
+        from ..core.lasvm.block.rescoring import MANY, score_again
 
         learner = deepcopy(trained.learner)
-        stored = learner.stores_keys(asked.keys)
-        done = forget(learner, stays, left, asked.keys[asked.keys < 0])
+        stored, labels = learner.stores_keys(asked.keys), self._labels_held(trained, learner)
+        weights = trained.label_weights() if len(labels) else None
+        done = forget(learner, stays, left, asked.keys[asked.keys < 0], weights)
+        again = left is not None and 0 < MANY * learner.n < done.support_vectors
+        if again:
+            score_again(learner, left)
+        emptied = np.setdiff1d(labels, self._labels_held(trained, learner)).tolist()
         first_rows = None if (asked.keys < 0).any() else trained.first_rows
         objects = trained.objects
         if objects is not None:
@@ -254,6 +267,7 @@ class LASVMEstimator(KernelEstimator):
         self._trained = replace(
             trained, learner=learner, kernel=learner.kernel, original=trained.original[stays],
             fit_status=int(not done.reached), first_rows=first_rows, objects=objects,
+            emptied=tuple(sorted({*trained.emptied, *emptied})),
         )  # fmt: skip
         self.forget_report_ = {
             "forgotten": len(asked.keys),
@@ -264,7 +278,8 @@ class LASVMEstimator(KernelEstimator):
             "unchecked": done.unchecked,
             "gap": learner.gap(),
             "reached_tol": done.reached,
-            "depends_on_them_still": self._remains(trained),
+            **({"lacking": done.lacking} if learner.task.nu else {}),
+            "depends_on_them_still": self._remains(trained) + self._recorded(learner, again),
         }
 
     def _remains(self, trained: Trained) -> list[str]:
@@ -282,12 +297,31 @@ class LASVMEstimator(KernelEstimator):
             found.append("the shift of the rows, which changes no kernel value")
         if isinstance(trained.learner.task, Regression):
             found.append("the spread of the last targets, in units of which tol is reached")
-        watch, asides = trained.learner.watch, trained.learner.asides
-        if (watch is not None and watch.n) or asides is not None:
-            found.append(
-                "scores recorded before examples were learned, for probabilities and intervals"
-            )
         return found
+
+    @staticmethod
+    def _recorded(learner: Any, again: bool) -> list[str]:
+        """What still depends on the forgotten examples in scores recorded before examples were learned.
+
+        ``again``: scores of the examples of ``fit`` were computed again.
+        """
+        watch, asides, found = learner.watch, learner.asides, []
+        of_values = watch is not None and watch.n > 0 and not (again and watch.keeps_scores)
+        if of_values or (asides is not None and (asides.n or not again)):
+            found.append(
+                "scores of other examples by models that had learned them, for probabilities and "
+                "intervals; their own scores were removed"
+            )
+        if watch is not None and watch.n and watch.adapts:
+            found.append("thresholds that follow the share of errors on a stream")
+        return found
+
+    @staticmethod
+    def _labels_held(trained: Trained, learner: Any) -> np.ndarray:
+        """Numbers of the labels that have rows in the model; none where y is not one label."""
+        if not isinstance(trained.encoder, LabelBook):
+            return np.empty(0, np.int64)
+        return np.unique(learner.labels(np.arange(learner.n)))
 
     def _asked(self, trained: Trained, indices: Any) -> Asked:
         """The examples that users know by these numbers; raises an error if invalid."""
@@ -331,6 +365,15 @@ class LASVMEstimator(KernelEstimator):
         if X is not None and trained.shape_fit is None:
             raise ValueError(
                 "X is the data set given to fit, and this model learned a stream: leave X out."
+            )
+
+    @staticmethod
+    def _check_counted(learner: Any) -> None:
+        """Refuse a model of one class that does not know the weights of its examples."""
+        if learner.task.nu and learner.memory is None and learner.counted is None:
+            raise ValueError(
+                "The weights of the examples are not known, and nu refers to their sum: the model was "
+                "saved by an earlier version of onlinesvm. Fit again."
             )
 
     def _data_again(

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils.validation import check_is_fitted
 
+from ..core.runtime.interrupts import Interruptible
+from ..core.runtime.published import published
 from ._progress import FitProgress, with_callbacks
 from .base import Absent, KernelEstimator, one_row, trained_of, view_of
 from .checks import Checked, check_number
@@ -283,7 +285,9 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         """Examples whose labels are probably wrong, the most doubtful first.
 
         Every support vector is scored by the model without its own term. Examples that are not
-        support vectors agree with the model.
+        support vectors agree with the model. Of LASVM models without ``window``, ``budget`` and
+        ``half_life``, those that the model contradicts are scored once more, by the model without all
+        of them, which wrong labels no longer mislead.
 
         Parameters
         ----------
@@ -312,12 +316,17 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         check_is_fitted(self)
         if n is not None:
             check_number(n, "n must be a number of examples", 1, " or None")
-        view = self._view()
+        with Interruptible(), published(self):
+            view = self._view()
+            self._check_one_label(view)
+            return suspects(view, n, self._fitted("suspects").values_without(view))
+
+    @staticmethod
+    def _check_one_label(view: Any) -> None:
         if isinstance(view.encoder, Indicators):
             raise ValueError(
                 "suspects supports one label per example; this model was trained with several."
             )
-        return suspects(view, n)
 
     # -- fitted attributes ----------------------------------------------------------------
 

@@ -68,6 +68,9 @@ class ExactTrained(Trained):
     def gap(self) -> None:
         """Not measured: it is at its optimum after every call."""
 
+    def values_without(self, view: Any) -> None:
+        """Not known."""
+
     def view(self, **more: Any) -> FittedView:
         """The model as it is: a learner that an estimator has is never changed."""
         return ExactView(self)

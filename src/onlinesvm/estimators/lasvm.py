@@ -21,7 +21,7 @@ from .classifier import KernelClassifier
 from .labels import Indicators, LabelBook, check_indicators, is_indicator_matrix
 from .pair_labels import PairBook
 from .params import AT_LEAST_ONE, FEATURE_WEIGHTS, LASVM_CONSTRAINTS, POSITIVE, shared_docs
-from .probabilities import chances, check_alpha, sets_of
+from .probabilities import chances, chances_of_present, check_alpha, sets_of, sets_of_present
 from .trained import Trained, finite_cost
 
 _WITHOUT = (
@@ -525,12 +525,17 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         """
         with Interruptible():
             view, record, values = self._scored(X, "predict_proba")
-            return self._chances(values, view.encoder, record.slopes)
+            return self._chances(values, view.encoder, record.slopes, view.present)
 
-    def _chances(self, values: np.ndarray, encoder: Any, slopes: np.ndarray) -> np.ndarray:
+    def _chances(
+        self, values: np.ndarray, encoder: Any, slopes: np.ndarray, present: np.ndarray | None
+    ) -> np.ndarray:
         """Probabilities (n, classes) from values of machines (n, machines)."""
-        winners = self._winners(values, encoder)
-        return chances(encoder.scores(values), encoder.order(), slopes, winners)
+        order, winners = encoder.order(), self._winners(values, encoder)
+        scores = encoder.scores(values)
+        if present is None:
+            return chances(scores, order, slopes, winners)
+        return chances_of_present(scores, present[order], slopes, winners)
 
     @available_if(_has_one_label)
     def predict_proba_one(self, x: Any) -> np.ndarray:
@@ -555,7 +560,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             noted = trained.noted() or trained.answered()
             if noted is None:
                 raise NotFittedError(_WITHOUT.format("predict_proba_one", repr(self.selection)))
-            return self._chances(values, encoder, noted.slopes)[0]
+            return self._chances(values, encoder, noted.slopes, trained.present())[0]
 
     @available_if(_has_one_label)
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -607,7 +612,9 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         with Interruptible():
             view, record, values = self._scored(X, "predict_set")
             scores = view.encoder.scores(values).reshape(len(values), -1)
-            return sets_of(scores, len(view.classes), record.q, float(alpha))
+            if view.present is None:
+                return sets_of(scores, len(view.classes), record.q, float(alpha))
+            return sets_of_present(scores, view.present[view.order], record.q, float(alpha))
 
     # -- drift of the stream ----------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.runtime.interrupts import Interruptible
 from ._lasvm import LASVMEstimator
 from ._progress import with_callbacks
-from .base import Absent, one_row
+from .base import one_row
 from .labels import Targets, check_quantiles, check_share, check_targets
 from .novelty import NoveltyDetector
 from .params import FEATURE_WEIGHTS, LASVM_CONSTRAINTS, shared_docs
@@ -635,8 +635,6 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
             The estimator, updated.
         """
         return self._learn_one(x, None, sample_weight)
-
-    forget: Any = Absent("its nu refers to all examples seen; fit again, or use SimpleSVMOneClass.")
 
     def decision_one(self, x: Any) -> float:
         """Signed distance of one row from the boundary, as ``decision_function``, in microseconds.

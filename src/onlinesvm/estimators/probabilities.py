@@ -53,6 +53,30 @@ def _exchanged(scores: np.ndarray, winners: np.ndarray) -> np.ndarray:
     return scores
 
 
+def chances_of_present(
+    scores: np.ndarray, present: np.ndarray, slopes: np.ndarray, winners: np.ndarray
+) -> np.ndarray:
+    """The same where only some classes are ``present``, in the order of the scores: 0 for others."""
+    chance = np.zeros((len(winners), len(present)))
+    if present.sum() == 1:
+        chance[:, present] = 1.0
+        return chance
+    place = np.maximum(np.cumsum(present) - 1, 0)[winners]
+    some = scores[:, present]
+    chance[:, present] = chances(some, np.arange(some.shape[1]), slopes, place)
+    return chance
+
+
+def sets_of_present(
+    scores: np.ndarray, present: np.ndarray, q: np.ndarray, alpha: float
+) -> np.ndarray:
+    """As ``sets_of`` where only some classes are ``present``; others are in no set."""
+    sets = np.zeros((len(scores), len(present)), bool)
+    some = scores if scores.shape[1] == 1 else scores[:, present]
+    sets[:, present] = sets_of(some, int(present.sum()), q, alpha)
+    return sets
+
+
 def check_alpha(alpha: Any) -> None:
     """Refuse an alpha that is not between 0 and 1."""
     check_share(alpha, "alpha")

@@ -10,6 +10,11 @@ f(x_i) - a_i d_i^2 is therefore the decision value by all others. The score of a
 for its class minus that for the best other class: negative if the others contradict the label, and
 the lower the clearer they do. The span is that of a sample of support vectors, with a ridge,
 because labels are noisy.
+
+Wrong labels mislead the others, too. So those that are contradicted are removed from the model, all of
+them, which is then optimised again, and scores their labels a second time (where the algorithm can do
+that). The score is the mean of both; the second counts twice. The first is not left out, because a
+model without the examples that are hard to tell apart knows less about those.
 """
 
 from __future__ import annotations
@@ -19,6 +24,9 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
+
+SECOND = 2 / 3
+"""Weight of the scores by the model without all examples that are contradicted."""
 
 SAMPLE, RIDGE = 300, 0.1
 """Number of support vectors in the sample for the span, and the ridge as a share of k(x, x)."""
@@ -40,27 +48,44 @@ class Suspects:
     """Score of the label by the other examples; negative if they contradict it."""
 
 
-def suspects(view: Any, n: int | None) -> Suspects:
-    """The n support vectors with the lowest scores; None: all with a negative score."""
+def suspects(view: Any, n: int | None, without: Any = None) -> Suspects:
+    """The n support vectors with the lowest scores; None: all with a negative score.
+
+    ``without``: a function that gives values of the machines for some of the support vectors, by the model
+    without these.
+    """
     if view.kernel.name == "precomputed":
         raise ValueError(
             "suspects compares support vectors with each other, and they are not stored with "
             "kernel='precomputed': pass the kernel as a function of two arrays."
         )
     label = view.encoder.places()[view.label_numbers()]
-    scores = view.encoder.scores(view.support_values() - (view.terms() * _own_part(view)).T)
-    if scores.ndim == 1:
-        scores = np.stack([-scores, scores], axis=1)
-    rows = np.arange(len(label))
-    own, others = scores[rows, label], scores.copy()
-    others[rows, label] = -np.inf
-    score, said = own - others.max(axis=1), scores.argmax(axis=1)
+    scores = _of_classes(view, view.support_values() - (view.terms() * _own_part(view)).T)
+    doubted = np.flatnonzero(_margins(scores, label) < 0.0)
+    values = without(doubted) if without is not None and len(doubted) else None
+    if values is not None:
+        scores[doubted] += SECOND * (_of_classes(view, values) - scores[doubted])
+    score, said = _margins(scores, label), scores.argmax(axis=1)
     order = np.argsort(score, kind="stable")
     order = order[score[order] < 0.0] if n is None else order[:n]
     return Suspects(
         view.support[order], order, view.classes[label[order]], view.classes[said[order]],
         score[order],
     )  # fmt: skip
+
+
+def _of_classes(view: Any, values: np.ndarray) -> np.ndarray:
+    """Scores (n, classes) from values of the machines."""
+    scores: np.ndarray = view.encoder.scores(values)
+    return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores.copy()
+
+
+def _margins(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """The score of the label of each example, minus the best of another."""
+    rows = np.arange(len(label))
+    others = scores.copy()
+    others[rows, label] = -np.inf
+    return np.asarray(scores[rows, label] - others.max(axis=1))
 
 
 def _own_part(view: Any) -> np.ndarray:

@@ -45,6 +45,9 @@ LONGEST = 1e19
 LARGEST_WEIGHT = 1e30
 """Weight vectors up to this size predict in single precision."""
 
+LARGEST_PLAIN = 1e15
+"""Numbers up to this size are multiplied by weight vectors as they are; rows of larger ones are checked."""
+
 HARD_MARGIN_COST = 1e15
 """Cost that stands for an infinite one: coefficients of classes that can be separated stay below
 it, and those of classes that cannot do not grow without end."""
@@ -92,6 +95,8 @@ class Trained(Compact):
     """Factor of each feature, applied before the shift; None: no factors."""
     streamed: int | None = None
     """Number of examples that arrived after ``fit``, or without it; None: they are not counted."""
+    emptied: tuple[int, ...] = ()
+    """Numbers of labels whose examples were all forgotten; those learned again since may be among them."""
 
     @classmethod
     def begin(
@@ -246,24 +251,53 @@ class Trained(Compact):
         watch = self.learner.watch
         if watch is None or watch.thresholds is None:
             return None
-        return watch.snapshot(self._label_weights())
+        return watch.snapshot(self.label_weights(), self.present())
 
     def answered(self) -> Any:
         """The calibration from scores kept in passing, made if necessary; None without scores."""
         asides = self.learner.asides
         if asides is None or asides.known is not None:
             return None if asides is None else asides.known
+        weights, present = self.label_weights(), self.present()
         if not asides.wants_held:
-            return asides.answer_of_stream(self._label_weights())
+            return asides.answer_of_stream(weights, present)
+        if not self.learner.n:  # all were forgotten
+            return None
         from ..core.lasvm.block.held_out import score_held
 
-        weights = self._label_weights()
         n = None if self.shape_fit is None else self.shape_fit[0]
         if n == len(self.original):  # no copies were merged
             n = None
-        return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n)
+        return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n, present)
 
-    def _label_weights(self) -> np.ndarray:
+    def values_without(self, view: Any) -> Any:
+        """A function of positions in ``support_vectors_``: values of the machines for these rows, by the
+        model without all of them, or None where they are not known. The view is of the model as it is.
+        """
+
+        def values(positions: np.ndarray) -> np.ndarray | None:
+            slots = view.in_order(self.learner.expansion()[3])
+            found: np.ndarray | None = self.learner.values_without(slots[positions])
+            return found
+
+        return values
+
+    def present(self) -> np.ndarray | None:
+        """Whether each label, in the order of their numbers, has examples; None: none was emptied.
+
+        A label whose examples were forgotten has some again when one of its rows is stored.
+        """
+        if not self.emptied:
+            return None
+        held = self.learner.labels(np.arange(self.learner.n))
+        missing = np.setdiff1d(self.emptied, held)
+        if len(missing) in (0, len(self.encoder)):
+            return None
+        present = np.ones(len(self.encoder), bool)
+        present[missing] = False
+        return present
+
+    def label_weights(self) -> np.ndarray:
         """The weight of each label, in the order of their numbers."""
         table = self.class_weights or {}
         return np.array([table.get(label, 1.0) or 1.0 for label in self.encoder.numbers])
@@ -271,7 +305,9 @@ class Trained(Compact):
     def view(self, **more: Any) -> FittedView:
         """The model as it is now; what is learned afterwards does not change it."""
         own = replace(self, kernel=replace(self.kernel), learner=None)
-        return View(own, self.learner, self.noted(), more)
+        made = View(own, self.learner, self.noted(), more)
+        made.present = self.present()
+        return made
 
     def gap(self) -> float | None:
         """Optimality gap of the model; None if it is not measured."""
@@ -324,6 +360,8 @@ class FittedView(ABC):
     one."""
     answered: Any = None
     """The same from scores kept in passing, once it was requested."""
+    present: np.ndarray | None = None
+    """Whether each label, by number, has examples (``Trained.present``)."""
     more: dict[str, Any]
     """What the fitted attributes of a single algorithm need."""
 
@@ -413,15 +451,37 @@ class View(FittedView):
     def values(self, X: Any) -> np.ndarray:
         """Values of the machines, as learned, (n, machines)."""
         with Interruptible():
+            if self.trained.objects is None:
+                X = check_rows(self.trained.features, X)
+                if self._is_plain(X):
+                    return self._linear_values(X)
             kernel, rows = self._asked(X)
             values: np.ndarray = self._deciding.decide(kernel, rows)
             return values
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether checked rows are in double precision, and the model is a weight vector per machine."""
+        if self.kernel.name != "linear" or self.model.unit_length or X.dtype != np.float64:
+            return False
+        data = X.data if sparse.issparse(X) else X
+        return bool(np.abs(data).max(initial=0.0) <= LARGEST_PLAIN)
+
+    def _linear_values(self, X: Any) -> np.ndarray:
+        """Values by the weight vectors in double precision: exactly those of ``coef_``."""
+        return np.asarray(
+            weighted(X, self.trained.feature_weights) @ self._plane.T + self.model.bias
+        )
+
+    @cached_property
+    def _plane(self) -> np.ndarray:
+        """The weight vectors."""
+        return self.weights()
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
         """Checked examples as rows, and the kernel that compares them with support vectors."""
         trained, kernel = self.trained, self.kernel
         if trained.objects is None:
-            return kernel, trained.rows(check_rows(trained.features, X))
+            return kernel, trained.rows(X)
         objects = check_asked(trained.features.owner, X)
         function: Any = kernel.function  # an ``ObjectKernel``
         kernel = replace(kernel, function=function.asking(objects))
@@ -434,7 +494,7 @@ class View(FittedView):
 
         if self.kernel.name != "linear":
             return self.model
-        weights = self.weights()
+        weights = self._plane
         if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
             return self.model
         return self.model.with_rows(self.kernel, Rows.of(weights), np.eye(len(weights)))
@@ -459,6 +519,10 @@ class View(FittedView):
     def support(self) -> np.ndarray:
         """Row indices of the support vectors, in ascending order; of pairs of classes, by class."""
         return self._numbers[self._ascending]
+
+    def in_order(self, values: np.ndarray) -> np.ndarray:
+        """Values of the support vectors as the learner has them, in the order of ``support``."""
+        return values[self._ascending]
 
     def vectors(self) -> Any:
         """The support vectors as they were given."""
@@ -499,6 +563,8 @@ class View(FittedView):
 
     def expansion(self, X: Any) -> Expansion:
         """The model and these examples as the kernel sees them, in double precision."""
+        if self.trained.objects is None:
+            X = check_rows(self.trained.features, X)
         kernel, rows = self._asked(X)
         asked, vectors = alike(rows.to_array(), self.model.rows.to_array())
         length = None

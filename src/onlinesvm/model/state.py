@@ -127,6 +127,7 @@ def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
         **({} if trained.feature_weights is None else {"feature_weights": trained.feature_weights}),
         **_counts_of_labels(trained),
         **({} if trained.streamed is None else {"streamed": int(trained.streamed)}),
+        **({"emptied": np.array(trained.emptied, np.int64)} if trained.emptied else {}),
         "learner": _record(algorithm, "fields")(trained.learner),
     }
 
@@ -253,6 +254,9 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         if not isinstance(encoder, PairBook) or len(counts) > len(encoder):
             raise fields.wrong("n_iter_of_labels", "does not fit the labels")
     streamed = fields.whole("streamed") if fields.has("streamed") else None  # not in older files
+    emptied = np.empty(0, np.int64)
+    if fields.has("emptied"):
+        emptied = fields.array("emptied", np.int64, (None,), 0, len(encoder) - 1)
     context = Context(kernel, d, len(encoder), len(original), streamed or 0)
     learner = _record(algorithm, "of")(fields.record("learner"), context)
     task = getattr(learner, "task", None)
@@ -264,4 +268,5 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         table if has_classes else None, first_rows,
         learner=learner, shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status,
         n_iter_of_labels=counts, feature_weights=factors, streamed=streamed,
+        emptied=tuple(emptied.tolist()),
     )  # fmt: skip

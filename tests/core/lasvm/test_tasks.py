@@ -200,9 +200,9 @@ def test_the_examples_outside_the_tube_join_and_those_well_inside_leave():
 
 
 def test_mass_goes_to_those_that_violate_most():
-    share = block._shared_out(2.5, np.array([0.0, 3.0, -1.0, 2.0]), np.array([1.0, 1.0, 1.0, 1.0]))
+    share = block.shared_out(2.5, np.array([0.0, 3.0, -1.0, 2.0]), np.array([1.0, 1.0, 1.0, 1.0]))
     np.testing.assert_array_equal(share, [0.5, 1.0, 0.0, 1.0])
-    assert not block._shared_out(0.0, np.ones(3), np.ones(3)).any()
+    assert not block.shared_out(0.0, np.ones(3), np.ones(3)).any()
 
 
 # -- finishing ----------------------------------------------------------------------------------

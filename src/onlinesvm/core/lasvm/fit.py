@@ -200,7 +200,7 @@ class Fit:
         for found in held_out(self.learner, self.data, self.slacks, watch.most_scores, self.rng):
             if found is not None:
                 label, bound = self.data.label[found.which], self.data.bound[found.which]
-                watch.replace(found.scores, label, bound, found.stands_for)
+                watch.replace(found.scores, label, bound, found.stands_for, found.which)
             yield
 
 

@@ -29,6 +29,7 @@ from ..runtime.interrupts import checkpoint
 from .block import block as lasvm_block
 from .block import second_look, working_set
 from .block.slack_bounds import DataSet, Judged, Reference, judged_by, mark_of
+from .counted import Counted
 from .online import finish as finishing
 from .online.memory import SEEDS, Memory, next_look
 from .online.process import INSERT, NO_SLOTS, Call, Rules
@@ -69,6 +70,9 @@ class LASVM(Compact, Learner):
     watch: Any = None  # takes note of decision values before examples are learned
     asides: Any = None  # keeps decision values that are computed in any case, for later
     judged: Judged | None = None  # slacks after a fit that has converged
+    counted: Counted | None = (
+        None  # weights of the examples of one class, where memory is not bounded
+    )
     scores: Any  # with limits: decision values of the last examples before they were learned
     support: Support
     memory: Memory | None
@@ -103,6 +107,7 @@ class LASVM(Compact, Learner):
         self.converged = False
         self._since_optimised = 0  # examples learned one by one since all of S was optimised
         self.watch = self.asides = self.judged = None
+        self.counted = Counted() if task.nu and memory is None else None
 
     def hold(self, support: Support, memory: Memory | None = None) -> None:
         """Go on from this support set, of which no kernel values are known."""
@@ -356,6 +361,8 @@ class LASVM(Compact, Learner):
         self.values.drop()
         task, slot, size = self.task, self.support.slots(fresh.key), len(fresh.rows)
         mass = task.nu * fresh.bound[new].sum() if task.nu else 0.0
+        if self.counted is not None:
+            self.counted.note(fresh.key[new], fresh.bound[new])
         few = size < SMALLEST_BLOCK and not task.both_signs
         n_old = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
         watched = self.watch is not None and noted
@@ -369,9 +376,9 @@ class LASVM(Compact, Learner):
         if scores is not None and task.partial:
             scores = self.scores_of(scores)
         if watched:
-            self.watch.note_block(scores, fresh.label, fresh.bound)
+            self.watch.note_block(scores, fresh.label, fresh.bound, fresh.key)
         if asides is not None and aside:
-            asides.note(scores, fresh.label, fresh.bound)
+            asides.note(scores, fresh.label, fresh.bound, fresh.key)
         self._reduce_delta()
         if on_stream and task.both_signs and (self.support.started() & ~before).any():
             self.finish(
@@ -392,10 +399,12 @@ class LASVM(Compact, Learner):
                 known |= self.support.linear(data.label) == 0.0
             away = known.all(axis=0) & (data.bound > 0.0)
             away[self.support.a.key[: self.n]] = False
-            self._keep_beyond(slacks[:, away], data.label[away], data.bound[away])
+            self._keep_beyond(slacks[:, away], data.label[away], data.bound[away], data.key[away])
             self.asides.bounds = np.bincount(data.label, data.bound)
 
-    def _keep_beyond(self, slacks: np.ndarray, label: np.ndarray, bound: np.ndarray) -> None:
+    def _keep_beyond(
+        self, slacks: np.ndarray, label: np.ndarray, bound: np.ndarray, key: np.ndarray
+    ) -> None:
         """Scores of examples that have left, or never joined: y f(x) = 1 - slack.
 
         Machines in which an example has no part have not judged it: their values are not known.
@@ -403,7 +412,7 @@ class LASVM(Compact, Learner):
         linear = self.support.linear(label)
         if self.task.partial:
             slacks = np.where(linear == 0.0, np.nan, slacks)
-        self.asides.keep_beyond(self.scores_of((linear * (1.0 - slacks)).T), label, bound)
+        self.asides.keep_beyond(self.scores_of((linear * (1.0 - slacks)).T), label, bound, key)
 
     def scores_of(self, values: np.ndarray) -> np.ndarray:
         """Scores of labels, as ``watch`` and ``asides`` take them, from values of machines."""
@@ -435,6 +444,8 @@ class LASVM(Compact, Learner):
                 )
                 scores = self.learn_known(few, values, slot_of)
             self._note_targets(few.label)
+            if self.counted is not None:
+                self.counted.note(few.key, few.bound)
             if noted:
                 self.note(scores, few)
 
@@ -443,9 +454,9 @@ class LASVM(Compact, Learner):
         if self.task.partial and (self.watch is not None or self.asides is not None):
             scores = self.scores_of(scores)
         if self.watch is not None:
-            self.watch.note(scores, fresh.label, fresh.bound)
+            self.watch.note(scores, fresh.label, fresh.bound, fresh.key)
         if self.asides is not None:
-            self.asides.note(scores, fresh.label, fresh.bound)
+            self.asides.note(scores, fresh.label, fresh.bound, fresh.key)
 
     def _note_targets(self, targets: np.ndarray) -> None:
         """The unit follows the targets: at once while they are few."""
@@ -606,9 +617,11 @@ class LASVM(Compact, Learner):
             if asides is not None:
                 asides.next_place()[:] = scores
         if asides is not None:
-            asides.note_written(label, bound)
+            asides.note_written(label, bound, key)
+        if self.counted is not None:
+            self.counted.note_one(key, bound)
         if self.watch is not None:
-            self.watch.note_one(scores[0], label, bound)
+            self.watch.note_one(scores[0], label, bound, key)
             self._follow(self.watch)
         if self.memory is None:
             self._optimise_if_due(1)
@@ -842,6 +855,12 @@ class LASVM(Compact, Learner):
     def decide(self, rows: Rows) -> np.ndarray:
         """Decision values (n, machines) by the support set as it is."""
         return self.kernel.product(rows, *self.support.expansion()) + self.support.a.bias
+
+    def values_without(self, slots: np.ndarray) -> np.ndarray | None:
+        """Decision values of these rows by the model without them; with limits they are not known."""
+        from .block.held_out import values_without
+
+        return None if self.memory is not None else values_without(self, slots)
 
     def is_precise(self) -> bool:
         """Whether single-precision kernel values suffice for the coefficients."""

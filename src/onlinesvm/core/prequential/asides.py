@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..keys import Leaving
 from ..runtime.compact import Compact
-from .calibration import fit_slopes
+from .calibration import fit_slopes, restricted
 from .record import MOST_SCORES, SELDOM, excess, last_look, with_label
+from .ring import padded_keys, places_left
 from .thresholds import Thresholds
 
 RECENT, LEAST = 2048, 512
@@ -35,6 +37,11 @@ class Scored(NamedTuple):
     scores: np.ndarray  # (n, machines)
     label: np.ndarray
     weight: np.ndarray  # bound, times the number of examples that each stands for
+    key: np.ndarray  # of the example (``core.keys``)
+
+    def take(self, which: np.ndarray) -> Scored:
+        """Some of them."""
+        return Scored(*(array[which] for array in self))
 
 
 class Answer(NamedTuple):
@@ -52,6 +59,7 @@ class Asides(Compact):
         self.scores = np.zeros((_size(machines), machines))
         self.label = np.zeros(len(self.scores), np.int64)
         self.weight = np.zeros(len(self.scores))
+        self.key = np.full(len(self.scores), -1)
         self.n = 0  # examples of a stream noted
         self.beyond: Scored | None = None
         self.bounds: np.ndarray | None = None  # of all examples of each label, of a fit with copies
@@ -59,7 +67,7 @@ class Asides(Compact):
 
     def _in_use(self) -> dict[str, Any]:
         n = min(self.n, len(self.label))
-        cut = {name: getattr(self, name)[:n] for name in ("scores", "label", "weight")}
+        cut = {name: getattr(self, name)[:n] for name in ("scores", "label", "weight", "key")}
         return self.__dict__ | cut | {"answer": self.lasting_answer}
 
     @property
@@ -72,6 +80,7 @@ class Asides(Compact):
         more = _size(self.scores.shape[1]) - len(self.label)
         self.scores = np.pad(self.scores, ((0, more), (0, 0)))
         self.label, self.weight = np.pad(self.label, (0, more)), np.pad(self.weight, (0, more))
+        self.key = padded_keys(self.__dict__.get("key"), len(self.label))  # not in older pickles
 
     # -- noting ---------------------------------------------------------------------------
 
@@ -80,26 +89,30 @@ class Asides(Compact):
         i = self.n % len(self.label)
         return self.scores[i : i + 1]
 
-    def note_written(self, label: int, weight: float) -> None:
+    def note_written(self, label: int, weight: float, key: int = -1) -> None:
         """The scores of one example stand in the next place."""
         n = self.n
         i = n % len(self.label)
-        self.label[i], self.weight[i], self.n = label, weight, n + 1
+        self.label[i], self.weight[i], self.key[i], self.n = label, weight, key, n + 1
 
-    def note(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
+    def note(
+        self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray, key: np.ndarray
+    ) -> None:
         """Examples of a stream, in order."""
         size, n = len(self.label), len(label)
         kept = slice(max(0, n - size), n)
         place = np.arange(self.n + kept.start, self.n + n) % size
         self.scores[place], self.label[place] = scores[kept], label[kept]
-        self.weight[place] = weight[kept]
+        self.weight[place], self.key[place] = weight[kept], key[kept]
         self.n += n
 
-    def keep_beyond(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
+    def keep_beyond(
+        self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray, key: np.ndarray
+    ) -> None:
         """Some of the examples of a fit that the model does not hold, in place of what is known."""
         which, stands_for = _some(label, len(self.label))
         self.beyond = Scored(
-            scores[which].astype(np.float32), label[which], weight[which] * stands_for
+            scores[which].astype(np.float32), label[which], weight[which] * stands_for, key[which]
         )
         self.n, self.answer = 0, None
 
@@ -111,13 +124,26 @@ class Asides(Compact):
             scores = with_label(self.scores, labels)
             size = _size(scores.shape[1])
             order = np.arange(self.n - min(n, size), self.n) % len(self.label)
-            ring = scores[order], self.label[order], self.weight[order]
+            ring = scores[order], self.label[order], self.weight[order], self.key[order]
             self.scores = np.zeros((size, scores.shape[1]))
             self.label, self.weight, self.n = np.zeros(size, np.int64), np.zeros(size), 0
+            self.key = np.full(size, -1)
             self.note(*ring)
             if self.beyond is not None:
                 wider = with_label(self.beyond.scores, labels)
                 self.beyond = self.beyond._replace(scores=wider)
+
+    def forget(self, leaving: Leaving) -> None:
+        """Drop the scores of these examples."""
+        self.answer = None  # made of the model as it was
+        order = places_left(self.n, self.key, leaving)
+        ring = self.scores[order], self.label[order], self.weight[order], self.key[order]
+        self.n, self.scores[:], self.label[:], self.weight[:], self.key[:] = 0, 0.0, 0, 0.0, -1
+        self.note(*ring)
+        leaving.renumber(self.key)
+        if self.beyond is not None:
+            self.beyond = self.beyond.take(np.flatnonzero(~leaving.among(self.beyond.key)))
+            leaving.renumber(self.beyond.key)
 
     # -- asking ---------------------------------------------------------------------------
 
@@ -134,17 +160,24 @@ class Asides(Compact):
             return None
         return answer
 
-    def answer_of_fit(self, held: Scored, class_weight: np.ndarray, n: int | None) -> Answer:
+    def answer_of_fit(
+        self, held: Scored, class_weight: np.ndarray, n: int | None,
+        present: np.ndarray | None = None,
+    ) -> Answer:  # fmt: skip
         """The answer from scores of the rows that the model holds, and from those beyond.
 
-        ``n`` as in ``copies``.
+        ``n`` as in ``copies``, ``present`` as in ``Prequential.snapshot``.
         """
         assert self.beyond is not None
         found = Scored(*(np.concatenate(pair) for pair in zip(held, self.beyond, strict=True)))
+        if present is not None:
+            found = found.take(np.flatnonzero(present[found.label]))
         copies = self.copies(found.weight, found.label, class_weight, n)
-        return self._made(0, found, class_weight, copies)
+        return self._made(0, found, class_weight, copies, present)
 
-    def answer_of_stream(self, class_weight: np.ndarray) -> Answer | None:
+    def answer_of_stream(
+        self, class_weight: np.ndarray, present: np.ndarray | None = None
+    ) -> Answer | None:
         """The answer from the scores of a stream; None where none was noted."""
         last, size = last_look(self.n), len(self.label)
         if not last:
@@ -153,17 +186,21 @@ class Asides(Compact):
         if count == last:  # models of the first third are unlike the present one
             count -= last // 3
         which = np.arange(last - count, last) % size
-        noted = Scored(self.scores[which], self.label[which], self.weight[which])
-        return self._made(last, noted, class_weight)
+        noted = Scored(*(a[which] for a in (self.scores, self.label, self.weight, self.key)))
+        return self._made(last, noted, class_weight, None, present)
 
     def _made(
-        self, last: int, given: Scored, class_weight: np.ndarray, copies: np.ndarray | None = None
-    ) -> Answer:
+        self, last: int, given: Scored, class_weight: np.ndarray, copies: np.ndarray | None,
+        present: np.ndarray | None,
+    ) -> Answer:  # fmt: skip
         """Weights of labels are part of bounds, but say nothing about how frequent labels are."""
-        scores, label = given.scores.astype(np.float64), given.label
-        weight = given.weight / class_weight[label]
+        weight = given.weight / class_weight[given.label]
+        scores, label, weight = restricted(
+            given.scores.astype(np.float64), given.label, weight, present
+        )
         thresholds = Thresholds()
-        thresholds.use_quantiles(excess(scores, label), weight)
+        if len(label):
+            thresholds.use_quantiles(excess(scores, label), weight)
         self.answer = Answer(last, fit_slopes(scores, label, weight, copies), thresholds.q)
         return self.answer
 

@@ -58,6 +58,25 @@ def _softmax(logits: np.ndarray) -> np.ndarray:
     return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
+def restricted(
+    scores: np.ndarray, label: np.ndarray, weight: np.ndarray, present: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores (n, machines), labels and weights of the labels that are ``present`` alone.
+
+    Labels are renumbered, in order; None: all are present. Examples that were forgotten, which have
+    weight zero and scores of zero, are left out.
+    """
+    rows = (weight > 0.0) | scores.any(axis=1)
+    if present is not None:
+        rows &= present[label]
+        label = (np.cumsum(present) - 1)[label]
+    if not rows.all():
+        scores, label, weight = scores[rows], label[rows], weight[rows]
+    if present is not None and scores.shape[1] > 1:
+        scores = scores[:, present]
+    return scores, label, weight
+
+
 def fit_slopes(
     scores: np.ndarray, label: np.ndarray, weight: np.ndarray, copies: np.ndarray | None = None
 ) -> np.ndarray:

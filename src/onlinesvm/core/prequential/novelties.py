@@ -19,9 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from ..keys import Leaving
 from ..runtime.compact import Compact
 from .drift import BLOCK
 from .residuals import FEW_BLOCKS, RECENT, WINDOW
+from .ring import padded_keys, places_left
 
 FEW = 20
 """Examples of a fit of which all values are used: half of them would be too few."""
@@ -35,7 +37,7 @@ class Novelties(Compact):
     """
 
     detector: Any = None
-    follows = follows_now = keeps_scores = drifted = False
+    follows = follows_now = keeps_scores = drifted = adapts = False
     thresholds: Any = None  # of prediction sets: there are none
 
     def __init__(self, support: Any):
@@ -43,15 +45,19 @@ class Novelties(Compact):
         self.n = 0  # examples noted, without those that wait
         self.n_unordered = 0  # how many there were when their order meant nothing
         self.last = np.zeros(2)  # sum of the coefficients and bias when they were last read
-        self.values = np.zeros((RECENT, 2))
-        self.waiting: list[tuple[float, float]] = []  # decision values and weights
+        self.values, self.key = np.zeros((RECENT, 2)), np.full(RECENT, -1)
+        self.waiting: list[tuple[float, float, int]] = []  # decision values, weights and keys
 
     def _in_use(self) -> dict[str, Any]:
-        return self.__dict__ | {"values": self.values[: min(self.n, RECENT)]}
+        n = min(self.n, RECENT)
+        return self.__dict__ | {"values": self.values[:n], "key": self.key[:n]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.values = np.pad(self.values, ((0, RECENT - len(self.values)), (0, 0)))
+        self.key = padded_keys(self.__dict__.get("key"), RECENT)  # not in older pickles
+        waiting: list[Any] = self.waiting  # without keys in older pickles
+        self.waiting = [(*each, -1) if len(each) == 2 else each for each in waiting]
 
     def wants_small_blocks(self, n: int, at_hand: bool, block_size: int) -> bool:
         """Whether n examples are to be learned in small blocks: in a fit that has few of them."""
@@ -67,44 +73,67 @@ class Novelties(Compact):
         """Examples until the next look."""
         return BLOCK - len(self.waiting)
 
-    def note_one(self, scores: np.ndarray, label: int, weight: float) -> None:
+    def note_one(self, scores: np.ndarray, label: int, weight: float, key: int = -1) -> None:
         """One example."""
-        self.waiting.append((float(scores[0]), float(weight)))
+        self.waiting.append((float(scores[0]), float(weight), key))
         if len(self.waiting) >= BLOCK or not self.last[0]:
             self.look()
 
-    def note(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
+    def note(
+        self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray, key: Any = None
+    ) -> None:
         """Examples in order, each by the model that had learned those before it."""
-        self.waiting += zip(scores[:, 0].tolist(), weight.tolist(), strict=True)
+        key = np.full(len(weight), -1) if key is None else key
+        self.waiting += zip(scores[:, 0].tolist(), weight.tolist(), key.tolist(), strict=True)
         if len(self.waiting) >= BLOCK or not self.last[0]:
             self.look()
 
-    def note_block(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
+    def note_block(
+        self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray, key: Any = None
+    ) -> None:
         """Examples that were learned together, all by the model before them.
 
         Single ones that wait still have the place after them: nobody looks at their order.
         """
         before, self.last = self.last, self._read()
-        self._keep(scores[:, 0], before)
+        self._keep(scores[:, 0], before, np.full(len(weight), -1) if key is None else key)
 
     def look(self) -> None:
         """Keep the values that wait."""
         before, self.last = self.last, self._read()
-        value, weight = np.array(self.waiting).reshape(-1, 2).T
+        value, weight = np.array([each[:2] for each in self.waiting]).reshape(-1, 2).T
         share = (np.cumsum(weight) - weight) / max(float(weight.sum()), np.finfo(float).tiny)
-        self._keep(value, before[:, None] + share * (self.last - before)[:, None])
+        by = before[:, None] + share * (self.last - before)[:, None]
+        self._keep(value, by, np.array([each[2] for each in self.waiting], np.int64))
         self.waiting = []
 
     def _read(self) -> np.ndarray:
         return np.array([self.support.alpha().sum(), self.support.a.bias[0]])
 
-    def _keep(self, value: np.ndarray, by: np.ndarray) -> None:
+    def _keep(self, value: np.ndarray, by: np.ndarray, key: np.ndarray) -> None:
         """Decision values, each by a model of this sum and bias, (2,) or (2, n)."""
         if not by.size or not by.flat[0]:  # nothing had been learned: these values say nothing
             return
         which = np.arange(self.n, self.n + len(value))[-RECENT:]
         self.values[which % RECENT] = ranked_by(value, *by)[-RECENT:]
+        self.key[which % RECENT] = key[-RECENT:]
         self.n += len(value)
+
+    def forget(self, leaving: Leaving, label_weight: Any = None) -> None:
+        """Drop the values of these examples."""
+        self.look()
+        left = places_left(self.n, self.key, leaving)
+        if len(left) < min(self.n, RECENT):
+            unordered, n = self.n_unordered == self.n, len(left)
+            values, key = self.values[left], self.key[left]
+            self.values[:], self.key[:] = 0.0, -1
+            self.values[:n], self.key[:n], self.n = values, key, n
+            self.n_unordered = n if unordered else 0
+        leaving.renumber(self.key)
+
+    def resume(self) -> None:
+        """The model has changed otherwise than by learning: sum and bias are read again."""
+        self.last = self._read()
 
     def use_quantiles(self) -> None:
         """The order of the examples meant nothing: more of what is kept is used."""

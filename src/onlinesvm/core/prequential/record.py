@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..keys import Leaving
 from ..runtime.compact import Compact
-from .calibration import fit_slopes
+from .calibration import fit_slopes, restricted
 from .drift import BLOCK, DriftDetector
+from .ring import padded_keys
 from .thresholds import Thresholds
 
 RECENT = 8192
@@ -70,6 +72,7 @@ class Prequential(Compact):
         size = RECENT if probability else BLOCK
         self.scores = np.zeros((size, machines))
         self.label, self.weight = np.zeros(size, np.int64), np.zeros(size)
+        self.key = np.full(size, -1)
         self.n = 0  # examples noted
         self.looked = 0  # those of them that thresholds and detector have seen
         self.begun = 0  # those noted before the call at hand
@@ -84,7 +87,7 @@ class Prequential(Compact):
 
     def _in_use(self) -> dict[str, Any]:
         n = min(self.n, len(self.label))
-        cut = {name: getattr(self, name)[:n] for name in ("scores", "label", "weight")}
+        cut = {name: getattr(self, name)[:n] for name in ("scores", "label", "weight", "key")}
         return self._lasting() | cut | {"size": len(self.label)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -92,6 +95,7 @@ class Prequential(Compact):
         more = self.__dict__.pop("size") - len(self.label)
         self.scores = np.pad(self.scores, ((0, more), (0, 0)))
         self.label, self.weight = np.pad(self.label, (0, more)), np.pad(self.weight, (0, more))
+        self.key = padded_keys(self.__dict__.get("key"), len(self.label))  # not in older pickles
 
     # -- noting ---------------------------------------------------------------------------
 
@@ -99,25 +103,27 @@ class Prequential(Compact):
         """A call begins, or began after ``n`` examples."""
         self.begun = self.n if n is None else n
 
-    def note_one(self, scores: np.ndarray, label: int, weight: float) -> None:
+    def note_one(self, scores: np.ndarray, label: int, weight: float, key: int = -1) -> None:
         """One example, of a call of its own."""
         self.begun = self.n
         i = self.begun % len(self.label)
-        self.scores[i], self.label[i], self.weight[i] = scores, label, weight
+        self.scores[i], self.label[i], self.weight[i], self.key[i] = scores, label, weight, key
         self.n += 1
         if self.n % BLOCK == 0:
             self.look()
 
-    def note(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray) -> None:
-        """Examples in order."""
-        first = 0
+    def note(
+        self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray, key: Any = None
+    ) -> None:
+        """Examples in order, and their keys, if they have any."""
+        first, key = 0, np.full(len(label), -1) if key is None else key
         while first < len(label):
             i = self.n % len(self.label)
             part = slice(first, first + self.left())
             first = min(part.stop, len(label))
             own = slice(i, i + first - part.start)
-            self.scores[own], self.label[own], self.weight[own] = (
-                scores[part], label[part], weight[part],
+            self.scores[own], self.label[own], self.weight[own], self.key[own] = (
+                scores[part], label[part], weight[part], key[part],
             )  # fmt: skip
             self.n += first - part.start
             if self.n % BLOCK == 0:
@@ -168,6 +174,29 @@ class Prequential(Compact):
         which = np.arange(self.n - n, self.n) % len(self.label)
         self.thresholds.use_quantiles(excess(self.scores[which], self.label[which]), np.ones(n))
 
+    def forget(self, leaving: Leaving, label_weight: np.ndarray | None = None) -> None:
+        """Drop the scores of these examples: they get weight zero, and scores of zero.
+
+        If the thresholds are quantiles of the scores of a fit, they are computed again. Those of a
+        stream follow its misses, as the drift detector does, and stay as they are.
+        """
+        self.look()
+        gone = leaving.among(self.key)
+        leaving.renumber(self.key)
+        if not gone.any():
+            return
+        self.scores[gone], self.label[gone], self.weight[gone] = 0.0, 0, 0.0
+        self.key[gone] = -1
+        self._calibration = None
+        left = self.weight > 0.0
+        if self.thresholds is not None and self.replaced == self.n and left.any():
+            beyond = excess(self.scores[left], self.label[left])
+            weight = 1.0 if label_weight is None else label_weight[self.label[left]]
+            self.thresholds.use_quantiles(beyond, self.weight[left] / weight)
+
+    def resume(self) -> None:
+        """The model has changed otherwise than by learning: nothing depends on it."""
+
     def wants_small_blocks(self, n: int, at_hand: bool, block_size: int) -> bool:
         """Whether n examples are to be learned in small blocks, so that many models score them.
 
@@ -187,8 +216,9 @@ class Prequential(Compact):
         return min(max(MOST_SCORES // machines, FEWEST), size - SELDOM, self.n)
 
     def replace(
-        self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray, stands_for: np.ndarray
-    ) -> None:
+        self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray, stands_for: np.ndarray,
+        key: Any = -1,
+    ) -> None:  # fmt: skip
         """Better scores in place of those noted, in random order, at most ``most_scores``.
 
         ``stands_for``: how many examples each of them stands for.
@@ -196,13 +226,19 @@ class Prequential(Compact):
         assert self.thresholds is not None
         self.look()
         which = np.arange(self.n - len(label), self.n) % len(self.label)
-        self.weight[:] = 0.0
-        self.scores[which], self.label[which] = scores, label
+        self.weight[:], self.key[:] = 0.0, -1
+        self.scores[which], self.label[which], self.key[which] = scores, label, key
         self.weight[which] = weight * stands_for / stands_for.mean()
         self._calibration, self.replaced = None, self.n
         self.thresholds.use_quantiles(excess(scores, label), stands_for)
 
     # -- what follows ---------------------------------------------------------------------
+
+    @property
+    def adapts(self) -> bool:
+        """Whether thresholds, or a detector of drifts, follow the errors of a stream."""
+        follows = self.thresholds is not None and self.replaced != self.n
+        return follows or self.detector is not None
 
     @property
     def window(self) -> int:
@@ -215,20 +251,25 @@ class Prequential(Compact):
         """Whether a drift was found in the call at hand."""
         return self.detector is not None and self.detector.last > self.begun
 
-    def snapshot(self, class_weight: np.ndarray) -> Snapshot:
+    def snapshot(self, class_weight: np.ndarray, present: np.ndarray | None = None) -> Snapshot:
         """What predictions need, which further learning does not change.
 
         Weights of labels are part of an example's bound, but say nothing about how frequent they are.
+        ``present``: of each label, whether it has examples; None: all have.
         """
         assert self.thresholds is not None
         self.look()
         last = last_look(self.n)
         known = self._calibration
-        if known is None or known.last != last or known.machines != self.scores.shape[1]:
-            self._calibration = known = self._calibrate(last, class_weight)
-        return Snapshot(known, self.thresholds.q.copy())
+        about = last, self.scores.shape[1], None if present is None else present.tobytes()
+        if known is None or known.about != about:
+            self._calibration = known = self._calibrate(last, class_weight, present)
+            known.about = about
+        return Snapshot(known, self.thresholds.q.copy() if present is None else known.q)
 
-    def _calibrate(self, last: int, class_weight: np.ndarray) -> Calibration:
+    def _calibrate(
+        self, last: int, class_weight: np.ndarray, present: np.ndarray | None
+    ) -> Calibration:
         """The examples up to number ``last`` from which probabilities are made."""
         size, machines = self.scores.shape
         count = min(max(MOST_SCORES // machines, FEWEST), size - SELDOM, last)
@@ -238,22 +279,33 @@ class Prequential(Compact):
             count -= last // 3
         which = np.arange(last - count, last) % size
         label = self.label[which]
-        return Calibration(
-            last, self.scores[which], label, self.weight[which] / class_weight[label]
-        )
+        weight = self.weight[which] / class_weight[label]
+        return Calibration(*restricted(self.scores[which], label, weight, present))
 
 
 class Calibration:
     """Scores of examples up to a certain one, and the slopes of probabilities that follow."""
 
-    def __init__(self, last: int, scores: np.ndarray, label: np.ndarray, weight: np.ndarray):
-        self.last, self.machines = last, scores.shape[1]
+    about: Any = (
+        None  # number of the last example, of the machines, and the labels that are present
+    )
+
+    def __init__(self, scores: np.ndarray, label: np.ndarray, weight: np.ndarray):
         self._examples = scores, label, weight
 
     @cached_property
     def slopes(self) -> np.ndarray:
         """Slopes of the probabilities (``calibration``)."""
         return fit_slopes(*self._examples)
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """Thresholds of the prediction sets, where those that follow a stream are of other labels."""
+        scores, label, weight = self._examples
+        thresholds = Thresholds()
+        if len(label):
+            thresholds.use_quantiles(excess(scores, label), weight)
+        return thresholds.q
 
 
 class Snapshot(NamedTuple):

@@ -24,9 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from ..keys import Leaving
 from ..runtime.compact import Compact
 from ..runtime.numerics import jit
 from .drift import BLOCK
+from .ring import padded_keys, places_left
 from .thresholds import LEVELS
 
 WINDOW = 1000
@@ -128,15 +130,17 @@ class Residuals(Compact):
         self.looked = 0  # those of them that the shares have seen
         self.n_unordered = 0  # how many there were when their order meant nothing
         targets = 1 if quantiles else machines
-        self.excess = np.zeros((RECENT, targets))
+        self.excess, self.key = np.zeros((RECENT, targets)), np.full(RECENT, -1)
         self.tracked = [Tracked() for _ in range(targets)]
 
     def _in_use(self) -> dict[str, Any]:
-        return self.__dict__ | {"excess": self.excess[: min(self.n, RECENT)]}
+        n = min(self.n, RECENT)
+        return self.__dict__ | {"excess": self.excess[:n], "key": self.key[:n]}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         self.excess = np.pad(self.excess, ((0, RECENT - len(self.excess)), (0, 0)))
+        self.key = padded_keys(self.__dict__.get("key"), RECENT)  # not in older pickles
 
     def wants_small_blocks(self, n: int, at_hand: bool, block_size: int) -> bool:
         """Whether n examples are to be learned in small blocks: in a fit that has few of them."""
@@ -152,12 +156,16 @@ class Residuals(Compact):
         """Examples until the next look."""
         return BLOCK - self.n % BLOCK
 
-    def note_one(self, scores: np.ndarray, target: float, weight: float) -> None:
+    def note_one(self, scores: np.ndarray, target: float, weight: float, key: int = -1) -> None:
         """One example."""
-        self.note(scores[None, :], np.full((1, len(scores)), target), np.array([weight]))
+        one = scores[None, :], np.full((1, len(scores)), target), np.array([weight])
+        self.note(*one, np.array([key]))
 
-    def note(self, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray) -> None:
+    def note(
+        self, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray, key: Any = None
+    ) -> None:
         """Examples in order. Those that came before anything was learned have no prediction."""
+        key = np.full(len(targets), -1) if key is None else key
         if not self.n and not scores.any():
             return
         excess, first = excess_of(scores, targets, self.quantiles), 0
@@ -165,6 +173,7 @@ class Residuals(Compact):
             i = self.n % RECENT
             part = excess[first : first + self.left()]
             self.excess[i : i + len(part)] = part
+            self.key[i : i + len(part)] = key[first : first + len(part)]
             first, self.n = first + len(part), self.n + len(part)
             if self.n % BLOCK == 0:
                 self.look()
@@ -180,6 +189,28 @@ class Residuals(Compact):
         self.looked = self.n
         for m, tracked in enumerate(self.tracked):
             tracked.update(excess[:, m].copy(), leaving[:, m].copy())
+
+    def forget(self, leaving: Leaving, label_weight: Any = None) -> None:
+        """Drop the errors of these examples. The shares, which follow misses, stay as they are."""
+        self.look()
+        left = places_left(self.n, self.key, leaving)
+        if len(left) < min(self.n, RECENT):
+            unordered, n = self.n_unordered == self.n, len(left)
+            excess, key = self.excess[left], self.key[left]
+            self.excess[:], self.key[:] = 0.0, -1
+            self.excess[:n], self.key[:n] = excess, key
+            self.n = self.looked = n
+            self.n_unordered = n if unordered else 0
+            self.restore(np.array([tracked.shares for tracked in self.tracked]))
+        leaving.renumber(self.key)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether thresholds follow the errors of a stream."""
+        return self.n_unordered != self.n
+
+    def resume(self) -> None:
+        """The model has changed otherwise than by learning: nothing depends on it."""
 
     def use_quantiles(self) -> None:
         """Use quantiles of the stored errors as thresholds: the examples were in random order."""

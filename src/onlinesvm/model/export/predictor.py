@@ -181,7 +181,7 @@ def _scale(weights: np.ndarray | None, d: int) -> np.ndarray:
 
 def _slopes(view: Any) -> np.ndarray | None:
     """The slopes of h for scores in the order of the classes; None without probabilities."""
-    record = view.noted
+    record = view.noted if view.present is None else None
     if record is None or len(view.classes) < 2:
         return None
     slopes = np.asarray(record.calibration.slopes, np.float64)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ...core.lasvm.choose.criteria import ACTIVE, AUTOACTIVE, GRADIENT
 from ...core.lasvm.choose.selection import SelectiveLASVM
+from ...core.lasvm.counted import Counted
 from ...core.lasvm.learner import LASVM
 from ...core.lasvm.online.memory import SEEDS
 from ...core.lasvm.state import STORED, N, Support
@@ -54,6 +55,7 @@ def _state_fields(learner: LASVM) -> dict[str, Any]:
         "support": support_fields(learner.support),
         "kept": kept_fields(learner.values.kept_rows()),
         **({} if learner.memory is None else {"memory": memory_fields(learner)}),
+        **counted_fields(learner.counted),
         **watch_fields(learner.watch),
         **asides_fields(learner.asides),
     }
@@ -87,6 +89,7 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     support = support_of(fields.record("support"), context, not bounded)
     memory = memory_of(fields.record("memory"), context, support) if bounded else None
     learner.hold(support, memory)
+    learner.counted = counted_of(fields)
     learner.watch = watch_of(fields, learner.n_scores, context.n_labels, support)
     learner.asides = asides_of(fields, learner.n_scores, context.n_labels)
     if not fields.absent("kept"):
@@ -103,6 +106,42 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     fields.close()
     learner.values.restore()
     return learner
+
+
+def counted_fields(counted: Counted | None) -> dict[str, Any]:
+    """Weights of the examples of one class as the field ``counted``; no field where none are kept."""
+    if counted is None:
+        return {}
+    own = counted.in_use()
+    parts = {name: _weights_fields(own[name]) for name in ("of_fit", "of_stream")}
+    return {"counted": {"unnumbered": counted.unnumbered, **parts}}
+
+
+def _weights_fields(weight: np.ndarray) -> dict[str, Any]:
+    """Most weights are alike: each as its place in a table."""
+    table, place = np.unique(weight, return_inverse=True)
+    return {"table": table, "place": narrow(place)}
+
+
+def counted_of(fields: Fields) -> Counted | None:
+    """The weights again; files of earlier versions, and of other tasks, have none."""
+    if not fields.has("counted"):
+        return None
+    part, counted = fields.record("counted"), Counted()
+    counted.unnumbered = part.number("unnumbered", 0.0)
+    counted.of_fit = _weights_of(part.record("of_fit"))
+    counted.of_stream = _weights_of(part.record("of_stream"))
+    part.close()
+    return counted
+
+
+def _weights_of(fields: Fields) -> np.ndarray:
+    table = fields.array("table", np.float64, (None,), low=0.0)
+    place = fields.array("place", np.int64, (None,), 0, max(len(table) - 1, 0))
+    if len(place) and not len(table):
+        raise fields.wrong("table", "is empty")
+    fields.close()
+    return table[place]
 
 
 def support_fields(support: Support) -> dict[str, Any]:

@@ -39,6 +39,7 @@ def watch_fields(watch: Watch) -> dict[str, Any]:
             "scores": watch.scores[:n],
             "label": narrow(watch.label[:n]),
             "weight": watch.weight[:n],
+            "key": narrow(watch.key[:n]),
             "q": None if thresholds is None else thresholds.q,
             "state": None if thresholds is None else thresholds.state,
             "detector": None if watch.detector is None else _detector_fields(watch.detector),
@@ -72,6 +73,7 @@ def watch_of(fields: Fields, machines: int, n_labels: int, support: Support) -> 
     watch.scores[:n] = fields.array("scores", np.float64, (n, machines))
     watch.label[:n] = fields.array("label", np.int64, (n,), 0, max(n_labels, 1) - 1)
     watch.weight[:n] = fields.array("weight", np.float64, (n,), low=0.0)
+    watch.key[:n] = _keys_of(fields, n)
     if watch.thresholds is not None:
         watch.thresholds.q = fields.array("q", np.float64, (len(LEVELS),))
         watch.thresholds.state = fields.array("state", np.float64, (2,), low=0.0)
@@ -88,7 +90,7 @@ def asides_fields(asides: Asides | None) -> dict[str, Any]:
     if asides is None:
         return {}
     n, beyond, answer = min(asides.n, len(asides.label)), asides.beyond, asides.lasting_answer
-    noted = Scored(asides.scores[:n], asides.label[:n], asides.weight[:n])
+    noted = Scored(asides.scores[:n], asides.label[:n], asides.weight[:n], asides.key[:n])
     return {
         "asides": {
             "bounds": asides.bounds,
@@ -113,7 +115,7 @@ def asides_of(fields: Fields, machines: int, n_labels: int) -> Asides | None:
     asides.n = fields.whole("n")
     n = min(asides.n, len(asides.label))
     recent = _scored_of(fields.record("recent"), np.float64, (n, machines), n_labels)
-    asides.scores[:n], asides.label[:n], asides.weight[:n] = recent
+    asides.scores[:n], asides.label[:n], asides.weight[:n], asides.key[:n] = recent
     if not fields.absent("beyond"):
         part = fields.record("beyond")
         asides.beyond = _scored_of(part, np.float32, (None, machines), n_labels)
@@ -130,15 +132,24 @@ def asides_of(fields: Fields, machines: int, n_labels: int) -> Asides | None:
 
 
 def _scored_fields(scored: Scored) -> dict[str, Any]:
-    return {"scores": scored.scores, "label": narrow(scored.label), "weight": scored.weight}
+    return {
+        "scores": scored.scores, "label": narrow(scored.label), "weight": scored.weight,
+        "key": narrow(scored.key),
+    }  # fmt: skip
 
 
 def _scored_of(fields: Fields, kind: Any, shape: tuple[int | None, int], n_labels: int) -> Scored:
     scores = fields.array("scores", kind, shape)
     label = fields.array("label", np.int64, (len(scores),), 0, max(n_labels, 1) - 1)
     weight = fields.array("weight", np.float64, (len(label),), low=0.0)
+    key = _keys_of(fields, len(label))
     fields.close()
-    return Scored(scores, label, weight)
+    return Scored(scores, label, weight, key)
+
+
+def _keys_of(fields: Fields, n: int) -> np.ndarray:
+    """Keys of n examples; files of earlier versions have none."""
+    return fields.array("key", np.int64, (n,)) if fields.has("key") else np.full(n, -1)
 
 
 def _residuals_fields(watch: Residuals) -> dict[str, Any]:
@@ -148,6 +159,7 @@ def _residuals_fields(watch: Residuals) -> dict[str, Any]:
         "settled": watch.n_unordered,
         "quantiles": watch.quantiles,
         "excess": watch.excess[: min(watch.n, len(watch.excess))],
+        "key": narrow(watch.key[: min(watch.n, len(watch.key))]),
         "shares": np.array([tracked.shares for tracked in watch.tracked]),
     }
 
@@ -160,6 +172,7 @@ def _residuals_of(fields: Fields, machines: int) -> Residuals:
     watch.n_unordered = fields.whole("settled", 0, watch.n)
     n = min(watch.n, len(watch.excess))
     watch.excess[:n] = fields.array("excess", np.float64, (n, targets))
+    watch.key[:n] = _keys_of(fields, n)
     shares = fields.array("shares", np.float64, (targets, len(LEVELS)), 0.0, 1.0)
     fields.close()
     watch.restore(shares)
@@ -172,7 +185,9 @@ def _novelties_fields(watch: Novelties) -> dict[str, Any]:
         "settled": watch.n_unordered,
         "last": watch.last,
         "values": watch.values[: min(watch.n, len(watch.values))],
-        "waiting": np.array(watch.waiting).reshape(-1, 2),
+        "key": narrow(watch.key[: min(watch.n, len(watch.key))]),
+        "waiting": np.array([each[:2] for each in watch.waiting]).reshape(-1, 2),
+        "waiting_key": np.array([each[2] for each in watch.waiting], np.int64),
     }
 
 
@@ -183,9 +198,12 @@ def _novelties_of(fields: Fields, support: Support) -> Novelties:
     watch.last = fields.array("last", np.float64, (2,))
     n = min(watch.n, len(watch.values))
     watch.values[:n] = fields.array("values", np.float64, (n, 2))
-    watch.waiting = [
-        tuple(pair) for pair in fields.array("waiting", np.float64, (None, 2)).tolist()
-    ]
+    watch.key[:n] = _keys_of(fields, n)
+    pairs = fields.array("waiting", np.float64, (None, 2)).tolist()
+    keys = [-1] * len(pairs)  # in files of earlier versions
+    if fields.has("waiting_key"):
+        keys = fields.array("waiting_key", np.int64, (len(pairs),)).tolist()
+    watch.waiting = [(*pair, key) for pair, key in zip(pairs, keys, strict=True)]
     if len(watch.waiting) >= BLOCK:
         raise fields.wrong("waiting", f"has more than {BLOCK - 1} examples")
     fields.close()

@@ -128,7 +128,7 @@ def learn_block(
         joins[~(started | ready)] = False
     if support.task.partial:
         joins &= support.linear(fresh.label) != 0.0
-    share = _shared_out(mass, slack[0], np.where(slot < 0, fresh.bound, 0.0))
+    share = shared_out(mass, slack[0], np.where(slot < 0, fresh.bound, 0.0))
     joins[0] |= share > 0.0
     if len(known):
         joins[:, known] &= ~support.a.member[:, slot[known]]
@@ -136,7 +136,7 @@ def learn_block(
     del grad  # of very many machines it is large
     if joins.any() and (started | ready).any():
         if not support.task.both_signs:
-            _load(support, kernel, share[(slot < 0) & joins.any(axis=0)])
+            load(support, kernel, share[(slot < 0) & joins.any(axis=0)])
             support.measure()  # the centre of the gradients
         if not _absorb_together(support, kernel, ready):
             _absorb(support, kernel, n_old)
@@ -147,7 +147,7 @@ def learn_block(
     return slack
 
 
-def _shared_out(mass: float, slack: np.ndarray, bound: np.ndarray) -> np.ndarray:
+def shared_out(mass: float, slack: np.ndarray, bound: np.ndarray) -> np.ndarray:
     """Coefficients that sum to ``mass``: those of largest slack are at their bound."""
     share = np.zeros(len(slack))
     if mass > 0.0:
@@ -157,8 +157,8 @@ def _shared_out(mass: float, slack: np.ndarray, bound: np.ndarray) -> np.ndarray
     return share
 
 
-def _load(support: Support, kernel: Kernel, share: np.ndarray) -> None:
-    """The rows added last, of the first machine, start with these coefficients."""
+def load(support: Support, kernel: Kernel, share: np.ndarray) -> None:
+    """The rows added last start with these coefficients in the first machine."""
     n = support.n
     used = np.flatnonzero(share) + n - len(share)
     if len(used):
@@ -321,7 +321,7 @@ def evict(
     """Members at zero that lie farther than ``beyond``, in units of the machine, leave.
 
     Returns the keys of those that left a machine, and the slacks (machines, keys) there. ``told`` is
-    given the slacks, labels and bounds of those that left all machines.
+    given the slacks, labels, bounds and keys of those that left all machines.
     """
     n = support.n
     if beyond == np.inf:
@@ -337,7 +337,8 @@ def evict(
     if told is not None:
         without = support.task.partial & (support.a.p[:, gone] == 0.0)
         away = (leaves[:, gone] | without).all(axis=0)
-        told(slacks[:, away], support.labels(gone[away]), support.a.bound[gone[away]])
+        slots = gone[away]
+        told(slacks[:, away], support.labels(slots), support.a.bound[slots], keys[away])
     support.a.member[:, :n] &= ~leaves
     support.changed()
     support.keep(np.asarray(support.a.member[:, :n].any(axis=0)))

@@ -167,12 +167,22 @@ def held_rows(learner: LASVM, copies: np.ndarray) -> HeldOut:
     return HeldOut(which, scores, share[label[which]])
 
 
+def values_without(learner: LASVM, slots: np.ndarray) -> np.ndarray:
+    """Decision values (n, machines) of rows held, by the model without all of them.
+
+    Nothing is changed, and nothing counted as training.
+    """
+    twin, _ = _without_rows(learner, slots, learner.n, replace(learner.kernel))
+    return twin.decide(learner.support.rows().take(slots))
+
+
 def score_held(learner: LASVM, class_weight: np.ndarray, n: int | None) -> Scored:
     """The same with labels and weights, as ``asides`` takes them; ``n`` as there."""
     label, bound = learner.labels(np.arange(learner.n)), learner.support.a.bound[: learner.n]
     found = held_rows(learner, learner.asides.copies(bound, label, class_weight, n))
     which = found.which
-    return Scored(found.scores, label[which], bound[which] * found.stands_for)
+    key = learner.support.a.key[which]
+    return Scored(found.scores, label[which], bound[which] * found.stands_for, key)
 
 
 def _optimise(learner: LASVM, gap: float) -> None:

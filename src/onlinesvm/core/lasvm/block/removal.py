@@ -1,13 +1,19 @@
 """Removal of rows from a learner, which stays a valid starting point.
 
     g += K(., gone) alpha_gone             gradients without them
-    sum(alpha) = 0 again                   the rows that violate most take over, or give way
+    sum(alpha) = s again                   the rows that violate most take over, or give way
+
+The sum s is zero; of one class it is nu times the weights of the examples that are left, so it changes
+although none of the rows that leave is stored.
 
 ``forget`` then optimises the remaining rows: the SVM of the examples that were not forgotten, as
 far as they are stored. Rows that were rejected far beyond the margin are not members; if the
 boundary moves because others were removed, they may matter now. Which of them may is known from
 their slacks before (``slack_bounds``), if the fit has converged and nothing was learned since; else
 all have to be scored again. With limits there are no others: what is not stored does not count.
+
+Scores that were recorded of the forgotten examples, for probabilities and intervals, are dropped. If
+the model has changed much, those of others are computed again, as far as they are at hand.
 """
 
 from __future__ import annotations
@@ -18,6 +24,7 @@ import numpy as np
 
 from ...kernel.buffers import padded
 from ...kernel.rows import Rows
+from ...keys import Leaving
 from ...model import owned_rows
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
@@ -29,6 +36,12 @@ from .slack_bounds import DataSet, Judged, Reference
 from .together import INNER_STEPS
 
 NOBODY = np.empty(0, np.int64)
+
+SCORED = 8192
+"""Examples that are scored together; Ctrl-C is heard between two parts."""
+
+NOTHING = 1e-9
+"""Share of the sum of the coefficients that may be missing: rounding."""
 
 NEAR_SHARE, FEW_NEAR = 0.5, 64
 """Rows on a bound, near the margin, that are optimised with those that are free: as a share of these, and
@@ -42,54 +55,138 @@ class Forgotten(NamedTuple):
     joined: int | None  # examples that were looked at again and joined; None: not checked
     unchecked: int | None  # examples not looked at that may violate now; None: not known
     reached: bool  # whether the tolerance was reached
+    lacking: float  # share of the sum of the coefficients that the rows stored cannot carry
 
 
 def forget(
-    learner: LASVM, stays: np.ndarray, left: DataSet | None, arrived: np.ndarray = NOBODY
-) -> Forgotten:
+    learner: LASVM, stays: np.ndarray, left: DataSet | None, arrived: np.ndarray = NOBODY,
+    label_weight: np.ndarray | None = None,
+) -> Forgotten:  # fmt: skip
     """Remove examples of a data set, by number; the others are renumbered, in order.
 
     ``left`` are those that stay, if they are at hand, with their new numbers. ``arrived``: keys of
-    rows learned from a stream that are to leave too.
+    rows learned from a stream that are to leave too. ``label_weight``: the weight of each label.
     """
-    known = learner.known_slacks()
+    leaving, known = Leaving(stays, arrived), learner.known_slacks()
     plain = learner.memory is None and not learner.singly
     reference = Reference(learner) if plain else None
-    carried = _leave(learner, stays, arrived, reference)
+    if learner.watch is not None:
+        learner.watch.forget(leaving, label_weight)
+    slot = slots_of(learner.support, leaving)
+    total = _sum_without(learner, slot, leaving)
+    carried = _leave(learner, slot, leaving, reference, total)
+    if learner.task.nu and learner.memory is not None and learner.memory.recent is None:
+        total = _let_go(learner.support)
+    if left is not None and _supply(learner, left, total):
+        known = reference = None  # there are rows of which the reference knows nothing
     if learner.asides is not None:
-        learner.asides.answer = None  # made of the model as it was
+        learner.asides.forget(leaving)
     reached = bool(learner.finish())
-    learner.support.settle_one_sided()
+    _settle(learner)
+    lacking = _lacking(learner.support, total)
+    reached &= lacking == 0.0
     slacks = _slacks(learner, stays, known)
     if left is None:
         unchecked = None
         if known is not None and reference is not None:
             unchecked = _bound_slacks(learner, slacks, reference)
             learner.keep_slacks(slacks, np.broadcast_to(known.bound, len(stays))[stays])
-        return Forgotten(carried, None, unchecked, reached)
+        return Forgotten(carried, None, unchecked, reached, lacking)
     joined = int(sum(learner.converge(left, slacks, reached, reference)))
     if learner.converged:
         learner.keep_slacks(slacks, left.bound)
-    learner.support.settle_one_sided()
-    return Forgotten(carried, joined, 0, learner.converged)
+    _settle(learner)
+    return Forgotten(carried, joined, 0, learner.converged, lacking)
+
+
+def _settle(learner: LASVM) -> None:
+    """Biases that follow from no gradient; whoever records scores reads the model as it is now."""
+    support = learner.support
+    support.settle_one_sided()
+    if learner.task.nu and not support.n:  # as a learner that has learned nothing
+        support.a.bias[:] = -1.0 if learner.memory is None else 0.0
+    if learner.watch is not None:
+        learner.watch.resume()
+
+
+def _sum_without(learner: LASVM, slot: np.ndarray, leaving: Leaving) -> float:
+    """What the coefficients are to sum to without these examples; their mass goes (one class)."""
+    nu, support, memory = learner.task.nu, learner.support, learner.memory
+    if not nu:
+        return 0.0
+    if memory is None:
+        assert learner.counted is not None
+        learner.counted.forget(leaving)
+        return float(nu * learner.counted.total)
+    if memory.recent is not None:
+        recent = memory.recent
+        which = np.flatnonzero(leaving.among(recent.key[: recent.store.n]))
+        born, bound = recent.first + which, recent.bound[which]
+    else:
+        born, bound = support.a.born[slot], support.a.bound[slot]
+    memory.give_up_mass(support, born, nu * bound)
+    return float(support.a.mass[0])
+
+
+def _let_go(support: Support) -> float:
+    """With a budget, rows take along what the others cannot carry, as rows that it removes do."""
+    support.a.mass[0] = min(support.a.mass[0], support.alpha().sum())
+    return float(support.a.mass[0])
+
+
+def _lacking(support: Support, total: float) -> float:
+    """Share of the sum of the coefficients of one class that is missing; rounding does not count."""
+    if total <= 0.0:
+        return 0.0
+    share = 1.0 - float(support.alpha().sum()) / total
+    return share if share > NOTHING else 0.0
+
+
+def _supply(learner: LASVM, left: DataSet, total: float) -> bool:
+    """Bring in examples where the rows stored cannot carry the sum of the coefficients.
+
+    Those that lie farthest outside come first, with coefficients at their bounds. Returns whether
+    any was needed.
+    """
+    support, n = learner.support, len(left.key)
+    missing = total - float(support.alpha().sum())
+    if missing <= NOTHING * total:
+        return False
+    slacks = np.full(n, -np.inf)
+    which = np.flatnonzero(~np.isin(left.key, support.a.key[: support.n]))
+    for first in range(0, len(which), SCORED):
+        checkpoint()
+        part = which[first : first + SCORED]
+        slacks[part] = block.judge(support, learner.kernel, left.take(part))[1][0]
+    share = block.shared_out(missing, slacks, np.where(np.isneginf(slacks), 0.0, left.bound))
+    chosen = np.flatnonzero(share)
+    if not len(chosen):
+        return False
+    fresh = left.take(chosen)
+    grad, _ = block.judge(support, learner.kernel, fresh)
+    learner.values.drop()
+    block.join(support, fresh, np.full(len(chosen), -1), np.ones((1, len(chosen)), bool), grad)
+    block.load(support, learner.kernel, share[chosen])
+    support.measure()
+    return True
 
 
 def _leave(
-    learner: LASVM, stays: np.ndarray, arrived: np.ndarray, reference: Reference | None
+    learner: LASVM, slot: np.ndarray, leaving: Leaving, reference: Reference | None, total: float
 ) -> int:
     """Rows leave, and the others are renumbered; returns how many of them carried the model."""
     support = learner.support
-    slot = slots_of(support, np.flatnonzero(~stays), arrived)
     carries, near = support.alpha()[:, slot] != 0.0, np.abs(block.slacks_of(support))
-    if len(slot):
-        removed = remove(learner, slot, free_first=True)
+    if len(slot) or total:
+        removed = remove(learner, slot, free_first=True, total=total)
         if reference is not None:
             reference.note_removed(removed.rows, slot, removed.order)
             if learner.machines < working_set.MANY:  # else kernel values are shared
-                _optimise_some(learner, removed.free, near[:, removed.order], carries.any(axis=1))
-    _renumber(support.a.key[: support.n], stays)
+                touched = carries.any(axis=1) | (total > 0.0)
+                _optimise_some(learner, removed.free, near[:, removed.order], touched)
+    leaving.renumber(support.a.key[: support.n])
     if learner.memory is not None:
-        _forget_recent(learner.memory, stays, arrived)
+        _forget_recent(learner.memory, leaving)
     return int(np.count_nonzero(carries.any(axis=0)))
 
 
@@ -100,29 +197,21 @@ def _bound_slacks(learner: LASVM, slacks: np.ndarray, reference: Reference) -> i
     return int(np.count_nonzero((slacks > threshold[:, None]).any(axis=0)))
 
 
-def slots_of(support: Support, numbers: np.ndarray, arrived: np.ndarray) -> np.ndarray:
-    """Slots of examples of a data set, by number, and of rows with these keys, as far as held."""
-    slot = support.slots(numbers)
-    streamed = np.flatnonzero(np.isin(support.a.key[: support.n], arrived))
-    return np.concatenate([slot[slot >= 0], streamed])
+def slots_of(support: Support, leaving: Leaving) -> np.ndarray:
+    """Slots of the examples that leave, as far as they are held."""
+    return np.flatnonzero(leaving.among(support.a.key[: support.n]))
 
 
-def _renumber(keys: np.ndarray, stays: np.ndarray) -> None:
-    """Examples that stay get their new numbers; keys of a stream do not change."""
-    own = keys >= 0
-    keys[own] = (np.cumsum(stays) - 1)[keys[own]]
-
-
-def _forget_recent(memory: Memory, stays: np.ndarray, arrived: np.ndarray) -> None:
+def _forget_recent(memory: Memory, leaving: Leaving) -> None:
     """Forget them among the last examples, which a window keeps whether they are stored or not."""
     recent = memory.recent
     if recent is None:
         return
     keys = recent.key[: recent.store.n]
-    gone = np.isin(keys, arrived) | np.isin(keys, np.flatnonzero(~stays))
+    gone = leaving.among(keys)
     recent.forget(gone)
     keys[gone] = -1
-    _renumber(keys, stays)
+    leaving.renumber(keys)
 
 
 def _slacks(learner: LASVM, stays: np.ndarray, known: Judged | None) -> np.ndarray:
@@ -144,20 +233,23 @@ class Removed(NamedTuple):
     free: np.ndarray  # (machines, n): whether a coefficient is free, or was before
 
 
-def remove(learner: LASVM, slot: np.ndarray, free_first: bool = False) -> Removed:
-    """The rows of these slots leave with their coefficients; the others sum to zero again.
+def remove(
+    learner: LASVM, slot: np.ndarray, free_first: bool = False, total: float = 0.0
+) -> Removed:
+    """The rows of these slots leave with their coefficients; the others sum to ``total`` again.
 
     ``free_first``: coefficients that are free change before others do.
     """
     support, n = learner.support, learner.support.n
     rows, coef = owned_rows(support.rows().take(slot)), support.alpha()[:, slot]
-    support.a.grad[:, :n] += learner.kernel.product(support.rows(), rows, coef).T
+    if len(slot):
+        support.a.grad[:, :n] += learner.kernel.product(support.rows(), rows, coef).T
     stays = np.ones(n, bool)
     stays[slot] = False
     free = _are_free(support)
     order = learner.keep_rows(stays)
     free = free[:, order]
-    change = _balance(support, free & free_first)
+    change = _balance(support, free & free_first, total)
     moved = np.flatnonzero(change.any(axis=0))
     if len(moved):
         product = learner.kernel.product(
@@ -203,15 +295,15 @@ def _optimise_some(
     support.measure()
 
 
-def _balance(support: Support, first: np.ndarray) -> np.ndarray:
-    """Change coefficients so that they sum to zero: those first that gain most, or lose least.
+def _balance(support: Support, first: np.ndarray, total: float) -> np.ndarray:
+    """Change coefficients so that they sum to ``total``: those first that gain most, or lose least.
 
     Those in ``first`` (machines, n) before the others. Returns the changes (machines, n). There is
-    always room: all may become zero.
+    always room where the sum is zero: all may become zero. Of one class they go as far as they can.
     """
     alpha, (lo, hi) = support.alpha(), support.bounds()
     before = alpha.copy()
-    for m, excess in enumerate(alpha.sum(axis=1)):
+    for m, excess in enumerate(alpha.sum(axis=1) - total):
         down = excess > 0.0
         gain = support.a.grad[m, : support.n] * (1.0 if down else -1.0)
         order = np.lexsort((gain, ~first[m]))

@@ -17,6 +17,7 @@ from ...runtime.interrupts import checkpoint
 from ..block import block, working_set
 from ..block.smo import PROGRESS, solve
 from ..state import CLOCK, NEED, STORED
+from .mass import MISSING
 
 if TYPE_CHECKING:
     from ..learner import LASVM
@@ -137,7 +138,8 @@ def _outside(learner: LASVM, recent: Recent) -> tuple[Examples, np.ndarray, np.n
     support, memory = learner.support, learner.memory
     assert memory is not None
     examples, born = recent.examples()
-    outside = np.flatnonzero(~np.isin(born, support.a.born[: support.n]))
+    held = np.isin(born, support.a.born[: support.n])
+    outside = np.flatnonzero(~held & (examples.bound > 0.0))  # bounds of forgotten ones are zero
     examples, born = examples.take(outside), born[outside]
     given = support.given(examples.label, examples.bound)
     if memory.half_life < np.inf:
@@ -165,7 +167,7 @@ def _restore_sum(learner: LASVM) -> None:
     a, n, memory = learner.support.a, learner.n, learner.memory
     assert memory is not None
     missing = a.mass[0] - a.alpha[0, :n].sum()
-    if n == 0 or missing <= 1e-12 * a.mass[0]:
+    if missing <= MISSING * a.mass[0]:
         return
     room = (a.hi[0, :n] - a.alpha[0, :n]).sum()
     if memory.recent is not None and room < missing:

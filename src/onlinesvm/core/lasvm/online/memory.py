@@ -34,6 +34,7 @@ from ...kernel.rows import Rows, RowStore, dense_sizes
 from ...runtime.compact import Compact
 from ...runtime.numerics import ALL_EXAMPLES, inlined, keep_small, linked
 from ..state import CLOCK, NEXT_TO_DECAY, REMOVALS, N, Support
+from .mass import MISSING
 from .policies import OUTLIER, POLICIES
 from .steps import bring_down, leave, move, value_of
 
@@ -223,6 +224,19 @@ class Memory(Compact):
         space = min(window, max(needed, 2 * len(self.masses)))
         self.masses = np.pad(self.masses, (0, space - len(self.masses)))
         return True
+
+    def give_up_mass(self, support: Support, born: np.ndarray, mass: np.ndarray) -> None:
+        """Examples that came at these times, each with this mass, no longer count (``mass``)."""
+        a, clock = support.a, int(support.a.count[CLOCK])
+        if self.window:
+            counts = born >= clock - self.window
+            born, mass = born[counts], mass[counts]
+            self.masses[born % self.window] = 0.0
+        gone = float((mass * 2.0 ** (-(clock - 1 - born) / self.half_life)).sum())
+        whole = float(a.whole_mass[0])
+        left = whole - gone if gone < whole * (1.0 - MISSING) else 0.0
+        if whole > 0.0:
+            a.mass[0], a.whole_mass[0] = a.mass[0] / whole * left, left
 
     def count_held(self, support: Support, K: np.ndarray) -> None:
         """Count the rows held, which are others than before; K are the kernel values among them."""
