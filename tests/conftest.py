@@ -2,7 +2,12 @@
 
 import os
 import random
+import signal
 from pathlib import Path
+
+# A shell lets its background jobs ignore Ctrl-C, and processes that tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Workers fill the cores already. Threads of BLAS beside them wait by spinning. This must be set
 # before NumPy is imported.
