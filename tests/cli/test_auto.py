@@ -61,6 +61,7 @@ def test_train_auto_of_values_and_tune(folder):
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--C", "3"], "leave out --C"),
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--algorithm", "huller"], "lasvm-regressor"),
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--epochs", "3"], "leave out --epochs"),
+        (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--resume"], "leave out --resume"),
         (["train", "{same}", "--label", "t", "-o", "{m}", "--auto"], "same label"),
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--algorithm", "lasvm-regressor"], "number"),
         (["train", "--auto"], "needs a SOURCE"),
