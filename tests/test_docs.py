@@ -36,7 +36,7 @@ SAID = {"guide/deploying.md": "damaged.safetensors is not a valid model file: it
 
 
 @pytest.mark.filterwarnings("default")  # a page may show one; a busy machine reaches time limits
-@pytest.mark.parametrize("page", ["../README.md", *pages("python")])
+@pytest.mark.parametrize("page", pages("python"))  # those of the README: test_readme.py
 def test_python_snippets_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     found = snippets(page, "python")
     imported = re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(found), re.M)

@@ -56,9 +56,10 @@ def expected_failures(estimator):
 
 @pytest.fixture
 def short_race(monkeypatch):
-    """AutoSVM begins with one candidate per kernel: fits by the hundred, whose winner is not asked for.
+    """AutoSVM begins with one candidate per kernel, and small tables get a fifth of the work.
 
-    Every part of a fit is run all the same; races at full length are run in ``tests/auto``.
+    These are fits by the hundred, whose winner is not asked for. Every part of a fit is run all the
+    same; races at full length are run in ``tests/auto``.
     """
     from onlinesvm.auto import race
 
@@ -67,6 +68,7 @@ def short_race(monkeypatch):
         return [next(s for s in found if s.kernel == kernel) for kernel in kernels()]
 
     monkeypatch.setattr(race, "first_settings", few)
+    monkeypatch.setattr(race, "SMALLEST", (20, 1500))
 
 
 @parametrize_with_checks(
