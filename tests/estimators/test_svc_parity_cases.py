@@ -215,7 +215,9 @@ def report(tmp_path_factory):
     With ``svc_swapped`` our classes are ``SVC``, ``SVR`` and ``OneClassSVM`` in that process.
     """
     file = scikit_learns_own_tests()
-    cases = [file, file.with_name("test_sparse.py")] if ALL else [f"{file}::{case}" for case in HOLDS]
+    cases = (
+        [file, file.with_name("test_sparse.py")] if ALL else [f"{file}::{case}" for case in HOLDS]
+    )
 
     def run(folder):
         result = subprocess.run(
