@@ -60,6 +60,24 @@ def _random_seed() -> None:
     np.random.seed(seed)  # noqa: NPY002 - the generator that scikit-learn uses without a seed
 
 
+@pytest.fixture
+def short_race(monkeypatch) -> None:
+    """AutoSVM begins with one candidate per kernel, and scores in two folds: a third of the time.
+
+    For tests that do not ask which settings win. Every part of a fit is run all the same; races at full
+    length are run in ``tests/auto``.
+    """
+    from onlinesvm.auto import race
+    from onlinesvm.auto.candidates import first_settings, kernels
+
+    def few(is_regression):
+        found = first_settings(is_regression)
+        return [next(s for s in found if s.kernel == kernel) for kernel in kernels()]
+
+    monkeypatch.setattr(race, "first_settings", few)
+    monkeypatch.setattr(race, "FOLDS", 2)
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of the papers' data sets; a test that asks for it is skipped without one."""

@@ -32,13 +32,17 @@ def pages(language):
 NEEDED = {"guide/streams.md": ["pyarrow"], "guide/scale.md": ["pyarrow"]}
 """Packages that a page uses without importing them."""
 
+MAKES_ITS_FILES = {"develop/paths.md"}
+"""Pages whose Python code writes the files that their commands read: both are run together."""
+
 SAID = {"guide/deploying.md": "damaged.safetensors is not a valid model file: its arrays need"}
 """What a page prints, where that is the point of it."""
 
 
 @pytest.mark.filterwarnings("default")  # a page may show one; a busy machine reaches time limits
-@pytest.mark.parametrize("page", pages("python"))  # those of the README: test_readme.py
+@pytest.mark.parametrize("page", [p for p in pages("python") if p not in MAKES_ITS_FILES])
 def test_python_snippets_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
+    """Those of the README are run by ``test_readme.py``."""
     found = snippets(page, "python")
     imported = re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(found), re.M)
     for name in {*imported, *NEEDED.get(page, ())} - {"onlinesvm"}:
@@ -151,6 +155,12 @@ def commands(page):
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("page", [p for p in pages("bash") if p != "guide/labelling.md"])
 def test_commands_run_one_after_the_other(page, folder):
+    names = {}
+    if page in MAKES_ITS_FILES:
+        for package in ("pandas", "pyarrow", "dask"):
+            pytest.importorskip(package)
+        for code in snippets(page, "python"):
+            exec(compile(code, page, "exec"), names)
     lines = [line for line in commands(page) if "export" not in line or exports_are_there(line)]
     for line in lines:
         assert shell(line)
