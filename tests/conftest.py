@@ -2,7 +2,12 @@
 
 import os
 import random
+import signal
 from pathlib import Path
+
+# A shell lets its background jobs ignore Ctrl-C, and processes that tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Workers fill the cores already. Threads of BLAS beside them wait by spinning. This must be set
 # before NumPy is imported.
@@ -53,6 +58,24 @@ def _random_seed() -> None:
     seed = int(os.environ.get("ONLINESVM_TEST_SEED", "0"))
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002 - the generator that scikit-learn uses without a seed
+
+
+@pytest.fixture
+def short_race(monkeypatch) -> None:
+    """AutoSVM begins with one candidate per kernel, and scores in two folds: a third of the time.
+
+    For tests that do not ask which settings win. Every part of a fit is run all the same; races at full
+    length are run in ``tests/auto``.
+    """
+    from onlinesvm.auto import race
+    from onlinesvm.auto.candidates import first_settings, kernels
+
+    def few(is_regression):
+        found = first_settings(is_regression)
+        return [next(s for s in found if s.kernel == kernel) for kernel in kernels()]
+
+    monkeypatch.setattr(race, "first_settings", few)
+    monkeypatch.setattr(race, "FOLDS", 2)
 
 
 @pytest.fixture(scope="session")

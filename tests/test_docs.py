@@ -1,5 +1,6 @@
 """What the pages of docs/ tell people to type works."""
 
+import ast
 import gzip
 import json
 import re
@@ -31,13 +32,17 @@ def pages(language):
 NEEDED = {"guide/streams.md": ["pyarrow"], "guide/scale.md": ["pyarrow"]}
 """Packages that a page uses without importing them."""
 
+MAKES_ITS_FILES = {"develop/paths.md"}
+"""Pages whose Python code writes the files that their commands read: both are run together."""
+
 SAID = {"guide/deploying.md": "damaged.safetensors is not a valid model file: its arrays need"}
 """What a page prints, where that is the point of it."""
 
 
 @pytest.mark.filterwarnings("default")  # a page may show one; a busy machine reaches time limits
-@pytest.mark.parametrize("page", ["../README.md", *pages("python")])
+@pytest.mark.parametrize("page", [p for p in pages("python") if p not in MAKES_ITS_FILES])
 def test_python_snippets_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
+    """Those of the README are run by ``test_readme.py``."""
     found = snippets(page, "python")
     imported = re.findall(r"^\s*(?:from|import) (\w+)", "\n".join(found), re.M)
     for name in {*imported, *NEEDED.get(page, ())} - {"onlinesvm"}:
@@ -52,6 +57,38 @@ def test_python_snippets_run_one_after_the_other(page, tmp_path, monkeypatch, ca
 def test_every_guide_page_has_code_that_runs():
     guide = {p.relative_to(DOCS).as_posix() for p in (DOCS / "guide").glob("*.md")}
     assert guide - {*pages("python"), *pages("bash")} == {"guide/index.md"}
+
+
+def sections(page):
+    """The Python code of each section, as a syntax tree."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for part in re.split(r"^## ", text, flags=re.M):
+        found = re.findall(r"^```python\n(.*?)^```$", part, re.M | re.S)
+        if found:
+            yield part.partition("\n")[0], ast.parse("\n".join(found))
+
+
+def names_in(tree):
+    """Names that code imports, that it makes in another way, and that it uses."""
+    nodes = list(ast.walk(tree))
+    imports = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom)]
+    imported = {(a.asname or a.name).partition(".")[0] for n in imports for a in n.names}
+    made = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    made |= {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+    used = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    return imported, made, used
+
+
+@pytest.mark.parametrize("page", pages("python"))
+def test_a_section_with_its_own_data_has_its_own_imports(page):
+    """People copy from the middle of a page; where a section goes on with earlier data, they see it."""
+    earlier_imports, earlier_data = set(), set()
+    for title, tree in sections(page):
+        imported, made, used = names_in(tree)
+        if not used & (earlier_data - made):
+            assert not used & (earlier_imports - imported), title
+        earlier_imports |= imported
+        earlier_data |= made
 
 
 def test_blocks_that_no_test_runs_install_or_measure():
@@ -118,6 +155,12 @@ def commands(page):
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("page", [p for p in pages("bash") if p != "guide/labelling.md"])
 def test_commands_run_one_after_the_other(page, folder):
+    names = {}
+    if page in MAKES_ITS_FILES:
+        for package in ("pandas", "pyarrow", "dask"):
+            pytest.importorskip(package)
+        for code in snippets(page, "python"):
+            exec(compile(code, page, "exec"), names)
     lines = [line for line in commands(page) if "export" not in line or exports_are_there(line)]
     for line in lines:
         assert shell(line)

@@ -3,9 +3,11 @@
 import ast
 import json
 import os
+import runpy
 import subprocess
 import sys
 from copy import deepcopy
+from types import SimpleNamespace
 
 import gallery
 import pytest
@@ -40,6 +42,21 @@ def test_there_are_sixteen_in_sections_that_have_a_header():
     for folder in {EXAMPLES, *(script.parent for script in SCRIPTS)}:
         title, line, *_ = (folder / "README.rst").read_text(encoding="utf-8").splitlines()
         assert len(title) == len(line)
+
+
+def test_the_gallery_has_an_order_from_the_first_boundary_to_dask():
+    file = EXAMPLES.parent / "docs" / "_ext" / "gallery_order.py"
+    order = SimpleNamespace(**runpy.run_path(str(file)))
+    listed = [(folder, name) for folder, names in order.ORDER.items() for name in names]
+    assert sorted(listed) == sorted((script.parent.name, script.stem) for script in SCRIPTS)
+    found = sorted(
+        SCRIPTS, key=lambda s: (order.by_section(f"../examples/{s.parent.name}"), order.by_example(s.name))
+    )  # fmt: skip
+    assert [(script.parent.name, script.stem) for script in found] == listed
+    assert listed[0] == ("online", "plot_growing_boundary")
+    assert listed[-1] == ("scale", "plot_tree_on_dask")
+    assert order.by_example("plot_a_new_one.py") > order.by_example(f"{listed[-1][1]}.py")
+    assert order.by_section("../examples/a_new_one") > order.by_section("../examples/scale")
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)

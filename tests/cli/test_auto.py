@@ -61,6 +61,7 @@ def test_train_auto_of_values_and_tune(folder):
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--C", "3"], "leave out --C"),
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--algorithm", "huller"], "lasvm-regressor"),
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--epochs", "3"], "leave out --epochs"),
+        (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--resume"], "leave out --resume"),
         (["train", "{same}", "--label", "t", "-o", "{m}", "--auto"], "same label"),
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--algorithm", "lasvm-regressor"], "number"),
         (["train", "--auto"], "needs a SOURCE"),
@@ -94,7 +95,7 @@ def write_mixed(path, seed, order, colours=("red", "blue", "green"), gaps=0.1):
     return table["t"]
 
 
-def test_gaps_and_words_need_no_option(tmp_path):
+def test_gaps_and_words_need_no_option(tmp_path, short_race):
     names = ["colour", "x", "day", "flag", "wide", "t"]
     train, other, model = tmp_path / "train.csv", tmp_path / "other.csv", tmp_path / "m"
     write_mixed(train, 0, names)
@@ -108,7 +109,7 @@ def test_gaps_and_words_need_no_option(tmp_path):
     assert said.exit_code == 0, said.output
 
 
-def test_gaps_that_come_with_prediction(tmp_path):
+def test_gaps_that_come_with_prediction(tmp_path, short_race):
     names = ["colour", "x", "day", "flag", "wide", "t"]
     train, other, model = tmp_path / "train.csv", tmp_path / "other.csv", tmp_path / "m"
     write_mixed(train, 0, names, gaps=0.0)
@@ -119,7 +120,7 @@ def test_gaps_that_come_with_prediction(tmp_path):
     assert np.mean(np.array(predicted.stdout.split()) != truth) < 0.25
 
 
-def test_sparse_rows_are_scaled_alike_when_learned_and_when_predicted(tmp_path):
+def test_sparse_rows_are_scaled_alike_when_learned_and_when_predicted(tmp_path, short_race):
     """Sparse rows are not shifted when they are predicted, so they must not be when learned."""
     rng = np.random.default_rng(0)
     X = (rng.random((400, 20)) < 0.2) * rng.exponential(size=(400, 20))

@@ -122,3 +122,31 @@ def test_svm_predict_gives_the_same_labels(folder):
     subprocess.run(command, check=True, capture_output=True)
     found = (folder / "l.out").read_text().split()
     assert found == ask("predict", model, folder / "test.svm").split()
+
+
+def test_columns_of_a_model_from_python_are_found_by_name(folder, tmp_path):
+    """In whatever order a file has them, and beside others; ``SVC`` refuses another order."""
+    pandas = pytest.importorskip("pandas")
+    train, test = (pandas.read_csv(folder / f"{name}.csv") for name in ("train", "test"))
+    names = [f"c{k}" for k in range(4)]
+    model = onlinesvm.LASVMClassifier(C=10, gamma=0.3).fit(train[names], train["target"])
+    model.save(tmp_path / "m")
+    wanted = model.predict(test[names])
+    turned = test[[*names[::-1], "target"]]
+    for form, write in (("csv", turned.to_csv), ("parquet", turned.to_parquet)):
+        path = tmp_path / f"turned.{form}"
+        write(path, index=False)
+        for more in ((), ("--label", "target")):
+            found = ask("predict", tmp_path / "m", path, *more)
+            np.testing.assert_array_equal(np.array(found.split(), int), wanted)
+    told = json.loads(ask("evaluate", tmp_path / "m", path, "--label", "target", "--json"))
+    assert told["error"] == pytest.approx(np.mean(wanted != test["target"]))
+    told = ask("predict", tmp_path / "m", path, "--explain", "4").splitlines()[0].split("\t")[1:]
+    shares = model.explain(test[names][:1]).values[0]
+    for each in told:
+        name, _, share = each.rpartition(":")
+        assert abs(float(share)) == pytest.approx(abs(shares[names.index(name)]), abs=1e-2)
+    turned.drop(columns="c2").to_csv(tmp_path / "less.csv", index=False)
+    said = CliRunner().invoke(main, ["predict", str(tmp_path / "m"), str(tmp_path / "less.csv")])
+    assert said.exit_code == 2
+    assert "has no column 'c2', on which the model was trained" in said.output

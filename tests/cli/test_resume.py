@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from onlinesvm.cli import main
 from onlinesvm.cli.algorithms import algorithms
 from onlinesvm.cli.sources import NAMES, source_options
+from onlinesvm.persistence import read_model
 
 AT_ONCE = ("--time-limit", "1e-9")
 
@@ -167,6 +168,92 @@ def test_predict_and_evaluate_refuse_other_columns(folder):
             assert found.exit_code == 2, more
             assert says in found.stderr
         assert ask(*base, "--ignore", "three", "--encode", "onehot").exit_code == 0
+
+
+# -- rows that come later ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def halves(folder):
+    """The same rows in two files, each with its header; the second has its columns in another order."""
+    head, *lines = (folder / "d.csv").read_text().splitlines()
+    (folder / "first.csv").write_text("\n".join([head, *lines[:300]]) + "\n")
+    turned = [",".join(line.split(",")[::-1]) for line in (head, *lines[300:])]
+    (folder / "second.csv").write_text("\n".join(turned) + "\n")
+    return folder
+
+
+def learn(folder, source, name, *more, given=None):
+    """A run of ``train`` over some of the rows, and what it says."""
+    line = ("train", source, "--label", "target", "--ignore", "three", "--batch-rows", "150")
+    line += ("-o", folder / name, "--standardize", "--window", "200", "--format", "csv", *more)
+    return CliRunner().invoke(main, [*map(str, line)], input=given, prog_name="onlinesvm")
+
+
+def stopped_after_two_blocks(folder, name):
+    for more in ((), ("--resume",)):
+        assert learn(folder, folder / "d.csv", name, *more, *AT_ONCE).exit_code == 0
+
+
+def test_new_rows_continue_as_if_the_stream_had_not_stopped(halves):
+    """No row is skipped or learned twice: the model is that of one run over all rows."""
+    result = learn(halves, halves / "d.csv", "whole")
+    assert result.exit_code == 0
+    stopped_after_two_blocks(halves, "parts")
+    found = learn(halves, halves / "second.csv", "parts", "--resume", "--new-rows")
+    assert found.exit_code == 0, found.output
+    whole, parts = (read_model(halves / name) for name in ("whole", "parts"))
+    assert parts.summary["stream"]["rows"] == 450
+    assert parts.summary["stream"]["loss"] == whole.summary["stream"]["loss"]
+    assert parts.preprocessing["standardize"] == whole.preprocessing["standardize"]
+    np.testing.assert_array_equal(parts.estimator.dual_coef_, whole.estimator.dual_coef_)
+    np.testing.assert_array_equal(
+        parts.estimator.support_vectors_, whole.estimator.support_vectors_
+    )
+
+
+def test_new_rows_after_a_finished_run(halves):
+    """Today's file after yesterday's; the second run can be interrupted and resumed as well."""
+    for name in ("once", "twice"):
+        assert learn(halves, halves / "first.csv", name).exit_code == 0
+    found = learn(halves, halves / "second.csv", "twice", "--resume")
+    assert "add --new-rows" in found.stderr
+    more = ("--resume", "--new-rows")
+    assert learn(halves, halves / "second.csv", "once", *more).exit_code == 0
+    assert learn(halves, halves / "second.csv", "twice", *more, *AT_ONCE).exit_code == 0
+    assert not read_model(halves / "twice").summary["stream"]["finished"]
+    assert learn(halves, halves / "second.csv", "twice", "--resume").exit_code == 0
+    assert read_model(halves / "twice").summary["stream"]["rows"] == 450
+    assert (halves / "once").read_bytes() == (halves / "twice").read_bytes()
+
+
+def test_a_pipe_that_is_resumed_says_which_rows_it_skips(halves):
+    head, *lines = (halves / "d.csv").read_text().splitlines()
+    rest = "\n".join([head, *lines[300:]]) + "\n"
+    whole = "\n".join([head, *lines]) + "\n"
+    for name, given, more, skipped in (
+        ("skipping", whole, (), True), ("new", rest, ("--new-rows",), False)
+    ):  # fmt: skip
+        stopped_after_two_blocks(halves, name)
+        found = learn(halves, "-", name, "--resume", *more, given=given)
+        assert found.exit_code == 0, found.output
+        assert ("The first 300 rows of standard input are skipped" in found.stderr) == skipped
+        assert read_model(halves / name).summary["stream"]["rows"] == 450
+
+
+def test_new_rows_need_resume_and_the_same_columns(halves):
+    found = learn(halves, halves / "second.csv", "never", "--new-rows")
+    assert found.exit_code == 2
+    assert "give both" in found.stderr
+    assert not (halves / "never").exists()
+    assert learn(halves, halves / "first.csv", "kept").exit_code == 0
+    before = (halves / "kept").read_bytes()
+    (halves / "narrow.csv").write_text("a,b,target,three\n1,2,0,a\n3,4,1,b\n")
+    found = learn(halves, halves / "narrow.csv", "kept", "--resume", "--new-rows")
+    assert found.exit_code == 2
+    assert found.stderr.count("\n") == 1
+    assert (halves / "kept").read_bytes() == before
+    assert learn(halves, halves / "first.csv", "new", "--resume", "--new-rows").exit_code == 0
 
 
 # -- the time limit ------------------------------------------------------------------------------

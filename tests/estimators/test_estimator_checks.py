@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 import onlinesvm
-from onlinesvm.auto.candidates import first_settings, kernels
 
 ESTIMATORS = [
     public
@@ -52,21 +51,6 @@ SETTINGS: dict[str, list[dict[str, object]]] = {
 
 def expected_failures(estimator):
     return EXPECTED_FAILURES.get(type(estimator).__name__, {})
-
-
-@pytest.fixture
-def short_race(monkeypatch):
-    """AutoSVM begins with one candidate per kernel: fits by the hundred, whose winner is not asked for.
-
-    Every part of a fit is run all the same; races at full length are run in ``tests/auto``.
-    """
-    from onlinesvm.auto import race
-
-    def few(is_regression):
-        found = first_settings(is_regression)
-        return [next(s for s in found if s.kernel == kernel) for kernel in kernels()]
-
-    monkeypatch.setattr(race, "first_settings", few)
 
 
 @parametrize_with_checks(

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 import sklearn
+from compile_once import made_once
 from processes import PACKAGE
 
 HERE = Path(__file__).parent
@@ -203,40 +204,49 @@ def test_every_case_of_scikit_learn_is_in_the_table():
     assert speak - deprecated == named
 
 
-def test_cases_that_hold_are_passed_as_scikit_learn_wrote_them():
-    """With ``svc_swapped`` our classes are ``SVC``, ``SVR`` and ``OneClassSVM`` in that process."""
+ALL = "ONLINESVM_DATA" in os.environ
+"""Whether all cases are run, which takes half a minute."""
+
+
+def report_of(tmp_path_factory, tolerances):
+    """What scikit-learn's tests say in one run, for all workers.
+
+    With ``svc_swapped`` our classes are ``SVC``, ``SVR`` and ``OneClassSVM`` in that process.
+    """
     file = scikit_learns_own_tests()
-    result = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", "-p", "svc_swapped", "-p", "no:cacheprovider", "--noconftest",
-            f"--rootdir={file.parent}", "-q", "-n", "0", "-W", "ignore", "--tb=line", "-rpf",
-            *(f"{file}::{case}" for case in HOLDS),
-        ],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(HERE.parent / "helpers")])},
-        cwd=HERE.parent, capture_output=True, text=True, check=False, timeout=280,
-    )  # fmt: skip
-    passed = set(re.findall(r"^PASSED \S*::(\S+)$", result.stdout, re.MULTILINE))
-    assert set(HOLDS) - passed == set(), result.stdout[-3000:] + result.stderr[-1000:]
+    cases = (
+        [file, file.with_name("test_sparse.py")] if ALL else [f"{file}::{case}" for case in HOLDS]
+    )
+
+    def run(folder):
+        result = subprocess.run(
+            [
+                sys.executable, "-m", "pytest", "-p", "svc_swapped", "-p", "no:cacheprovider", "--noconftest",
+                f"--rootdir={file.parent}", "-q", "-n", "0", "-W", "ignore", "--tb=line", "-rpf", *map(str, cases),
+            ],
+            env=os.environ | {
+                "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(HERE.parent / "helpers")]),
+                "SVC_SWAPPED": tolerances,
+            },
+            cwd=HERE.parent, capture_output=True, text=True, check=False, timeout=280,
+        )  # fmt: skip
+        return result.stdout + result.stderr[-1000:]
+
+    return made_once(tmp_path_factory, f"scikit-learns-cases-{tolerances}", run)[1]
 
 
-@pytest.mark.skipif("ONLINESVM_DATA" not in os.environ, reason="takes minutes: with ONLINESVM_DATA")
+def test_cases_that_hold_are_passed_as_scikit_learn_wrote_them(tmp_path_factory):
+    report = report_of(tmp_path_factory, "wider")
+    passed = set(re.findall(r"^PASSED \S*::(\S+)$", report, re.MULTILINE))
+    assert set(HOLDS) - passed == set(), report[-4000:]
+
+
+@pytest.mark.skipif(not ALL, reason="takes half a minute: with ONLINESVM_DATA")
 @pytest.mark.parametrize("tolerances", ["wider", "own"])
-def test_at_least_255_of_286_cases_pass_and_the_others_have_a_reason(tolerances):
+def test_at_least_255_of_286_cases_pass_and_the_others_have_a_reason(tmp_path_factory, tolerances):
     """All cases of scikit-learn's two files, dense and sparse, NuSVC and LinearSVC included."""
-    file = scikit_learns_own_tests()
-    result = subprocess.run(
-        [
-            sys.executable, "-m", "pytest", "-p", "svc_swapped", "-p", "no:cacheprovider", "--noconftest",
-            f"--rootdir={file.parent}", "-q", "-n", "0", "-W", "ignore", "--tb=no",
-            str(file), str(file.with_name("test_sparse.py")),
-        ],
-        env=os.environ | {
-            "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), str(HERE.parent / "helpers")]),
-            "SVC_SWAPPED": tolerances,
-        },
-        cwd=HERE.parent, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    passed, cases = map(int, re.search(r"(\d+) of (\d+) cases pass", result.stdout).groups())
+    report = report_of(tmp_path_factory, tolerances)
+    passed, cases = map(int, re.search(r"(\d+) of (\d+) cases pass", report).groups())
     assert cases >= 286
-    assert passed >= 255, result.stdout[-6000:]
-    assert "UNEXPECTED" not in result.stdout, result.stdout[-6000:]
+    assert passed >= 255, report[-6000:]
+    assert "UNEXPECTED" not in report, report[-6000:]

@@ -14,7 +14,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "helpers"))
 
 from browsing import browser, needs_chromium
-from label_server import serving
+from label_server import Client, serving
 from labelling import digit, write_texts
 
 KEYS = "1234567890"
@@ -271,13 +271,25 @@ def test_more_than_ten_classes_by_their_first_letters(tmp_path):
         assert "lynx11" in page.inner_text("#strip")
 
 
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory):
+    """A server with some answers, for tests that only look at its pages."""
+    needs_chromium()
+    with serving(tmp_path_factory.mktemp("answered"), "--classes", ",".join(NAMES)) as server:
+        client = Client(server)
+        reply = client.call("question")
+        for _ in range(12):
+            number = reply["question"]["item"]["number"]
+            reply = client.change("answer", item=number, kind="label", label=digit(number))
+        yield server
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_has_no_sideways_scrolling(tmp_path, scheme):
+def test_a_phone_has_no_sideways_scrolling(answered, scheme):
     size = {"width": 360, "height": 740}
-    opened = browser(viewport=size, color_scheme=scheme)
-    with serving(tmp_path, "--classes", ",".join(NAMES)) as server, opened as page:
-        start(page, server)
-        label_digits(page, 12)
+    with browser(viewport=size, color_scheme=scheme) as page:
+        start(page, answered)
+        label_digits(page, 3)
         for tab in ("label", "find", "review", "explore", "export"):
             page.click(f"#tab-{tab}")
             settled(page)
@@ -286,16 +298,15 @@ def test_a_phone_has_no_sideways_scrolling(tmp_path, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_violation(tmp_path, scheme):
+def test_axe_finds_no_serious_violation(answered, scheme):
     path = os.environ.get("ONLINESVM_AXE")
     if not path:
         pytest.skip("ONLINESVM_AXE names no axe.min.js (npm pack axe-core)")
     script = Path(path).read_text(encoding="utf-8")
     found = []
-    opened = browser(color_scheme=scheme, bypass_csp=True)
-    with serving(tmp_path, "--classes", ",".join(NAMES)) as server, opened as page:
-        start(page, server)
-        label_digits(page, 15)
+    with browser(color_scheme=scheme, bypass_csp=True) as page:
+        start(page, answered)
+        label_digits(page, 3)
         page.evaluate(script)
         for view in ("label", "grid", "find", "review", "explore", "export", "help", "search"):
             if view == "grid":

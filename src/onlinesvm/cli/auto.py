@@ -37,8 +37,11 @@ DEFAULT_LIMIT = 60.0
 MOST_NUMBERS = 2**28
 """Maximum number of numbers in memory: two gigabytes."""
 
-WITHOUT = ("epochs", "checkpoint", "resume", "shuffle_buffer", "log", "plot")
-"""Options of a stream, which have no effect if all rows are in memory."""
+WITHOUT = {
+    "epochs": 1, "checkpoint": None, "resume": False, "new_rows": False, "shuffle_buffer": 0,
+    "log": None, "plot": None,
+}  # fmt: skip
+"""Options of a stream, with their defaults: they would have no effect if all rows are in memory."""
 
 
 class Rows:
@@ -120,8 +123,8 @@ def train_by_race(source: str | None, output: Path | None, options: dict[str, An
 
     if source is None or output is None:
         raise Mistake("--auto needs a SOURCE, and -o MODEL.")
-    for name in WITHOUT:
-        if options[name] not in (None, False, 0, 1):
+    for name, default in WITHOUT.items():
+        if options[name] != default:
             raise Mistake(
                 f"--auto reads all rows into memory; leave out --{name.replace('_', '-')}."
             )

@@ -162,8 +162,9 @@ def _written(output: Path | None) -> Iterator[IO[str]]:
 
 
 def _feature_names(estimator: Any, reader: Any) -> list[str]:
-    """Names of the features, as the source has them, or their numbers."""
-    names = reader.feature_names() or getattr(estimator, "feature_names_in_", None)
+    """Names of the features, as the model or the source has them, or their numbers."""
+    names = getattr(estimator, "feature_names_in_", None)
+    names = reader.feature_names() if names is None else names
     count = estimator.n_features_in_
     return [str(j + 1) for j in range(count)] if names is None else [str(each) for each in names]
 

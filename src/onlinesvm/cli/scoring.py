@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -26,16 +27,33 @@ class Loaded:
             )
         facts = (preprocessing or {}).get("standardize")
         self.scale = None if facts is None else RunningScale.from_json(facts)
+        # Rows are arrays, in the order of the names that a model was fitted with: see _by_name.
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
 
     def rows(self, block: Block, reader: Reader) -> Any:
         """The block's rows as the model takes them; raises an error if they do not fit."""
-        known = self.estimator.n_features_in_
-        if block.X.shape[1] != known:
+        X, known = self._by_name(block.X, reader), self.estimator.n_features_in_
+        if X.shape[1] != known:
             raise StreamError(
-                f"{reader.name} has {block.X.shape[1]} features, but the model was trained on "
+                f"{reader.name} has {X.shape[1]} features, but the model was trained on "
                 f"{known}; give it the same columns (is the label among them? name it with --label)."
             )
-        return block.X if self.scale is None else self.scale.apply(block.X)
+        return X if self.scale is None else self.scale.apply(X)
+
+    def _by_name(self, X: Any, reader: Reader) -> Any:
+        """The columns of a model that was fitted to a data frame, in its order; others are left out."""
+        known, there = getattr(self.estimator, "feature_names_in_", None), reader.feature_names()
+        if known is None or there is None or list(known) == there:
+            return X
+        missing = [name for name in known if name not in there]
+        if missing:
+            from ..stream.table import listed
+
+            raise StreamError(
+                f"{reader.name} has no column '{missing[0]}', on which the model was trained; it "
+                f"has {listed(there)}."
+            )
+        return X[:, [there.index(name) for name in known]]
 
     def blocks(self, reader: Reader, size: int = 2048) -> Iterator[tuple[Any, np.ndarray | None]]:
         """Rows as the model takes them, and labels, as they arrive."""

@@ -25,7 +25,7 @@ def described(
         parts.append(f"{measure} so far {progress.error:.4f}")
     parts.append(f"{progress.n_support:,} support vectors")
     if progress.delta is not None:
-        parts.append(f"delta {progress.delta:.2g}")
+        parts.append(f"gap {progress.delta:.2g}")
     if progress.n_drifts is not None:
         parts.append(counted_drifts(progress.n_drifts))
     if progress.memory:

@@ -70,6 +70,11 @@ Exit codes: 0 done (or time limit reached), 2 an error that you can correct, 130
 )
 @click.option("--resume", is_flag=True, help="Continue from MODEL, if it exists.")
 @click.option(
+    "--new-rows",
+    is_flag=True,
+    help="With --resume: SOURCE has only rows that come after those learned; none is skipped.",
+)
+@click.option(
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
@@ -119,6 +124,8 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
         raise Mistake("The model needs a file: give -o MODEL.")
     if output is None and (options["resume"] or options["checkpoint"]):
         raise Mistake("--checkpoint and --resume need a model file: give -o MODEL.")
+    if options["new_rows"] and not options["resume"]:
+        raise Mistake("--new-rows says how --resume continues: give both, or leave out --new-rows.")
     inputs = [source, options["test"]]
     for path, name in ((output, "-o"), (options["plot"], "--plot"), (options["log"], "--log")):
         if path is not None:
@@ -201,7 +208,12 @@ class Run:
         reader = self._reader(model.estimator, schema)
         self._check_source(reader, schema)
         training = Training(model.estimator, reader, self._settings())
-        training.resume(facts, model.arrays, preprocessing)
+        training.resume(facts, model.arrays, preprocessing, self.options["new_rows"])
+        if training.row and not reader.can_repeat:
+            click.echo(
+                f"The first {training.row:,} rows of {reader.name} are skipped: the model has "
+                "learned them. If these are new rows, add --new-rows.", err=True,
+            )  # fmt: skip
         return training
 
     def _check_source(self, reader: Reader, schema: dict[str, Any]) -> None:
@@ -243,7 +255,8 @@ class Run:
         reporter = Reporter(self.options["as_json"], begun.rows, self.measure, begun.n_drifts)
         if self.training.finished:
             click.echo(
-                f"{str(self.output)!r} is finished: nothing is left to learn; leave out --resume to start again.", err=True,
+                f"{str(self.output)!r} is finished: nothing is left to learn; add --new-rows to learn other rows, "
+                "or leave out --resume to start again.", err=True,
             )  # fmt: skip
         rows_before = self.training.rows
         with Interrupts() as interrupts, reporter:

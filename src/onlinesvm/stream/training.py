@@ -253,9 +253,16 @@ class Training:
         return facts, {f"buffer.{name}": values for name, values in arrays.items()}
 
     def resume(
-        self, facts: dict[str, Any], arrays: dict[str, np.ndarray], preprocessing: dict[str, Any]
+        self,
+        facts: dict[str, Any],
+        arrays: dict[str, np.ndarray],
+        preprocessing: dict[str, Any],
+        new_rows: bool = False,
     ) -> None:
-        """Continue a run from its state. The estimator is the one saved with it."""
+        """Continue a run from its state. The estimator is the one saved with it.
+
+        The rows that were learned are skipped, unless the source has only ``new_rows``.
+        """
         if facts.get("state_version") != STATE_VERSION:
             raise StreamError(
                 "The file has no state of a stream that could be resumed; train again without "
@@ -270,6 +277,8 @@ class Training:
             self.buffer.restore(facts["buffer"], parts)
         if "standardize" in preprocessing:
             self.scale = RunningScale.from_json(preprocessing["standardize"])
+        if new_rows:
+            self.finished, self.first_rows, self.epoch, self.row = False, None, 0, 0
         self._check_first_rows()
 
     def _check_first_rows(self) -> None:
@@ -280,8 +289,8 @@ class Training:
         if checksum(block) != self.first_rows:
             raise StreamError(
                 f"{self.reader.name} does not start with the rows with which the run was "
-                "started; name the same source and options, or leave out --resume to start "
-                "again."
+                "started; name the same source and options, add --new-rows if its rows come "
+                "after those, or leave out --resume to start again."
             )
 
 
