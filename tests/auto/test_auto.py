@@ -32,6 +32,7 @@ from onlinesvm.auto.race import (
     still_learns,
     work_of,
 )
+from onlinesvm.auto.tables import TableEncoder
 
 RNG = np.random.default_rng(0)
 
@@ -200,6 +201,40 @@ def test_the_race_leaves_time_for_the_winner():
     assert found.learned_from() == "all rows"
     assert found.race.out_of_time
     assert found.race.error(found.winner) < np.std(found.race.y)
+
+
+def scales_of(model, X, y, monkeypatch, seconds=0.0):
+    """The scales of numbers that a fit has encoded the table with, each in so many seconds."""
+    used, encode = [], TableEncoder.fit_transform
+
+    def noted(self, X, y=None):
+        used.append(self.numbers)
+        time.sleep(seconds)
+        return encode(self, X, y)
+
+    with monkeypatch.context() as changed, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        changed.setattr(TableEncoder, "fit_transform", noted)
+        model.fit(X, y)
+    assert set(model.race_["numbers"]) <= set(used)
+    return used
+
+
+def test_a_table_that_takes_long_to_encode_is_encoded_once(monkeypatch):
+    """Hundreds of columns of many rows: a second scale of numbers would leave no time to learn."""
+    X = RNG.normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    for limit, want in ((2.0, ["standard"]), (None, ["standard", "ranks"])):
+        model = AutoSVMClassifier(time_limit=limit)
+        assert scales_of(model, X, y, monkeypatch, 0.25) == want
+        assert len(model.predict(X)) == 60
+
+
+def test_two_valued_columns_are_not_encoded_as_ranks(monkeypatch):
+    """These have no ranks: both scales would give the same rows, and the same candidates twice."""
+    X = RNG.integers(0, 2, (60, 3))
+    y = X[:, 0] ^ X[:, 1]
+    assert scales_of(AutoSVMClassifier(time_limit=None), X, y, monkeypatch) == ["standard"]
 
 
 # -- the race -----------------------------------------------------------------------------

@@ -213,6 +213,14 @@ def test_lists_of_rows_keep_numbers_and_texts():
     assert [kind_of(c, "x") for c in table.columns] == [NUMBER, CATEGORY]
 
 
+@pytest.mark.parametrize("numbers", ["standard", "ranks"])
+def test_many_rows_are_scaled_in_parts(monkeypatch, numbers):
+    table = frame()
+    whole = TableEncoder(numbers=numbers).fit_transform(table, Y)
+    monkeypatch.setattr("onlinesvm.auto.tables.AT_ONCE", 100)
+    assert np.array_equal(TableEncoder(numbers=numbers).fit_transform(table, Y), whole)
+
+
 def test_it_can_be_pickled():
     table = frame()
     encoder = TableEncoder().fit(table, Y)

@@ -207,6 +207,20 @@ def test_the_round_is_chosen_by_more_than_noise():
     assert chosen_round(np.array([plain, plain]), even) == 0
 
 
+def test_of_rounds_that_are_equally_good_the_last_is_chosen():
+    """Weights of noise shrink with every round; a round that is clearly worse ends that."""
+    rng = np.random.default_rng(0)
+    plain = rng.random(500)
+    good = plain - 0.5
+    noise = rng.normal(size=500)
+    noise += 0.5 * noise.std() / np.sqrt(500) - noise.mean()
+    tied = good + 0.1 * noise  # half a standard error behind
+    even = np.ones(500)
+    assert chosen_round(np.array([plain, good, tied]), even) == 2
+    assert chosen_round(np.array([plain, good, tied, good + 0.1 * rng.random(500)]), even) == 2
+    assert chosen_round(np.array([plain, good + 0.1, good, plain]), even) == 2
+
+
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
 def test_weights_keep_the_mean_distance(kernel):
     spread = np.array([1.0, 2.0, 0.0, 3.0])

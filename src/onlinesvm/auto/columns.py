@@ -4,11 +4,16 @@
     moment      seconds since 1970, NaN where there is a gap
     category    text, None where there is a gap
 
-``read_columns`` gives the names and the values; ``kind_of`` says what the values of a column are.
+``read_columns`` gives the names and the values; ``kinds_of`` says what the values of the columns are.
+Columns that a data frame declares as categories are categories, even of numbers or of texts that are
+numbers.
 """
 
 from __future__ import annotations
 
+from datetime import time, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +32,7 @@ class Table(NamedTuple):
 
     names: list[str] | None
     columns: list[np.ndarray]
+    declared: frozenset[int] = frozenset()  # columns whose type says that they are categories
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
@@ -44,13 +50,15 @@ def read_columns(X: Any) -> Table:
         if len(set(names)) < len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"The column name {twice!r} occurs twice: rename one of the columns.")
-        columns = [_plain(X[name]) for name in X.columns]
+        series = [X[name] for name in X.columns]
+        columns = [_plain(each) for each in series]
         if not columns or not len(columns[0]):
             raise ValueError(
                 f"Found array with {len(columns[0]) if columns else 0} sample(s) and {len(columns)} "
                 "feature(s) while a minimum of 1 is required: the table is empty."
             )
-        return Table(names, columns)
+        declared = frozenset(j for j, each in enumerate(series) if _is_declared(each))
+        return Table(names, columns, declared)
     if not hasattr(X, "dtype"):  # a list of rows may mix numbers and texts
         X = np.asarray(X, object) if _has_text(X) else X
     X = check_array(X, dtype=None, ensure_all_finite="allow-nan" if _is_numeric(X) else False)
@@ -72,11 +80,18 @@ def _is_numeric(X: Any) -> bool:
     return getattr(getattr(X, "dtype", None), "kind", "f") in "biufc"
 
 
+def _is_declared(series: Any) -> bool:
+    """Whether the type of a column of a data frame is one of categories."""
+    return str(series.dtype).startswith(("category", "Categorical", "Enum", "dictionary<"))
+
+
 def _plain(series: Any) -> np.ndarray:
     """A column of a data frame as a NumPy array: numbers, ``datetime64``, ``timedelta64`` or objects."""
     kind = str(series.dtype)
-    if hasattr(series, "to_physical") and kind.startswith(("Categorical", "Enum")):  # polars
+    if kind.startswith(("Categorical", "Enum")):  # polars
         series = series.cast(str)
+    if kind in ("Int128", "UInt128"):  # polars; NumPy has no such type
+        series = series.cast(float)
     if kind.startswith("datetime64[") and "," in kind:  # pandas, with a time zone
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
     if kind == "category":
@@ -99,11 +114,20 @@ def _is_gap(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except (TypeError, ValueError):  # NA has no truth value, and an array has several
+    except (TypeError, ValueError, ArithmeticError):  # NA has no truth value, an array has several
         return type(value).__name__ in ("NAType", "NaTType")
 
 
 # -- what a column is ---------------------------------------------------------------------
+
+
+def kinds_of(table: Table, names: list[str]) -> list[str]:
+    """The kind of each column; ``names`` are for errors."""
+    found = []
+    for j, (values, name) in enumerate(zip(table.columns, names, strict=True)):
+        is_category = j in table.declared and not all(_is_gap(value) for value in values)
+        found.append(CATEGORY if is_category else kind_of(values, name))
+    return found
 
 
 def kind_of(values: np.ndarray, name: str) -> str:
@@ -149,7 +173,9 @@ def some_of(seen: list[Any]) -> list[Any]:
     return seen[:: max(1, len(seen) // LOOKED_AT)]
 
 
-_SCALARS = (str, bytes, bool, int, float, np.bool_, np.integer, np.floating)
+_SCALARS = (
+    str, bytes, bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction, time, timedelta,
+)  # fmt: skip
 
 
 def _is_moment(value: Any) -> bool:

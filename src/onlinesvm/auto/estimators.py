@@ -27,6 +27,9 @@ from .learning import Outcome, race_and_learn
 from .showing import plot_race, race_bar, race_table
 from .tables import TableEncoder
 
+ENCODING = 0.1
+"""Share of the time limit after which the table is not encoded again with another scale of numbers."""
+
 
 class AutoSVM(BaseEstimator):
     """Base class of the classifier and the regressor."""
@@ -65,17 +68,7 @@ class AutoSVM(BaseEstimator):
         """
         begin, seed = clock(), int(check_random_state(self.random_state).randint(2**31 - 1))
         y = self._checked(X, y)
-        target = "auto" if self._has_classes else "continuous"
-        encoders = {
-            numbers: TableEncoder(numbers=numbers, target_type=target, random_state=seed)
-            for numbers in SCALES
-        }
-        rows: dict[str, np.ndarray] = {}
-        for numbers, encoder in encoders.items():
-            with warnings.catch_warnings():
-                if rows:  # the first fit has warned already
-                    warnings.simplefilter("ignore")
-                rows[numbers] = encoder.fit_transform(X, y)
+        encoders, rows = self._encoded(X, y, seed, begin)
         with race_bar(self.verbose, begin, self.time_limit) as tell:
             found = race_and_learn(
                 self._kind, rows, y, self._has_classes, begin=begin, limit=self.time_limit,
@@ -83,6 +76,28 @@ class AutoSVM(BaseEstimator):
             )  # fmt: skip
         self._commit(found, encoders[found.winner.setting.numbers])
         return self
+
+    def _encoded(
+        self, X: Any, y: np.ndarray, seed: int, begin: float
+    ) -> tuple[dict[str, TableEncoder], dict[str, np.ndarray]]:
+        """Encoders and rows for each scale of numbers.
+
+        Only for the first scale if the others would give the same rows, or if it has taken long.
+        """
+        encoders: dict[str, TableEncoder] = {}
+        rows: dict[str, np.ndarray] = {}
+        target = "auto" if self._has_classes else "continuous"
+        latest = np.inf if self.time_limit is None else begin + ENCODING * self.time_limit
+        for numbers in SCALES:
+            if rows and (clock() > latest or not encoders[SCALES[0]].bent_.any()):
+                break
+            encoder = TableEncoder(numbers=numbers, target_type=target, random_state=seed)
+            with warnings.catch_warnings():
+                if rows:  # the first fit has warned already
+                    warnings.simplefilter("ignore")
+                rows[numbers] = encoder.fit_transform(X, y)
+            encoders[numbers] = encoder
+        return encoders, rows
 
     def _commit(self, found: Outcome, encoder: TableEncoder) -> None:
         """Set all fitted attributes at once."""

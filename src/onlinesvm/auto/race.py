@@ -39,6 +39,9 @@ LAST, LEAST = 0.5, 2000
 SCORED, MOST_SCORED, FOLDS = 4000, 10_000, 5
 """Number of rows from which one fold is enough, maximum number of rows of a fold, and of folds."""
 
+PER_ROW = 4
+"""Number of rows that a round scores for each row that it learns, at most."""
+
 SURVIVORS, FINALISTS = 7, 3
 """Number of candidates that continue after the first round, and after later ones."""
 
@@ -143,6 +146,7 @@ class Race:
         self.folds = _folds(self.order)
         self.unscored = _unscored(self.order, self.folds)
         self.candidates: list[Candidate] = []
+        self._slices: dict[tuple[str, int, int], tuple[np.ndarray, np.ndarray]] = {}
         self._weights: dict[tuple[Setting, int, int], list[np.ndarray]] = {}
         self._metrics: dict[tuple[str, str], Metric] = {}  # the first of each kernel and scale
         self.out_of_time = False
@@ -236,22 +240,35 @@ class Race:
 
     def _score(self, candidate: Candidate, k: int, rows: int) -> tuple[np.ndarray, float]:
         fold = self.folds[k]
-        begin, learn, truth = clock(), fold.learn[:rows], self.y[fold.score]
+        begin, learn, truth = clock(), fold.learn[:rows], self.y[fold.score[: PER_ROW * rows]]
         if self._is_one_label(learn):
             return np.asarray(truth != self.y[learn[0]], np.float64), clock() - begin
         must = candidate.number == 0 and not candidate.rounds  # there is always a winner
-        model = self._fit(candidate.setting, learn, self._metric(candidate, k), must)
+        learned, scored = self._shared(candidate.setting.numbers, k, rows)
+        model = self._fit(candidate.setting, learn, self._metric(candidate, k), must, learned)
         seconds = clock() - begin
-        rows_scored = self.X[candidate.setting.numbers][fold.score]
-        score = Sample(rows_scored, truth, np.ones(len(truth)), self.has_classes)
+        score = Sample(scored, truth, np.ones(len(truth)), self.has_classes)
         return loss(model, score), seconds
+
+    def _shared(self, numbers: str, k: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that all candidates of a round learn and score, copied once."""
+        key = numbers, k, rows
+        found = self._slices.get(key)
+        if found is None:
+            kept = {other: pair for other, pair in self._slices.items() if other[1:] == (k, rows)}
+            fold, X = self.folds[k], self.X[numbers]
+            found = X[fold.learn[:rows]], X[fold.score[: PER_ROW * rows]]
+            self._slices = {**kept, key: found}
+        return found
 
     def _is_one_label(self, rows: np.ndarray) -> bool:
         return self.has_classes and bool((self.y[rows] == self.y[rows[0]]).all())
 
     def _fit(
-        self, setting: Setting, rows: np.ndarray, weights: np.ndarray | None, must: bool = False
-    ) -> Any:
+        self, setting: Setting, rows: np.ndarray, weights: np.ndarray | None, must: bool = False,
+        X: np.ndarray | None = None,
+    ) -> Any:  # fmt: skip
+        """The setting, fitted on these rows. ``X``: their features, if they are at hand."""
         left = self.stops - clock()
         if left <= 0 and not must:
             raise TooLong
@@ -260,7 +277,7 @@ class Race:
             **parameters, feature_weights=weights, n_jobs=1, random_state=0,
             time_limit=max(left, 0.05) if np.isfinite(left) else None,
         )  # fmt: skip
-        model.fit(self.X[setting.numbers][rows], self.y[rows])
+        model.fit(self.X[setting.numbers][rows] if X is None else X, self.y[rows])
         if clock() > self.stops and not must:
             raise TooLong  # a fit that was cut short says nothing about its settings
         return model

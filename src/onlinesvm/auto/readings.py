@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 import numpy as np
@@ -58,10 +58,12 @@ _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
 
 
 def number(value: Any) -> float:
-    """A number, or NaN where it is none."""
+    """A number, or NaN where it is none; times of a day and durations are numbers of seconds."""
+    if isinstance(value, time):
+        return _seconds_of_day(value.replace(tzinfo=None))
     try:
-        found = float(value)
-    except (TypeError, ValueError):
+        found = value.total_seconds() if isinstance(value, timedelta) else float(value)
+    except (TypeError, ValueError, ArithmeticError):
         return np.nan
     return found if np.isfinite(found) else np.nan
 

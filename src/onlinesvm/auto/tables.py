@@ -20,7 +20,7 @@ from .columns import (
     Table,
     as_kind,
     is_frame,
-    kind_of,
+    kinds_of,
     read_columns,
     reading_in,
 )
@@ -46,6 +46,9 @@ NORMAL = 1.349
 
 UNIFORM = 3.4641
 """Width of a uniform distribution of standard deviation one."""
+
+AT_ONCE = 2_000_000
+"""Numbers that are scaled at a time: arrays that stay in memory are faster than new ones."""
 
 DAY, YEAR = 86400.0, 365.2425 * 86400.0
 
@@ -155,7 +158,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         table = read_columns(X)
         words = self._words(table)
-        kinds = [kind_of(values, word) for values, word in zip(table.columns, words, strict=True)]
+        kinds = kinds_of(table, words)
         empty = [word for word, kind in zip(words, kinds, strict=True) if kind == EMPTY]
         if len(empty) == len(kinds):
             raise ValueError("The table has no values: every column is empty.")
@@ -227,6 +230,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _scaled(self, numbers: np.ndarray) -> np.ndarray:
         """Numbers filled and scaled, without columns that did not vary, and where the gaps were."""
+        out = np.empty((len(numbers), int(self.varies_.sum() + self.has_gaps_.sum())))
+        step = max(1, AT_ONCE // max(1, numbers.shape[1]))
+        for first in range(0, len(numbers), step):
+            part = slice(first, first + step)
+            out[part] = self._scaled_part(numbers[part])
+        return out
+
+    def _scaled_part(self, numbers: np.ndarray) -> np.ndarray:
         gaps = np.isnan(numbers)
         filled = np.where(gaps, self.median_, numbers)
         scaled = (filled - self.centre_) / self.spread_

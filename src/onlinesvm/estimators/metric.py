@@ -6,7 +6,8 @@ each feature (the root of its mean squared gradient), multiply the features by t
 weights of features that the function does not depend on shrink with every round.
 
 Rounds can do harm, so the number of rounds is chosen by cross-validation: all rounds are run on
-each of a few folds, and weights of one are kept unless a round is better by more than noise.
+each of a few folds, and weights of one are kept unless a round is better by more than noise. Of
+rounds that are equally good, the last one is used.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ POINTS = 1000
 
 SURE = 2.0
 """A round is better than weights of one if its gain is this number of standard errors."""
+
+TIED = 1.0
+"""Two rounds are equally good if they differ by no more than this number of standard errors."""
 
 
 class TooLong(Exception):  # noqa: N818 - not an error
@@ -138,16 +142,17 @@ def kept_distance(weights: np.ndarray, spread: np.ndarray, kernel: str) -> np.nd
 
 
 def chosen_round(losses: np.ndarray, weight: np.ndarray) -> int:
-    """The number of rounds with the least mean loss; fewer if the gain is within the noise.
+    """The last round that is within the noise of the best one; 0 if that is not clearly better than 0.
 
-    ``losses`` is (rounds + 1, examples); the first row is that of weights of one.
+    The last, because weights of features that do not matter shrink with every round. ``losses`` is
+    (rounds + 1, examples); the first row is that of weights of one.
     """
     share = weight / weight.sum()
     best = int((losses @ share).argmin())
-    for rounds in range(best):
-        if _gain(losses[rounds] - losses[best], share) < (SURE if rounds == 0 else 1.0):
-            return rounds
-    return best
+    if best == 0 or _gain(losses[0] - losses[best], share) < SURE:
+        return 0
+    later = range(best, len(losses))
+    return max(r for r in later if _gain(losses[r] - losses[best], share) <= TIED)
 
 
 def _gain(difference: np.ndarray, share: np.ndarray) -> float:

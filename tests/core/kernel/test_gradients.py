@@ -22,7 +22,7 @@ NAIVE = {
 }
 
 
-def naive_chords():
+def naive_chords(X, Z):
     """From each row to the one before it, in one feature after the other."""
     value = lambda x: COEF @ np.array([NAIVE["laplacian"](x, z) for z in Z])  # noqa: E731
     change, distance = np.zeros(4), np.zeros(4)
@@ -38,7 +38,7 @@ def naive_chords():
 def naive(name):
     """Central differences in double precision."""
     if name == "laplacian":
-        return naive_chords()
+        return naive_chords(X, Z)
     step, total = 1e-5, np.zeros(4)
     for x in X:
         for j, unit in enumerate(np.eye(4)):
@@ -59,13 +59,29 @@ def test_gradients_are_those_of_finite_differences(name, form):
     assert kernel.n_evaluations == 0  # what is measured does not count as training
 
 
-def test_chords_of_pairs_too_far_for_a_kernel_value():
-    """Kernel values of 0 that one feature makes so: with that feature of another row, they are 1."""
-    x, z = np.array([[0.0, 300.0], [0.0, 0.0]]), np.zeros((1, 2))
+@pytest.mark.parametrize("made", [Rows.of, Rows.packed])
+@pytest.mark.parametrize("low", [0.0, -1.5])
+def test_chords_of_features_with_two_values(made, low):
+    """One matrix product for all of them; the last feature has many values, the third is constant."""
+    x, z = X.copy(), Z.copy()
+    for rows in (x, z):
+        rows[:, :2] = np.where(rows[:, :2] > 0, [1.0, 7.0], low)
+        rows[:, 2] = 3.0
+    kernel = Kernel("laplacian", gamma=0.4)
+    found = squared_gradients(kernel, *(made(a, absolute=kernel.absolute) for a in (x, z)), COEF)
+    with np.errstate(invalid="ignore"):
+        assert np.allclose(found, np.nan_to_num(naive_chords(x, z)), rtol=2e-5)
+    assert (found > 0).tolist() == [True, True, False, True]
+
+
+@pytest.mark.parametrize("near", [0.0, 1.0])
+def test_chords_of_pairs_too_far_for_a_kernel_value(near):
+    """Kernel values of 0 that one feature makes so: with that feature of another row, they are not."""
+    x, z = np.array([[0.0, 300.0], [0.0, near]]), np.zeros((1, 2))
     kernel = Kernel("laplacian", gamma=1.0)
     rows = [Rows.of(a, absolute=kernel.absolute) for a in (x, z)]
     found = squared_gradients(kernel, *rows, np.ones((1, 1)))
-    assert np.allclose(found, [0.0, 2 / (2 * 300.0**2)], rtol=1e-5)
+    assert np.allclose(found, [0.0, 2 * np.exp(-2 * near) / (2 * (300.0 - near) ** 2)], rtol=1e-5)
 
 
 def test_chords_ask_rows_that_differ():

@@ -8,7 +8,8 @@ number d for each pair: one kernel block and one matrix product, about the price
 The Laplacian kernel has a kink at every support vector, and slopes at a point reflect the kinks
 more than f. Chords are used instead: the change of f when feature j is taken from another row,
 divided by the distance between the two. The kernel is a product over features, so that this needs
-one factor for each pair and feature.
+one factor for each pair and feature. A feature with two values (one-hot, yes or no) has only two
+factors, and all of its chords are one matrix product.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ _CHORDS, _FEWEST_CHORDS = 20_000_000, 64
 _IN_CACHE = 65_536
 """Numbers of the buffers of chords: new memory would cost more than the arithmetic."""
 
-_SMALLEST = 1e-38
-"""Kernel values below this, the smallest of single precision, count as this."""
+_SMALLEST = np.finfo(np.float32).tiny
+"""Kernel values too small for single precision are rounded to this."""
+
+_LARGEST_FACTOR = 40.0
+"""Exponents of factors up to this size do not lift a kernel value that was rounded to zero."""
 
 _NEAR = 1e-5
 """``matern12`` has a cone at distance zero; pairs nearer than this share of its length have gradient zero."""
@@ -104,9 +108,14 @@ def _squared_chords(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.nd
     exponent = _exponents(kernel, X, Z, here, vectors)
     values, weights = np.exp(-exponent), np.asarray(coef.T, np.float32)
     columns, found = np.ascontiguousarray(vectors.T), np.zeros(X.n_features)
+    two = _two_values(here, vectors, gamma)
+    found[two] = _chords_of_two_values(
+        here[:, two], there[:, two], vectors[:, two], gamma, values, weights
+    )
     step = max(1, _IN_CACHE // len(Z))
     buffers = np.empty((2, step, len(Z)), np.float32)
-    for j, column in enumerate(columns):
+    for j in np.flatnonzero(~two):
+        column = columns[j]
         used = np.flatnonzero(there[:, j] != here[:, j])[:most]  # others say nothing
         squares = distance = 0.0
         for first in range(0, len(used), step):
@@ -126,12 +135,46 @@ def _squared_chords(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.nd
     return found
 
 
+def _two_values(here: np.ndarray, vectors: np.ndarray, gamma: np.float32) -> np.ndarray:
+    """Which features have at most two values, whose distance is no more than the factors allow."""
+    low = np.minimum(here.min(axis=0), vectors.min(axis=0))
+    high = np.maximum(here.max(axis=0), vectors.max(axis=0))
+    two = gamma * (high - low) < _LARGEST_FACTOR
+    for rows in (here, vectors):
+        two &= ((rows == low) | (rows == high)).all(axis=0)
+    return np.asarray(two)
+
+
+def _chords_of_two_values(
+    here: np.ndarray, there: np.ndarray, vectors: np.ndarray, gamma: np.float32,
+    values: np.ndarray, weights: np.ndarray,
+) -> np.ndarray:  # fmt: skip
+    """Squared chords of features with two values.
+
+    Support vectors at one of the values come nearer by the same factor, the others move away by it.
+    """
+    low = np.minimum(here.min(axis=0), vectors.min(axis=0))
+    gap = np.maximum(here.max(axis=0), vectors.max(axis=0)) - low
+    nearer, farther = np.expm1(gamma * gap), np.expm1(-gamma * gap)
+    is_high, moves = (vectors > low).astype(np.float32), here != there
+    starts_high, squares = here > low, np.zeros(len(gap))
+    for machine in weights.T:
+        terms = values * machine
+        at_high, at_all = terms @ is_high, terms.sum(axis=1, keepdims=True)
+        at_start = np.where(starts_high, at_high, at_all - at_high)
+        change = farther * at_start + nearer * (at_all - at_start)
+        squares += np.square(change * moves, dtype=np.float64).sum(axis=0)
+        checkpoint()
+    distance = moves.sum(axis=0) * np.square(gap, dtype=np.float64)
+    return np.divide(squares, distance, out=np.zeros(len(gap)), where=distance > 0)
+
+
 def _exponents(
     kernel: Kernel, X: Rows, Z: Rows, here: np.ndarray, vectors: np.ndarray
 ) -> np.ndarray:
     """gamma |x - z| of all pairs; from the differences where the kernel value is too small to tell."""
     values = kernel.block(X, Z)
-    found = -np.log(np.maximum(values, np.float32(_SMALLEST)))
+    found = -np.log(np.maximum(values, _SMALLEST))
     far, near = np.nonzero(values <= _SMALLEST)
     step = max(1, _CHUNK // here.shape[1])
     for first in range(0, len(far), step):
