@@ -38,10 +38,15 @@ def killed_run(folder, n, kills, rng):
     asked, k, done = [], 0, 0
     while k < n:
         server = Server(folder)
-        stopping = threading.Event()
-        moment = rng.uniform(0.0, 0.4)
+        stopping, sent = threading.Event(), threading.Semaphore(0)
+        number = rng.randrange(n // kills)  # answers before the kill; 0: perhaps while it starts
+        moment = rng.uniform(0.0, 0.02 if number else 0.4)
 
-        def shoot(server=server, stopping=stopping, moment=moment):
+        def shoot(server=server, stopping=stopping, sent=sent, number=number, moment=moment):
+            for _ in range(number):
+                while not sent.acquire(timeout=0.1):
+                    if stopping.is_set():
+                        return
             if not stopping.wait(moment):
                 server.kill()
 
@@ -66,6 +71,7 @@ def killed_run(folder, n, kills, rng):
             while k < n:
                 number = reply["question"]["item"]["number"]
                 asked[k:] = [number]
+                sent.release()
                 reply = client.change(
                     "answer", item=number, kind="label", label=digit(number), key=f"answer-{k:06d}"
                 )

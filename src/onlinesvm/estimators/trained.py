@@ -45,9 +45,6 @@ LONGEST = 1e19
 LARGEST_WEIGHT = 1e30
 """Weight vectors up to this size predict in single precision."""
 
-LARGEST_PLAIN = 1e15
-"""Numbers up to this size are multiplied by weight vectors as they are; rows of larger ones are checked."""
-
 HARD_MARGIN_COST = 1e15
 """Cost that stands for an infinite one: coefficients of classes that can be separated stay below
 it, and those of classes that cannot do not grow without end."""
@@ -451,37 +448,15 @@ class View(FittedView):
     def values(self, X: Any) -> np.ndarray:
         """Values of the machines, as learned, (n, machines)."""
         with Interruptible():
-            if self.trained.objects is None:
-                X = check_rows(self.trained.features, X)
-                if self._is_plain(X):
-                    return self._linear_values(X)
             kernel, rows = self._asked(X)
             values: np.ndarray = self._deciding.decide(kernel, rows)
             return values
-
-    def _is_plain(self, X: Any) -> bool:
-        """Whether checked rows are in double precision, and the model is a weight vector per machine."""
-        if self.kernel.name != "linear" or self.model.unit_length or X.dtype != np.float64:
-            return False
-        data = X.data if sparse.issparse(X) else X
-        return bool(np.abs(data).max(initial=0.0) <= LARGEST_PLAIN)
-
-    def _linear_values(self, X: Any) -> np.ndarray:
-        """Values by the weight vectors in double precision: exactly those of ``coef_``."""
-        return np.asarray(
-            weighted(X, self.trained.feature_weights) @ self._plane.T + self.model.bias
-        )
-
-    @cached_property
-    def _plane(self) -> np.ndarray:
-        """The weight vectors."""
-        return self.weights()
 
     def _asked(self, X: Any) -> tuple[Any, Any]:
         """Checked examples as rows, and the kernel that compares them with support vectors."""
         trained, kernel = self.trained, self.kernel
         if trained.objects is None:
-            return kernel, trained.rows(X)
+            return kernel, trained.rows(check_rows(trained.features, X))
         objects = check_asked(trained.features.owner, X)
         function: Any = kernel.function  # an ``ObjectKernel``
         kernel = replace(kernel, function=function.asking(objects))
@@ -494,7 +469,7 @@ class View(FittedView):
 
         if self.kernel.name != "linear":
             return self.model
-        weights = self._plane
+        weights = self.weights()
         if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
             return self.model
         return self.model.with_rows(self.kernel, Rows.of(weights), np.eye(len(weights)))
@@ -563,8 +538,6 @@ class View(FittedView):
 
     def expansion(self, X: Any) -> Expansion:
         """The model and these examples as the kernel sees them, in double precision."""
-        if self.trained.objects is None:
-            X = check_rows(self.trained.features, X)
         kernel, rows = self._asked(X)
         asked, vectors = alike(rows.to_array(), self.model.rows.to_array())
         length = None
