@@ -23,7 +23,7 @@ from ..keys import Leaving
 from ..runtime.compact import Compact
 from .drift import BLOCK
 from .residuals import FEW_BLOCKS, RECENT, WINDOW
-from .ring import padded_keys, places_left
+from .ring import move_to_front, padded_keys, places_left
 
 FEW = 20
 """Examples of a fit of which all values are used: half of them would be too few."""
@@ -124,11 +124,9 @@ class Novelties(Compact):
         self.look()
         left = places_left(self.n, self.key, leaving)
         if len(left) < min(self.n, RECENT):
-            unordered, n = self.n_unordered == self.n, len(left)
-            values, key = self.values[left], self.key[left]
-            self.values[:], self.key[:] = 0.0, -1
-            self.values[:n], self.key[:n], self.n = values, key, n
-            self.n_unordered = n if unordered else 0
+            unordered = self.n_unordered == self.n
+            self.n = move_to_front(left, self.values, self.key)
+            self.n_unordered = self.n if unordered else 0
         leaving.renumber(self.key)
 
     def resume(self) -> None:

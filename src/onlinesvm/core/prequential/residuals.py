@@ -28,7 +28,7 @@ from ..keys import Leaving
 from ..runtime.compact import Compact
 from ..runtime.numerics import jit
 from .drift import BLOCK
-from .ring import padded_keys, places_left
+from .ring import move_to_front, padded_keys, places_left
 from .thresholds import LEVELS
 
 WINDOW = 1000
@@ -195,12 +195,9 @@ class Residuals(Compact):
         self.look()
         left = places_left(self.n, self.key, leaving)
         if len(left) < min(self.n, RECENT):
-            unordered, n = self.n_unordered == self.n, len(left)
-            excess, key = self.excess[left], self.key[left]
-            self.excess[:], self.key[:] = 0.0, -1
-            self.excess[:n], self.key[:n] = excess, key
-            self.n = self.looked = n
-            self.n_unordered = n if unordered else 0
+            unordered = self.n_unordered == self.n
+            self.n = self.looked = move_to_front(left, self.excess, self.key)
+            self.n_unordered = self.n if unordered else 0
             self.restore(np.array([tracked.shares for tracked in self.tracked]))
         leaving.renumber(self.key)
 

@@ -18,6 +18,14 @@ def places_left(n: int, key: np.ndarray, leaving: Leaving) -> np.ndarray:
     return order[~leaving.among(key[order])]
 
 
+def move_to_front(left: np.ndarray, values: np.ndarray, key: np.ndarray) -> int:
+    """Values and keys of the places that are left take the first places; returns their number."""
+    n, kept_values, kept_keys = len(left), values[left], key[left]
+    values[:], key[:] = 0.0, -1
+    values[:n], key[:n] = kept_values, kept_keys
+    return n
+
+
 def padded_keys(key: np.ndarray | None, size: int) -> np.ndarray:
     """Keys of all places, of a state in which those not in use, or all, were left out."""
     key = np.empty(0, np.int64) if key is None else key
