@@ -1,10 +1,19 @@
-"""Intervals and p-values of SimpleSVM: shares that hold on rows that were not learned."""
+"""Probabilities, sets, intervals and p-values of SimpleSVM: shares that hold on rows that were not learned."""
 
 import numpy as np
 import pytest
-from sklearn.svm import SVR, OneClassSVM
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, make_classification
+from sklearn.metrics import brier_score_loss
+from sklearn.svm import SVC, SVR, OneClassSVM
 
-from onlinesvm import SimpleSVMOneClass, SimpleSVMRegressor
+from onlinesvm import (
+    HullerClassifier,
+    LASVMClassifier,
+    SimpleSVMClassifier,
+    SimpleSVMOneClass,
+    SimpleSVMRegressor,
+)
 
 TARGETS = {
     "noise": lambda rng, f: f + 0.3 * rng.standard_normal(len(f)),
@@ -70,3 +79,82 @@ def test_p_values_are_rates_of_false_alarms() -> None:
         peer = OneClassSVM(nu=0.3, gamma=0.2, tol=1e-8).fit(X).decision_function(usual)
         assert (np.diff(p[np.argsort(peer)]) >= -1 / 151 - 1e-12).all()
     assert np.allclose(np.mean(rates, axis=0), [0.05, 0.2], atol=0.03)
+
+
+# -- classes ----------------------------------------------------------------------------------
+
+
+def drawn(seed, share=0.5):
+    return make_classification(2400, 8, flip_y=0.15, weights=[share], random_state=seed)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_probabilities_are_as_good_as_those_of_a_calibrated_svc(share: float) -> None:
+    own, peer, bias = [], [], []
+    for seed in range(8):
+        X, y = drawn(seed, share)
+        ours = SimpleSVMClassifier(gamma=0.1).fit(X[:400], y[:400])
+        theirs = CalibratedClassifierCV(SVC(gamma=0.1), cv=5).fit(X[:400], y[:400])
+        chance = ours.predict_proba(X[400:])
+        assert (ours.classes_[chance.argmax(axis=1)] == ours.predict(X[400:])).all()
+        np.testing.assert_allclose(chance.sum(axis=1), 1.0)
+        own.append(brier_score_loss(y[400:], chance[:, 1]))
+        peer.append(brier_score_loss(y[400:], theirs.predict_proba(X[400:])[:, 1]))
+        bias.append(chance[:, 1].mean() - y[400:].mean())
+    assert np.mean(own) <= 1.02 * np.mean(peer)
+    assert abs(np.mean(bias)) <= 0.01
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_sets_hold_their_share(alpha: float) -> None:
+    shares = []
+    for seed in range(16):  # their mean has a standard error of 0.006
+        X, y = drawn(seed)
+        sets = SimpleSVMClassifier(gamma=0.1).fit(X[:300], y[:300]).predict_set(X[300:], alpha)
+        shares.append(sets[np.arange(len(sets)), y[300:]].mean())
+    assert abs(np.mean(shares) - (1 - alpha)) < 0.02
+
+
+def test_several_classes_in_any_order_of_labels() -> None:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["z", "a", "m"])[y]
+    exact = SimpleSVMClassifier(gamma=0.5).fit(X[::2], names[::2])
+    peer = LASVMClassifier(gamma=0.5, epochs="converge").fit(X[::2], names[::2])
+    assert np.abs(exact.predict_proba(X) - peer.predict_proba(X)).mean() < 0.02
+    chosen = exact.classes_[exact.predict_proba(X).argmax(axis=1)]
+    np.testing.assert_array_equal(chosen, exact.predict(X))
+    np.testing.assert_allclose(exact.predict_log_proba(X), np.log(exact.predict_proba(X)))
+
+
+@pytest.mark.parametrize("labels", ["abb", "bba", "abc", "cbbbbbb"])
+def test_the_only_example_of_a_label_makes_nobody_certain(labels: str) -> None:
+    X = load_iris().data[: len(labels)]
+    model = SimpleSVMClassifier().fit(X, list(labels))
+    assert model.predict_proba(X).max() < 0.9
+    one = SimpleSVMClassifier().partial_fit(X, ["a"] * len(X))
+    assert (one.predict_proba(X) == 1.0).all()
+    assert one.predict_set(X).all()
+
+
+def test_weights_of_classes_say_nothing_about_their_frequency() -> None:
+    X, y = drawn(0, 0.8)
+    weighted = SimpleSVMClassifier(gamma=0.1, class_weight={1: 3.0}).fit(X[:400], y[:400])
+    repeated = SimpleSVMClassifier(gamma=0.1).fit(
+        X[:400], y[:400], sample_weight=np.where(y[:400] == 1, 3.0, 1.0)
+    )
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), atol=1e-6
+    )
+    means = [model.predict_proba(X[400:])[:, 1].mean() for model in (weighted, repeated)]
+    assert means[0] < means[1] - 0.05
+
+
+def test_others_name_the_line_to_write() -> None:
+    X, y = drawn(0)
+    model = HullerClassifier(C=1.0).fit(X[:200], y[:200])
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(
+        AttributeError, match=r"CalibratedClassifierCV\(HullerClassifier\(\.\.\.\)\)"
+    ):
+        model.predict_proba(X)
+    assert CalibratedClassifierCV(HullerClassifier(C=1.0)).fit(X, y).predict_proba(X).shape

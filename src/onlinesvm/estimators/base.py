@@ -61,7 +61,8 @@ class Absent:
         self.name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        raise AttributeError(f"{owner.__name__} has no {self.name}: {self.remedy}")
+        remedy = self.remedy.format(owner=owner.__name__)
+        raise AttributeError(f"{owner.__name__} has no {self.name}: {remedy}")
 
 
 class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc,unused-ignore]

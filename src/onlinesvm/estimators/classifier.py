@@ -31,6 +31,8 @@ from .weights import check_two_classes, example_weights
 if TYPE_CHECKING:
     from .suspects import Suspects
 
+_WRAP = "fit sklearn.calibration.CalibratedClassifierCV({owner}(...)) in its place."
+
 
 @shared_docs
 class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,unused-ignore]
@@ -38,8 +40,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
 
     _weighted: ClassVar[bool] = True  # whether the algorithm has a cost that weights can scale
 
-    predict_proba: Any = Absent("wrap it in sklearn.calibration.CalibratedClassifierCV.")
-    predict_log_proba: Any = Absent("wrap it in sklearn.calibration.CalibratedClassifierCV.")
+    predict_proba: Any = Absent(_WRAP)
+    predict_log_proba: Any = Absent(_WRAP)
 
     # -- for subclasses -------------------------------------------------------------------
 

@@ -13,6 +13,7 @@ from .base import Absent
 from .classifier import KernelClassifier
 from .labels import LabelBook
 from .params import SIMPLESVM_CONSTRAINTS, shared_docs
+from .probabilities import chances, check_alpha, sets_of
 from .trained import Trained
 
 
@@ -284,3 +285,81 @@ class SimpleSVMClassifier(SimpleSVMEstimator, KernelClassifier):
         book, lost = trained.encoder, np.isnan(values.sum(axis=1))
         truth = book.places()[trained.learner.target]
         return float(np.mean((book.winners(values) != truth) | lost))
+
+    # -- how sure it is: probabilities and prediction sets --------------------------------
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class; the most probable one is what ``predict`` returns.
+
+        They are calibrated on ``leave_one_out_decision``, which is computed in every call, so pass
+        many examples at once.
+
+        Parameters
+        ----------
+        X : shared
+
+        Returns
+        -------
+        chances : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``; rows sum to 1.
+        """
+        view = self._view()
+        values, book = view.values(X), view.encoder
+        return chances(
+            book.scores(values), book.order(), self._calibrated().slopes, book.winners(values)
+        )
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X : shared
+
+        Returns
+        -------
+        logs : ndarray of shape (n_samples, n_classes)
+            Columns in the order of ``classes_``.
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict_set(self, X: Any, alpha: Any = 0.1) -> np.ndarray:
+        """Predict sets of classes that contain the true one in a share 1 - alpha of cases.
+
+        Conformal prediction from ``leave_one_out_decision`` (the jackknife), which is computed in
+        every call, so pass many examples at once.
+
+        Parameters
+        ----------
+        X : shared
+        alpha : float, default=0.1
+            Share of labels that may be outside, between 0 and 1.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each class, in the order of ``classes_``, is in the set. A set may contain all
+            classes, or none: if the model is wrong less often than alpha, and the example is
+            unlike the others.
+        """
+        check_alpha(alpha)
+        view = self._view()
+        values = view.values(X)
+        scores = view.encoder.scores(values).reshape(len(values), -1)
+        return sets_of(scores, len(view.encoder), self._calibrated().q, float(alpha))
+
+    def _calibrated(self) -> Any:
+        """The calibration from leave-one-out values of the stored examples.
+
+        Without the only example of a label, nothing speaks for the label: the value is that of an
+        example on the margin of the other side. Weights of classes say nothing about how frequent
+        they are.
+        """
+        from ..core.prequential.asides import answer_from
+
+        values, trained = self._leave_one_out()
+        label = trained.learner.target
+        other = np.where((label == 0) & (values.shape[1] == 1), 1.0, -1.0)[:, None]
+        weight = trained.learner.weight / trained.label_weights()[label]
+        return answer_from(np.where(np.isnan(values), other, values), label, weight)

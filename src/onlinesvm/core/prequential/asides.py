@@ -52,6 +52,17 @@ class Answer(NamedTuple):
     q: np.ndarray
 
 
+def answer_from(
+    scores: np.ndarray, label: np.ndarray, weight: np.ndarray,
+    copies: np.ndarray | None = None, last: int = 0,
+) -> Answer:  # fmt: skip
+    """The calibration from scores (n, machines) of examples by models that had not learned them."""
+    thresholds = Thresholds()
+    if len(label):
+        thresholds.use_quantiles(excess(scores, label), weight)
+    return Answer(last, fit_slopes(scores, label, weight, copies), thresholds.q)
+
+
 class Asides(Compact):
     """Scores recorded in passing, and the calibration made from them on request."""
 
@@ -198,10 +209,7 @@ class Asides(Compact):
         scores, label, weight = restricted(
             given.scores.astype(np.float64), given.label, weight, present
         )
-        thresholds = Thresholds()
-        if len(label):
-            thresholds.use_quantiles(excess(scores, label), weight)
-        self.answer = Answer(last, fit_slopes(scores, label, weight, copies), thresholds.q)
+        self.answer = answer_from(scores, label, weight, copies, last)
         return self.answer
 
     def copies(
