@@ -89,11 +89,18 @@ def finish_limited(learner: LASVM, tol: float) -> bool:
     """
     if learner.task.nu:
         _restore_sum(learner)
+    try:
+        return _finish_rounds(learner, tol, tol <= learner.tau)
+    finally:
+        learner.follow_unit()  # that of a stream again: it says which rows leave
+
+
+def _finish_rounds(learner: LASVM, tol: float, exact: bool) -> bool:
     memory = learner.memory
     assert memory is not None
     for _ in range(_ROUNDS):
         reached = all([_optimise(learner, m, tol) for m in range(learner.machines)])
-        if reached and learner.follow_unit():
+        if reached and learner.follow_unit(exact):
             continue  # the unit has become smaller: the same tolerance asks for more
         if not reached or memory.recent is None or not _admit(learner, memory.recent, tol):
             return reached
