@@ -118,6 +118,7 @@ def _optimise(learner: LASVM, m: int, tol: float) -> bool:
     diagonal = np.zeros(width, np.float32)
     diagonal[:n] = a.diagonal[:n]
     values = values.astype(np.float64)
+    a.grad[m, :n] = a.p[m, :n] - values @ a.alpha[m, :n]  # single steps have left rounding errors
     lo, hi, unit = a.lo[m, :n], a.hi[m, :n], support.unit[m]
     before = np.inf
     while True:
