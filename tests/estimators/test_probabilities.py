@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
-from onlinesvm import LASVMClassifier
+from onlinesvm import ActiveLearner, LASVMClassifier
 from onlinesvm.core.prequential.record import excess
 from onlinesvm.core.prequential.thresholds import interpolated
 
@@ -366,8 +366,6 @@ def test_tiny_and_repeated_data_have_probabilities_without_a_switch():
 
 
 def test_examples_that_were_chosen_make_no_probabilities():
-    from onlinesvm import ActiveLearner
-
     X, y = noisy(200)
     learner = ActiveLearner(LASVMClassifier(gamma=0.1), X, random_state=0)
     for _ in range(30):
@@ -375,6 +373,22 @@ def test_examples_that_were_chosen_make_no_probabilities():
         learner.teach(k, y[k])
     with pytest.raises(NotFittedError, match=r"ActiveLearner.*learn again with probability=True"):
         learner.estimator.predict_proba(X)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_probabilities_of_chosen_examples_are_those_of_the_model_served(classes):
+    """Scores of finished models say little about those of a model that is far from its optimum."""
+    X, y = noisy(600, classes)
+    learner = ActiveLearner(LASVMClassifier(C=100.0, probability=True), X, random_state=0)
+    for _ in range(150):
+        k = learner.query()
+        learner.teach(k, y[k])
+    model = learner.estimator
+    finished = copy.deepcopy(model).finish()
+    np.testing.assert_allclose(
+        model.decision_function(X), finished.decision_function(X), rtol=0, atol=0.01
+    )
+    np.testing.assert_allclose(model.predict_proba(X), finished.predict_proba(X), rtol=0, atol=0.01)
 
 
 def test_a_fit_cut_short_has_probabilities():

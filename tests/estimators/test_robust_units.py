@@ -8,10 +8,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from onlinesvm import LASVMClassifier, LASVMOneClass, LASVMRegressor, load_model
+from onlinesvm.core.lasvm.tasks import power_of_two, spread_of
 
 N = 400
 
@@ -113,8 +115,6 @@ def test_streams_of_such_targets(kind):
 
 def test_the_unit_of_few_examples_that_differ():
     """Where a tenth or less differs from all others, epsilon says how fine is fine."""
-    from onlinesvm.core.lasvm.tasks import spread_of
-
     y = np.zeros((1000, 1))
     y[:5] = 1e6
     assert spread_of(y, 0.05)[0] == pytest.approx(5.0)
@@ -123,6 +123,56 @@ def test_the_unit_of_few_examples_that_differ():
     y[:5] = 1e6
     assert 0.5 < spread_of(y)[0] < 5.0
     assert spread_of(np.full((10, 1), 3.0))[0] == 0.0
+
+
+FAR_APART = {
+    "fit": lambda model, *given: model.fit(*given),
+    "blocks of two": lambda model, *given: model.set_params(block_size=2).fit(*given),
+    "sparse": lambda model, X, *given: model.fit(sparse.csc_matrix(X), *given),
+    "converge": lambda model, *given: model.set_params(epochs="converge").fit(*given),
+    "window": lambda model, X, y: streamed(model.set_params(window=len(y)), X, y, size=20),
+    "median": lambda model, *given: model.set_params(quantile=0.5, C=2.0 * model.C).fit(*given),
+}
+
+
+@pytest.mark.parametrize("road", FAR_APART)
+@pytest.mark.parametrize("epsilon", [0.0, 0.1])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("n", "limits"), [(9, [0.3]), (60, [0.3]), (60, [-0.5, 0.5]), (300, [0.3])]
+)
+def test_targets_farther_apart_than_coefficients_can_follow(n, limits, weighted, epsilon, road):
+    """A share of their spread may be more than the whole range of the decision values."""
+    if (road == "median" and epsilon) or (road == "window" and weighted):
+        pytest.skip("a quantile has no epsilon, and these streams have no weights")
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((n, 3))
+    y = 1e5 * np.digitize(X[:, 0] + 0.3 * rng.standard_normal(n), limits)
+    given = (X, y, rng.choice([0.5, 1.0, 2.0], n)) if weighted else (X, y)
+    settings = {"C": 1.0, "gamma": 0.3, "epsilon": epsilon}
+    exact = SVR(**settings).fit(*given).predict(X)
+    model = FAR_APART[road](LASVMRegressor(**settings), *given)
+    assert np.abs(model.predict(X) - exact).max() < 0.03 * exact.std()
+
+
+def test_one_of_few_targets_that_is_far_from_the_others():
+    """One of nine is more than a tenth of them."""
+    X = np.array([1.0, 1.0, 0.99575, 1.0, 1.0, 1.0, 0.99739, 0.99411, 0.99676])[:, None]
+    y = np.where(np.arange(9) == 2, 1e5, 0.0)
+    settings = {"C": 1.0, "gamma": 1e5, "epsilon": 0.0}
+    exact = SVR(**settings).fit(X, y).predict(X)
+    for size in (2, 4, 2048):
+        model = LASVMRegressor(**settings, block_size=size, random_state=0).fit(X, y)
+        np.testing.assert_allclose(model.predict(X), exact, rtol=0, atol=0.005)
+
+
+def test_rows_leave_a_stream_by_the_spread_of_its_targets():
+    """However small C is: one example changes little, but decision values go on to move by that."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3))
+    y = np.sin(X[:, 0]) + 0.2 * rng.standard_normal(300)
+    model = in_parts(LASVMRegressor(C=0.001, gamma=0.3, epsilon=0.1, window=200), X, y)
+    assert model.finish()._trained.learner.unit[0] == power_of_two(y[-200:].std())
 
 
 # -- one class: kernel values that are nearly equal ---------------------------------------------

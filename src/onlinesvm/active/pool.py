@@ -254,7 +254,7 @@ class KernelPool(Pool):
         """Calibrate the probabilities of a model that was taught these labels, for the whole pool.
 
         For a LASVM that has learned from this pool only; other models use the scores that they have
-        recorded.
+        recorded. The model is finished first: its scores are calibrated by those of finished models.
         """
         self._meet(model)
         access = pool_access(model)
@@ -263,6 +263,7 @@ class KernelPool(Pool):
         which = np.array(list(labels), np.int64)
         if len(which) < _FEWEST_SCORES:
             return
+        model.finish()
         numbers = np.array([access.number(label) for label in labels.values()])
         bounds = np.array([access.bound(label) for label in labels.values()])
         chosen = self._fresh.take(which)._replace(label=numbers, bound=bounds)

@@ -702,11 +702,16 @@ class LASVM(Compact, Learner):
         if next_look(int(self.support.a.count[CLOCK]) - 1) == 1:
             self.follow_unit()
 
-    def follow_unit(self) -> bool:
-        """The unit of the machines, by what was learned last; whether one became smaller."""
+    def follow_unit(self, exact: bool = False) -> bool:
+        """The unit of the machines, by what was learned last; whether one became smaller.
+
+        ``exact``: it should be fine enough for an exact model.
+        """
         before = self.unit.copy()
         self._note_influence()
         self.task.follow(self.support)
+        if exact:
+            self.task.make_exact(self.support)
         return bool((self.unit < before).any())
 
     def _note_influence(self) -> None:
@@ -839,6 +844,8 @@ class LASVM(Compact, Learner):
             return all([finishing.finish_as_listed(self, m) for m in range(self.support.machines)])
         self.values.drop()
         self._note_influence()
+        if tol <= self.tau:
+            self.task.make_exact(self.support)
         finer = True
         while finer:
             unit = self.unit.copy()

@@ -22,7 +22,9 @@ Where the target comes in any size, so do gradients. Tolerances and thresholds a
 suit gradients of about 1, times the *unit* of a machine: a power of two, so that dividing
 by it is exact. The unit of classification is 1, that of regression the spread of most targets, that
 of one class the offset rho or, where kernel values are nearly equal, the spread of most decision
-values. Neither follows a few outliers.
+values. Neither follows a few outliers. Where a model is to be exact, a unit of regression is no larger
+than what few examples can change (``reach_of``): targets may be much farther apart than coefficients
+up to C can follow.
 """
 
 from __future__ import annotations
@@ -88,6 +90,23 @@ _SAME = 1e-12
 """Targets that differ from their median by no more than this share of it are the same."""
 
 
+REACH = 4.0
+"""Examples that together can change a decision value by the largest unit of an exact regression."""
+
+_ROUNDING = 2.0**-30
+"""Least share of the largest target that this is: gradients are rounded as their targets are."""
+
+
+def reach_of(support: Support) -> float:
+    """The largest unit of an exact regression: REACH C k(x, x) of the median row held."""
+    change = support.a.bound[: support.n] * np.abs(support.diagonal())
+    change = change[change > 0.0]
+    if not len(change):
+        return np.inf
+    largest = float(np.abs(support.linear()).max())
+    return float(power_of_two(np.array(max(REACH * np.median(change), _ROUNDING * largest))))
+
+
 def spread_of(targets: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
     """Standard deviation of each column, or what outliers leave of it.
 
@@ -137,6 +156,9 @@ class EveryMachine:
     def scores(self, values: np.ndarray, n_labels: int) -> np.ndarray:
         """Scores, for ``prequential``, from values of machines (n, machines): the same."""
         return values
+
+    def make_exact(self, support: Support) -> None:
+        """The model is to be optimised to tol: the unit should be fine enough for that."""
 
 
 class Classification(EveryMachine):
@@ -334,6 +356,10 @@ class Regression(EveryMachine):
         """The unit of each machine; ``before`` where all targets are the same."""
         spread = spread_of(targets, self.epsilon)
         return np.where(spread > 0.0, power_of_two(spread), before)
+
+    def make_exact(self, support: Support) -> None:
+        """No unit is larger than what few examples can change, until targets are observed again."""
+        np.minimum(support.unit, reach_of(support), out=support.unit)
 
     def measured(self, support: Support) -> None:
         """Nothing to do: the unit depends on the targets alone."""

@@ -144,6 +144,7 @@ def converge(
     the tolerance, examples would come and go for ever.
     """
     near = learner.support.task.tolerances.near
+    learner.task.make_exact(learner.support)
     learner.converged, reach, failures = False, near, 0
     highest = learner.support.dual()
     while failures < MOST_FAILURES:

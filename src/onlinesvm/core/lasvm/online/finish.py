@@ -89,11 +89,18 @@ def finish_limited(learner: LASVM, tol: float) -> bool:
     """
     if learner.task.nu:
         _restore_sum(learner)
+    try:
+        return _finish_rounds(learner, tol, tol <= learner.tau)
+    finally:
+        learner.follow_unit()  # that of a stream again: it says which rows leave
+
+
+def _finish_rounds(learner: LASVM, tol: float, exact: bool) -> bool:
     memory = learner.memory
     assert memory is not None
     for _ in range(_ROUNDS):
         reached = all([_optimise(learner, m, tol) for m in range(learner.machines)])
-        if reached and learner.follow_unit():
+        if reached and learner.follow_unit(exact):
             continue  # the unit has become smaller: the same tolerance asks for more
         if not reached or memory.recent is None or not _admit(learner, memory.recent, tol):
             return reached
@@ -111,6 +118,7 @@ def _optimise(learner: LASVM, m: int, tol: float) -> bool:
     diagonal = np.zeros(width, np.float32)
     diagonal[:n] = a.diagonal[:n]
     values = values.astype(np.float64)
+    a.grad[m, :n] = a.p[m, :n] - values @ a.alpha[m, :n]  # single steps have left rounding errors
     lo, hi, unit = a.lo[m, :n], a.hi[m, :n], support.unit[m]
     before = np.inf
     while True:
