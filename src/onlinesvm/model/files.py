@@ -223,7 +223,14 @@ def _version() -> str:
 
 def _classes(estimator: Any) -> list[Any] | None:
     classes = getattr(estimator, "classes_", None)
-    return None if classes is None else classes.tolist()
+    if classes is None:
+        return None
+    if isinstance(classes, np.ndarray) and classes.dtype.kind in "mM":
+        raise ModelFileError(
+            f"The model cannot be saved: its labels are of type {classes.dtype}, and model files "
+            "hold numbers and text. Train on text labels, such as y.astype(str), or use pickle."
+        )
+    return list(classes.tolist())
 
 
 # -- reading ------------------------------------------------------------------------------
