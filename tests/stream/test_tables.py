@@ -423,3 +423,19 @@ def test_the_delimiter_is_suggested_wherever_the_header_is_one_name():
     for reader in (other, csv("a;y\n1,5;0\n2,5;1\n")):
         with pytest.raises(StreamError, match="Give --delimiter ';'"):
             whole(reader)
+
+
+def test_numbers_of_which_some_are_text_in_json_are_numbers():
+    """As pandas reads them; each would be a category of its own otherwise."""
+    values = [0.5, "1.5", 2, "NA", "3", None, 4]
+    X, _ = whole(lines([{"c": v, "y": k % 2} for k, v in enumerate(values * 5)], missing=-1.0))
+    frame = pd.read_json(
+        io.StringIO("".join(json.dumps({"c": v}) + "\n" for v in values)), lines=True
+    )
+    expected = pd.to_numeric(frame["c"], errors="coerce").fillna(-1.0)
+    np.testing.assert_array_equal(X[:7, 0], expected)
+    later = lines([{"c": 0.5, "y": 0}] * 64 + [{"c": "7", "y": 1}])
+    np.testing.assert_array_equal(whole(later)[0][-1], [7.0])
+    words = lines([{"c": v, "y": k % 2} for k, v in enumerate([1, "a", "b", 2.5, "c"])])
+    whole(words)
+    assert words.feature_names() == ["c=1", "c=2.5", "c=a", "c=b", "c=c", "c=other"]
