@@ -312,7 +312,9 @@ def test_small_and_large_features_are_learned_or_refused(kernel):
             found = LASVMClassifier(kernel=kernel).fit(rows, labels).predict(rows)
         except ValueError as error:
             refused += 1
-            assert re.search(r"too (small|large) for kernel values .*scale the features", str(error))
+            assert re.search(
+                r"too (small|large) for kernel values .*scale the features", str(error)
+            )
             continue
         assert (found == expected).mean() > 0.98, power
     assert 0 < refused < 28 - 8

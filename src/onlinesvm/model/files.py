@@ -191,6 +191,10 @@ def model_bytes(
     check_is_fitted(estimator)
     algorithm = algorithm_of(estimator)
     check_no_code(estimator)
+    try:
+        estimator._validate_params()  # a file with others could not be read again
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"The model cannot be saved: {error}") from None
     encoder = Encoder()
     with published(estimator):  # not in the middle of a change made by another thread
         facts = {
