@@ -171,3 +171,14 @@ def test_predict_needs_no_labels_even_where_their_column_is(folder, tmp_path, en
     assert ask("predict", tmp_path / "m", path, "--label", "target") == expected
     result = CliRunner().invoke(main, ["evaluate", str(tmp_path / "m"), str(path)])
     assert result.exit_code == 2
+
+
+def test_a_feature_of_the_model_is_not_its_label(folder, tmp_path):
+    ask("train", folder / "train.csv", "--label", "target", "-o", tmp_path / "m", "--gamma", 0.3)
+    for ending in ("csv", "parquet"):
+        given = ["evaluate", tmp_path / "m", folder / f"test.{ending}", "--label", "c1"]
+        result = CliRunner().invoke(main, [str(a) for a in given])
+        assert result.exit_code == 2
+        assert "Column 'c1' is a feature of the model" in result.output
+    expected = ask("predict", tmp_path / "m", folder / "test.csv")
+    assert ask("predict", tmp_path / "m", folder / "test.csv", "--label", "c1") == expected

@@ -1,7 +1,7 @@
 """Bad input to LASVMClassifier: one clear error, the model as it was. Odd input: just works."""
 
+import contextlib
 import pickle
-import re
 import warnings
 
 import numpy as np
@@ -305,16 +305,17 @@ def test_small_and_large_features_are_learned_or_refused(kernel):
     """Scaled by a power of two, and gamma with them, rows are the same to every kernel."""
     labels = (X[:, 0] * X[:, 1] > 0).astype(int)
     expected = LASVMClassifier(kernel=kernel).fit(X, labels).predict(X)
-    refused = 0
+    learned = 0
     for power in range(-150, 130, 10):
-        rows = X * 2.0**power
-        try:
-            found = LASVMClassifier(kernel=kernel).fit(rows, labels).predict(rows)
-        except ValueError as error:
-            refused += 1
-            assert re.search(
-                r"too (small|large) for kernel values .*scale the features", str(error)
-            )
+        rows, model = X * 2.0**power, LASVMClassifier(kernel=kernel)
+        if power < -60 or power > 50:  # a kernel may be able to, and then learns the same
+            with contextlib.suppress(ValueError):
+                assert (model.fit(rows, labels).predict(rows) == expected).mean() > 0.98
             continue
-        assert (found == expected).mean() > 0.98, power
-    assert 0 < refused < 28 - 8
+        assert (model.fit(rows, labels).predict(rows) == expected).mean() > 0.98
+        learned += 1
+    assert learned == 12
+    for power in (-150, 140):
+        message = r"too (small|large) for kernel values .*scale the features"
+        with pytest.raises(ValueError, match=message):
+            LASVMClassifier(kernel=kernel).fit(X * 2.0**power, labels)

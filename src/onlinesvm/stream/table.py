@@ -88,6 +88,11 @@ class TableReader(Reader):
             columns.label = None
         if not self.reads_label:
             columns.label = None
+        if columns.label in [column.name for column in columns.columns]:
+            raise StreamError(
+                f"Column '{columns.label}' is a feature of the model, and cannot be the label as "
+                "well; name the column of the labels with --label."
+            )
         return columns
 
     def _no_column(self, name: str, there: Sequence[str]) -> StreamError:
@@ -121,9 +126,8 @@ class TableReader(Reader):
             raise StreamError(
                 f"{self.name} has no column besides the label; at least one feature is needed."
             )
-        has_label = options.label in names and self.reads_label
-        kind = label_kind(table[options.label]) if has_label else None
-        label = options.label if has_label else None
+        label = options.label if options.label in names and self.reads_label else None
+        kind = None if label is None else label_kind(table[label])
         for column in columns:
             learn_gaps(column, table[column.name], options, self.place)
         self._columns = Columns(columns, label, kind, options.missing)
