@@ -396,6 +396,8 @@ def test_a_missing_label_among_numbers_is_no_class(gap, labels):
 def test_a_name_of_a_class_may_look_like_a_gap():
     _, y = whole(csv("a,y\n1,NA\n2,DE\n3,NA"))
     assert y.tolist() == ["NA", "DE", "NA"]
+    _, y = whole(csv("a,y\n1,NA\n2,1\n3,NA"))
+    assert y.tolist() == ["NA", "1", "NA"]
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,11 @@ def label_kind(values: Any) -> str:
         return "number"
     if not is_text(kind):
         return "text"
-    # NA among numbers is a missing label, which is refused; among names it may be one of them.
     known = [value for value in values.unique().to_pylist() if value is not None]
-    known = [value for value in known if value not in GAPS]
+    # NA among numbers is a missing label, which is refused; among names, or beside a single number,
+    # it is a class.
+    others = [value for value in known if value not in GAPS]
+    known = others if len(others) > 1 else known
     if any(_NAME.match(value) for value in known):
         return "text"
     for name, convert in (("integer", int), ("number", float)):
