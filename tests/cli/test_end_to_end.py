@@ -150,3 +150,35 @@ def test_columns_of_a_model_from_python_are_found_by_name(folder, tmp_path):
     said = CliRunner().invoke(main, ["predict", str(tmp_path / "m"), str(tmp_path / "less.csv")])
     assert said.exit_code == 2
     assert "has no column 'c2', on which the model was trained" in said.output
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("label", [None, "?"])
+def test_predict_needs_no_labels_even_where_their_column_is(folder, tmp_path, ending, label):
+    """Rows to predict often have an empty column for the label."""
+    ask("train", folder / "train.csv", "--label", "target", "-o", tmp_path / "m", "--gamma", 0.3)
+    frame = pa.csv.read_csv(folder / "test.csv").to_pandas()
+    frame["target"] = label
+    path = tmp_path / f"unknown.{ending}"
+    if ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_json(
+            path, orient="records", lines=True
+        )
+    expected = ask("predict", tmp_path / "m", folder / "test.csv")
+    assert ask("predict", tmp_path / "m", path) == expected
+    assert ask("predict", tmp_path / "m", path, "--label", "target") == expected
+    result = CliRunner().invoke(main, ["evaluate", str(tmp_path / "m"), str(path)])
+    assert result.exit_code == 2
+
+
+def test_a_feature_of_the_model_is_not_its_label(folder, tmp_path):
+    ask("train", folder / "train.csv", "--label", "target", "-o", tmp_path / "m", "--gamma", 0.3)
+    for ending in ("csv", "parquet"):
+        given = ["evaluate", tmp_path / "m", folder / f"test.{ending}", "--label", "c1"]
+        result = CliRunner().invoke(main, [str(a) for a in given])
+        assert result.exit_code == 2
+        assert "Column 'c1' is a feature of the model" in result.output
+    expected = ask("predict", tmp_path / "m", folder / "test.csv")
+    assert ask("predict", tmp_path / "m", folder / "test.csv", "--label", "c1") == expected

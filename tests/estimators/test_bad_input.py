@@ -1,5 +1,6 @@
 """Bad input to LASVMClassifier: one clear error, the model as it was. Odd input: just works."""
 
+import contextlib
 import pickle
 import warnings
 
@@ -60,6 +61,14 @@ BAD_FIT = {
     "poly too large": (
         (X * 1e8, y), {"kernel": "poly", "gamma": 1.0, "degree": 5},
         "too large for kernel values in single precision",
+    ),
+    "too small": ((X * 1e-21, y), {}, "too small for kernel values in single precision"),
+    "far too small": ((X * 1e-40, y), {}, "too small for kernel values in single precision"),
+    "too small sparse": (
+        (sparse.csr_matrix(X * 1e-25), y), {}, "too small for kernel values in single precision",
+    ),
+    "matern12 too small": (
+        (X * 1e-21, y), {"kernel": "matern12"}, "too small for kernel values in single precision",
     ),
     "negative weight": ((X, y, changed(ONES, 2, -1.0)), {}, "Negative values in data .*weight"),
     "zero weights": ((X, y, 0 * ONES), {}, "all samples have zero or negative weights"),
@@ -289,3 +298,24 @@ def test_limits_beyond_64_bits_are_no_limits(name, limits):
             for value in (10**6, 10**30)
         )
         np.testing.assert_array_equal(huge.predict(X), large.predict(X))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", "matern12"])
+def test_small_and_large_features_are_learned_or_refused(kernel):
+    """Scaled by a power of two, and gamma with them, rows are the same to every kernel."""
+    labels = (X[:, 0] * X[:, 1] > 0).astype(int)
+    expected = LASVMClassifier(kernel=kernel).fit(X, labels).predict(X)
+    learned = 0
+    for power in range(-150, 130, 10):
+        rows, model = X * 2.0**power, LASVMClassifier(kernel=kernel)
+        if power < -60 or power > 50:  # a kernel may be able to, and then learns the same
+            with contextlib.suppress(ValueError):
+                assert (model.fit(rows, labels).predict(rows) == expected).mean() > 0.98
+            continue
+        assert (model.fit(rows, labels).predict(rows) == expected).mean() > 0.98
+        learned += 1
+    assert learned == 12
+    for power in (-150, 140):
+        message = r"too (small|large) for kernel values .*scale the features"
+        with pytest.raises(ValueError, match=message):
+            LASVMClassifier(kernel=kernel).fit(X * 2.0**power, labels)

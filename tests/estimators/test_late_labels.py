@@ -163,3 +163,19 @@ def test_warning_of_many_classes_is_for_data_sets_alone() -> None:
     for estimator in (SVC(), LASVMClassifier(random_state=0)):
         with pytest.warns(UserWarning, match="unique classes"):
             estimator.fit(X, y)
+
+
+@pytest.mark.parametrize("later", ["M8[ns]", "M8[s]", "i8", "m8[s]"])
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_dates_in_another_unit_do_not_become_classes_of_their_own(later, one_by_one):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    days = np.array(["2020-01-01", "2021-06-01"] * 10, "M8[D]")
+    model = LASVMClassifier(gamma=1.0).partial_fit(X[:10], days[:10])
+    before = model.decision_function(X)
+    others = days[10:].astype("M8[s]").astype(later)
+    with pytest.raises(ValueError, match="dates and durations must all be of one type"):
+        model.learn_one(X[10], others[0]) if one_by_one else model.partial_fit(X[10:], others)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    twin = LASVMClassifier(gamma=1.0).partial_fit(X[:10], days[:10])
+    model.partial_fit(X[10:], days[10:])
+    np.testing.assert_array_equal(model.predict(X), twin.partial_fit(X[10:], days[10:]).predict(X))

@@ -635,3 +635,36 @@ def test_pickles_hold_the_examples_and_little_else():
     for each in (model, twin):
         each.partial_fit(X[:3] + 0.1, y[:3]).forget([5, 6])
     np.testing.assert_allclose(twin.decision_function(X), model.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "peer"),
+    [
+        (SimpleSVMClassifier, {"C": 1.0}, {"C": 50.0}, SVC),
+        (SimpleSVMClassifier, {"C": 50.0}, {"C": 0.1}, SVC),
+        (SimpleSVMClassifier, {"C": 50.0}, {"nu": 0.3}, NuSVC),
+        (SimpleSVMClassifier, {"nu": 0.3}, {"nu": None}, SVC),
+        (SimpleSVMClassifier, {"margin": "quadratic"}, {"margin": "linear"}, SVC),
+        (SimpleSVMRegressor, {"C": 1.0}, {"C": 20.0, "epsilon": 0.4}, SVR),
+        (SimpleSVMOneClass, {"nu": 0.1}, {"nu": 0.5}, OneClassSVM),
+    ],
+)
+def test_settings_changed_in_mid_stream_hold_for_all_examples(kind, before, after, peer):
+    """The optimum of the new settings, not a mixture of two of them."""
+    X, y = blobs(100)
+    y = X[:, 0] if kind is SimpleSVMRegressor else y
+    before = {"margin": "linear", **before} if kind is SimpleSVMClassifier else before
+    model = kind(gamma=0.5, tol=1e-9, **before).partial_fit(X[:60], y[:60])
+    model.set_params(**after).partial_fit(X[60:], y[60:])
+    known = {
+        name: getattr(model, name) for name in ("C", "nu", "epsilon") if name in peer().get_params()
+    }
+    if peer is NuSVC:
+        known.pop("C", None)
+    expected = peer(gamma=0.5, tol=1e-9, **known).fit(X, y)
+    found = values_of(model, X)
+    if kind is SimpleSVMOneClass:
+        found, expected_values = found / abs(found).max(), values_of(expected, X)
+        np.testing.assert_allclose(found, expected_values / abs(expected_values).max(), atol=1e-5)
+    else:
+        np.testing.assert_allclose(found, values_of(expected, X), atol=1e-5)

@@ -129,6 +129,12 @@ LABELS = {
     "float": np.array([1.0, -2.0, 0.0]),
     "text": np.array(["b", "ä\N{SNOWMAN}", ""]),
     "objects": np.array(["b", "a", "longer"], object),
+    "uint64": np.array([2**64 - 1, 2**63, 1], np.uint64),
+}
+DATES = {
+    "days": np.array(["2020-01-01", "2021-06-01", "1999-01-01"], "M8[D]"),
+    "nanoseconds": np.array(["2020-01-01", "2021-06-01", "1999-01-01"], "M8[ns]"),
+    "durations": np.array([1, 20, 3], "m8[ns]"),
 }
 
 
@@ -137,6 +143,47 @@ def test_onnx_labels_of_every_type(kind, tmp_path):
     y = LABELS[kind][Y]
     model = make("LASVM").fit(X, y)
     assert_onnx(model, tmp_path / "model.onnx", X, np.float64)
+
+
+@pytest.mark.parametrize("kind", DATES)
+def test_onnx_has_dates_as_text(kind, tmp_path):
+    model = make("LASVM").fit(X, DATES[kind][Y])
+    export_onnx(model, tmp_path / "model.onnx", dtype=np.float64)
+    found = run_onnx(tmp_path / "model.onnx", X)["label"]
+    np.testing.assert_array_equal(found, model.predict(X).astype(str))
+
+
+@pytest.mark.parametrize("kind", LABELS | DATES)
+def test_python_labels_of_every_type(kind, tmp_path):
+    model = make("LASVM").fit(X, (LABELS | DATES)[kind][Y])
+    export_python(model, tmp_path / "model.py")
+    found = run_python(tmp_path / "model.py")["predict"](X)
+    assert found.dtype.kind == model.classes_.dtype.kind or kind == "objects"
+    np.testing.assert_array_equal(found, model.predict(X))
+
+
+@pytest.mark.parametrize("labels", ["uint64", "days"])
+def test_large_labels_and_dates_through_skl2onnx(labels, tmp_path):
+    skl2onnx = pytest.importorskip("skl2onnx")
+    register_onnx()
+    model = make("LASVM").fit(X, (LABELS | DATES)[labels][Y])
+    path = tmp_path / "model.onnx"
+    path.write_bytes(skl2onnx.to_onnx(model, X[:1]).SerializeToString())
+    expected = model.predict(X) if labels == "uint64" else model.predict(X).astype(str)
+    np.testing.assert_array_equal(run_onnx(path, X)["label"], expected)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("decision", ["ovr", "ovo"])
+def test_the_python_function_refuses_rows_of_another_width(kernel, decision, tmp_path):
+    """NumPy would repeat a single column for all features, and predict from that."""
+    model = LASVMClassifier(decision=decision, **KERNELS[kernel]).fit(X, Y)
+    export_python(model, tmp_path / "model.py")
+    scope = run_python(tmp_path / "model.py")
+    for rows in (X[:, :1], X[:, :2], X[0], X[:, :, None]):
+        for name in ("predict", "decision_function"):
+            with pytest.raises(ValueError, match=r"it must have rows of 6 features"):
+                scope[name](rows)
 
 
 def test_onnx_of_a_stream_that_has_seen_one_class(tmp_path):

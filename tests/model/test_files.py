@@ -373,3 +373,14 @@ def test_a_ball_whose_square_is_no_number_is_refused():
         large = np.where(values[name] >= 0, 3e300, 0.0)
         with pytest.raises(InvalidState, match=f"balls.{name} has values outside"):
             _balls_of(Fields(values | {name: large}, "balls"), 2)
+
+
+def test_parameters_that_could_not_be_read_again_are_not_saved(tmp_path):
+    path = tmp_path / "model.safetensors"
+    model = fitted("LASVM", 60)
+    model.save(path)
+    whole = path.read_bytes()
+    model.set_params(kernel="gauss")
+    with pytest.raises(ModelFileError, match="cannot be saved: The 'kernel' parameter"):
+        model.save(path)
+    assert path.read_bytes() == whole

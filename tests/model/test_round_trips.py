@@ -12,6 +12,7 @@ from scipy import sparse
 import onlinesvm
 from onlinesvm import LASVMClassifier, load_model
 from onlinesvm.estimators.exact import ExactTrained
+from onlinesvm.exceptions import ModelFileError
 from onlinesvm.model.files import read_model, write_model
 from onlinesvm.model.state import ALGORITHMS
 
@@ -157,6 +158,17 @@ def test_labels_of_every_type(kind, name, tmp_path):
         one.partial_fit(X[80:160], y)
     np.testing.assert_array_equal(twin.predict(X), model.predict(X))
     assert_same(model, twin, X)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+@pytest.mark.parametrize("name", ["LASVM", "SimpleSVM"])
+def test_dates_are_refused_when_saving_not_when_loading(name, unit, tmp_path):
+    y = np.array(["2020-01-01", "2021-06-01"], f"M8[{unit}]")[np.arange(80) % 2]
+    model = make(name).partial_fit(X[:80], y)
+    with pytest.raises(ModelFileError, match=r"its labels are of type datetime64\[.*y.astype"):
+        model.save(tmp_path / "model.safetensors")
+    assert not list(tmp_path.iterdir())
+    assert_same(model, through_a_pickle(model, tmp_path), X)
 
 
 def test_labels_of_mixed_numbers(tmp_path):

@@ -379,3 +379,65 @@ def test_features_far_from_zero_keep_their_digits(tmp_path, format):
         path.write_text("".join(f"{k} 1:{a!r} 2:{b!r}\n" for (a, b), k in zip(X.tolist(), y)))
     found, _ = whole(open_reader(path, label=label))
     np.testing.assert_array_equal(found, X)
+
+
+@pytest.mark.parametrize("gap", ["NA", "nan", "NULL", "#N/A"])
+@pytest.mark.parametrize("labels", [["0", "1"], ["0.5", "2"]])
+def test_a_missing_label_among_numbers_is_no_class(gap, labels):
+    """pandas reads these words as missing, and SVC refuses them."""
+    rows = [f"{k},{labels[k % 2]}" for k in range(9)] + [f"9,{gap}"]
+    with pytest.raises(StreamError, match=r"line 11 of .* has no label in column 'y'"):
+        whole(csv("a,y\n" + "\n".join(rows)))
+    late = "\n".join(rows[:9] * 30 + [f"9,{gap}"])
+    with pytest.raises(StreamError, match=r"line 272 of .* has no label in column 'y'"):
+        whole(csv("a,y\n" + late))
+
+
+def test_a_name_of_a_class_may_look_like_a_gap():
+    _, y = whole(csv("a,y\n1,NA\n2,DE\n3,NA"))
+    assert y.tolist() == ["NA", "DE", "NA"]
+    _, y = whole(csv("a,y\n1,NA\n2,1\n3,NA"))
+    assert y.tolist() == ["NA", "1", "NA"]
+
+
+@pytest.mark.parametrize(
+    "values", [["1,5", "2,25", "-3,5"], ["1,5", "2", ""], ["1,234", "12,345.5", "1,234,567"]]
+)
+def test_numbers_with_commas_are_no_categories(values):
+    quoted = [f'"{value}"' for value in values] * 5
+    with pytest.raises(StreamError, match=r"line 2 of .* has '1,\d+' in column 'c': write numbers"):
+        whole(one_column(quoted))
+    reader = one_column(quoted, categorical=["c"])
+    whole(reader)
+    assert "c=1,5" in reader.feature_names() or "c=1,234" in reader.feature_names()
+
+
+def test_words_with_commas_are_categories():
+    reader = one_column(['"1,5"', '"a,b"', '"1, 2"'] * 5)
+    whole(reader)
+    assert reader.feature_names() == ["c=1, 2", "c=1,5", "c=a,b", "c=other"]
+
+
+def test_the_delimiter_is_suggested_wherever_the_header_is_one_name():
+    given = csv("a,y\n1,0\n2,1\n")
+    whole(given)
+    other = open_reader(io.BytesIO(b"a;y\n1;0\n"), "csv", schema=given.schema, needs_label=False)
+    for reader in (other, csv("a;y\n1,5;0\n2,5;1\n")):
+        with pytest.raises(StreamError, match="Give --delimiter ';'"):
+            whole(reader)
+
+
+def test_numbers_of_which_some_are_text_in_json_are_numbers():
+    """As pandas reads them; each would be a category of its own otherwise."""
+    values = [0.5, "1.5", 2, "NA", "3", None, 4]
+    X, _ = whole(lines([{"c": v, "y": k % 2} for k, v in enumerate(values * 5)], missing=-1.0))
+    frame = pd.read_json(
+        io.StringIO("".join(json.dumps({"c": v}) + "\n" for v in values)), lines=True
+    )
+    expected = pd.to_numeric(frame["c"], errors="coerce").fillna(-1.0)
+    np.testing.assert_array_equal(X[:7, 0], expected)
+    later = lines([{"c": 0.5, "y": 0}] * 64 + [{"c": "7", "y": 1}])
+    np.testing.assert_array_equal(whole(later)[0][-1], [7.0])
+    words = lines([{"c": v, "y": k % 2} for k, v in enumerate([1, "a", "b", 2.5, "c"])])
+    whole(words)
+    assert words.feature_names() == ["c=1", "c=2.5", "c=a", "c=b", "c=c", "c=other"]

@@ -76,7 +76,7 @@ def command(model: Path, source: str, output: Path | None, **options: Any) -> No
         raise Mistake("--json already names all values; leave out --header.")
     with_ids = options["id_column"] is not None
     reader = _reader_with_ids(source, options, found) if with_ids else None
-    reader = reader or reader_for(source, options, found, needs_label=False)
+    reader = reader or _reader_without_labels(source, options, found)
     loaded = Loaded(found.estimator, found.preprocessing)
     with _written(output) as file:
         if options["header"]:
@@ -86,6 +86,16 @@ def command(model: Path, source: str, output: Path | None, **options: Any) -> No
             names = _feature_names(found.estimator, reader) if options["explain"] else []
             file.write(_lines(found.estimator, X, options, ids, names))
             file.flush()
+
+
+def _reader_without_labels(source: str, options: dict[str, Any], model: Any) -> Any:
+    """A reader of rows whose labels are still unknown: a label column may be empty, or missing."""
+    from ..stream.table import TableReader
+
+    reader = reader_for(source, options, model, needs_label=False)
+    if isinstance(reader, TableReader):
+        reader.reads_label = False
+    return reader
 
 
 def _reader_with_ids(source: str, options: dict[str, Any], model: Any) -> Any:

@@ -118,7 +118,10 @@ class SimpleSVMEstimator(KernelEstimator):
             self._train(trained, data, FitProgress(None, None, None, None), Deadline(None))
             return
         learner = trained.learner.copy()
-        learner.task = self._task(trained.encoder)
+        task = self._task(trained.encoder)
+        if _settings(task) != _settings(learner.task):
+            learner.machines = []  # they have solved another problem, and start again
+        learner.task = task
         learner.learn(*data)
         self._improve(trained, learner)
 
@@ -240,6 +243,11 @@ class SimpleSVMEstimator(KernelEstimator):
     def dual_objective_(self) -> np.ndarray:
         """The minimised objective of each machine."""
         return np.array([m.objective() for m in self._fitted("dual_objective_").learner.machines])
+
+
+def _settings(task: Any) -> dict[str, Any]:
+    """C, nu, epsilon, margin: what the user may have changed since."""
+    return {name: value for name, value in vars(task).items() if name != "n_labels"}
 
 
 @contextmanager

@@ -37,6 +37,7 @@ from .checks import (
     check_examples,
     check_number,
     check_objects,
+    check_scale,
     check_square,
 )
 from .params import with_nearest_kernel
@@ -405,6 +406,8 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
             n_jobs=self.n_jobs, X=given.X,
         )  # fmt: skip
+        if self.gamma == "scale" and self._kind_of_model.is_single:
+            check_scale(kernel)
         return self._kind_of_model.begin(kernel, given, encoder, class_weights, factors)
 
     def _check_stream(self, X: Any) -> None:

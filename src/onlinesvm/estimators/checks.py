@@ -22,8 +22,12 @@ from sklearn.utils import Tags, TargetTags
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from ..core.kernel.csr import canonical_csr, check_structure
+from ..core.kernel.kernel import GAMMA_NAMES
 
 DTYPES = [np.float64, np.float32]
+
+LARGEST_SCALE = 1e38
+"""Largest 1 / variance of features whose squares are still distinguished in single precision."""
 
 UNCHECKED = "no_validation"
 """What scikit-learn takes for labels that are not there."""
@@ -104,6 +108,16 @@ def check_square(kernel: Any, X: Any) -> None:
         raise ValueError(
             "Precomputed matrix must be a square matrix: the kernel value of every pair of "
             f"training examples. Input is a {X.shape[0]}x{X.shape[1]} matrix."
+        )
+
+
+def check_scale(kernel: Any) -> None:
+    """Refuse features so small that their squares vanish in single precision; gamma is their scale."""
+    size = kernel.gamma**2 if kernel.name == "matern12" else kernel.gamma
+    if kernel.name in GAMMA_NAMES and size > LARGEST_SCALE:
+        raise ValueError(
+            "The values are too small for kernel values in single precision; scale the features "
+            "(for example with StandardScaler)."
         )
 
 

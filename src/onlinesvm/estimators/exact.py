@@ -25,6 +25,8 @@ from .trained import FittedView, Trained
 class ExactTrained(Trained):
     """A model of rows in double precision (``core.simplesvm``)."""
 
+    is_single = False
+
     @staticmethod
     def _forms(kernel: Kernel, X: Any) -> tuple[bool, bool]:
         return False, sparse.issparse(X)

@@ -173,6 +173,13 @@ class LabelBook:
                 f"{'strings' if _is_text(self.classes) else 'numbers'}, the new labels are "
                 f"{'strings' if _is_text(labels) else 'numbers'}."
             )
+        units = {part.dtype for part in (self.classes, labels) if len(part)}
+        if len(units) > 1 and any(unit.kind in "mM" for unit in units):
+            raise ValueError(
+                f"Mix of label input types: the model knows labels of type {self.classes.dtype}, "
+                f"the new ones are of type {labels.dtype}; dates and durations must all be of one "
+                "type."
+            )
         joined_labels(self.classes, labels)
 
     def add(self, labels: np.ndarray) -> None:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -94,6 +94,9 @@ class Trained(Compact):
     """Number of examples that arrived after ``fit``, or without it; None: they are not counted."""
     emptied: tuple[int, ...] = ()
     """Numbers of labels whose examples were all forgotten; those learned again since may be among them."""
+
+    is_single: ClassVar[bool] = True
+    """Whether kernel values are in single precision."""
 
     @classmethod
     def begin(

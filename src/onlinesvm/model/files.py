@@ -191,6 +191,10 @@ def model_bytes(
     check_is_fitted(estimator)
     algorithm = algorithm_of(estimator)
     check_no_code(estimator)
+    try:
+        estimator._validate_params()  # a file with others could not be read again
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"The model cannot be saved: {error}") from None
     encoder = Encoder()
     with published(estimator):  # not in the middle of a change made by another thread
         facts = {
@@ -223,7 +227,14 @@ def _version() -> str:
 
 def _classes(estimator: Any) -> list[Any] | None:
     classes = getattr(estimator, "classes_", None)
-    return None if classes is None else classes.tolist()
+    if classes is None:
+        return None
+    if isinstance(classes, np.ndarray) and classes.dtype.kind in "mM":
+        raise ModelFileError(
+            f"The model cannot be saved: its labels are of type {classes.dtype}, and model files "
+            "hold numbers and text. Train on text labels, such as y.astype(str), or use pickle."
+        )
+    return list(classes.tolist())
 
 
 # -- reading ------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from .gaps import RULES, fill_values
 from .moments import is_moment, kind_of_text, kind_of_type, look_like_moments
 
 _LEADING_ZERO = r"^0\d+$"
+_WITH_COMMA = r"^\s*[+-]?\d+(,\d+)+(\.\d*)?([eE][+-]?\d+)?\s*$"
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ def decided(rows: FirstRows, options: TableOptions) -> Column:
         if kind is not None:
             return Column(name, kind)
         _check_not_mixed(rows)
+        _check_no_commas(rows)
     return _categories(rows, options)
 
 
@@ -119,6 +121,28 @@ def _check_not_mixed(rows: FirstRows) -> None:
                 f"most rows have {what}; correct it, leave the column out (--ignore {name}), "
                 f"or treat it as categories (--categorical {name})."
             )
+
+
+def _check_no_commas(rows: FirstRows) -> None:
+    """Refuse numbers such as 1,5 or 1,234.5, each of which would be a category."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if rows.is_declared or not pa.types.is_string(rows.values.type):
+        return
+    words = without_gaps(rows.values)
+    commas = pc.match_substring_regex(words, _WITH_COMMA)
+    are_numbers = (
+        is_numeric(word) for word in words.filter(pc.invert(commas)).unique().to_pylist()
+    )
+    if pc.any(commas).as_py() and all(are_numbers):
+        row = int(np.argmax(pc.fill_null(commas, False).to_numpy(zero_copy_only=False)))
+        name = rows.name
+        raise StreamError(
+            f"{rows.place(row)} has {shortened(words[row].as_py())} in column '{name}': write numbers "
+            f"with a decimal point and without other marks, leave the column out (--ignore {name}), "
+            f"or treat it as categories (--categorical {name})."
+        )
 
 
 def _no_numbers(words: Any) -> np.ndarray:

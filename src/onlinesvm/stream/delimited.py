@@ -171,11 +171,10 @@ class DelimitedReader(TableReader):
             raise StreamError(f"{self.name} has only blank lines; it needs a header and rows.")
 
     def _no_label(self, label: str | None, there: Sequence[str]) -> StreamError:
-        error = super()._no_label(label, there)
-        other = [c for c in ";\t|" if len(there) == 1 and c in there[0]]
-        if not other:
-            return error
-        return StreamError(f"{error} Give --delimiter {other[0]!r} if that separates the values.")
+        return StreamError(f"{super()._no_label(label, there)}{_hint(there)}")
+
+    def _no_column(self, name: str, there: Sequence[str]) -> StreamError:
+        return StreamError(f"{super()._no_column(name, there)}{_hint(there)}")
 
     def place(self, row: int) -> str:
         """The line on which a row begins."""
@@ -212,6 +211,7 @@ class DelimitedReader(TableReader):
             return StreamError(
                 f"{where}{counts[1]} values, but the header has {counts[0]}; the line may be "
                 "incomplete, or a value contains the delimiter and needs quotes."
+                f"{_hint(self._header)}"
             )
         if "UTF8" in what:
             return StreamError(f"{where}text that is not UTF-8; save the file as UTF-8.")
@@ -264,6 +264,12 @@ class LineNumbers:
         within = self._within(text)
         noted = bool(self._pieces) and self._pieces[-1][0] == row
         return (self._pieces[-1][1] if noted else self._next) + int(within[min(k, len(within) - 1)])
+
+
+def _hint(there: Sequence[str]) -> str:
+    """What separates the values, if the header seems to be a single name."""
+    other = [c for c in ";\t|" if len(there) == 1 and c in there[0]]
+    return f" Give --delimiter {other[0]!r} if that separates the values." if other else ""
 
 
 def _count_lines(text: bytes) -> int:

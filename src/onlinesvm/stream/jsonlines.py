@@ -2,7 +2,7 @@
 
 Missing keys are missing values, and the order of keys does not matter: columns are sorted by name.
 If the values of a column are all numbers, all truth values or all text, that is the type of the
-column; if they are mixed, they are read as text.
+column; numbers among which some are written as text ("1.5") are numbers; other mixtures are text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .arrow_values import number_text
+from .arrow_values import GAPS, is_numeric, number_text
 from .blocks import Block
 from .errors import StreamError, shortened
 from .lines import end_of_lines, head_and_rest, line_ends, whole_records
@@ -99,7 +99,8 @@ class JsonLinesReader(TableReader):
             return
         there = sorted({name for row in rows for name in row})
         if self._given is None:
-            self.decide(self._batch(rows, there), self._needs_label)
+            batch = self._batch(rows, there)
+            self.decide(batch, self._needs_label, self._kinds(rows, batch))
             return
         columns = self.with_label(self._given, there, self._needs_label)
         if not any(column.name in there for column in columns.columns):
@@ -108,6 +109,19 @@ class JsonLinesReader(TableReader):
                 f"'{columns.columns[0].name}'; it has {listed(there)}."
             )
         self._columns = columns
+
+    def _kinds(self, rows: list[Row], batch: Any) -> dict[str, Any]:
+        """The type of each column; text among numbers are numbers too, if all of it reads as such."""
+        import pyarrow as pa
+
+        kinds = dict(zip(batch.schema.names, batch.schema.types, strict=True))
+        for name in kinds:
+            values = [row.get(name) for row in rows]
+            if {type(value) for value in values} & {int, float}:
+                words = {value for value in values if isinstance(value, str)} - set(GAPS)
+                if not any(isinstance(v, bool) for v in values) and all(map(is_numeric, words)):
+                    kinds[name] = pa.float64()
+        return kinds
 
     def _batch(self, rows: list[Row], names: Sequence[str]) -> Any:
         import pyarrow as pa

@@ -35,6 +35,9 @@ class TableReader(Reader):
     label_means = "label"
     """Name of the label in errors: ``predict`` reads ids instead of labels."""
 
+    reads_label = True
+    """Whether labels are read; ``predict`` leaves the label column out, whatever it has."""
+
     first_rows = BLOCK_ROWS
     """Rows of the first block, which decide on the columns of a live stream."""
 
@@ -70,10 +73,7 @@ class TableReader(Reader):
         columns = self.with_label(schema, there, needs_label)
         missing = [column.name for column in columns.columns if column.name not in there]
         if missing:
-            raise StreamError(
-                f"{self.name} has no column '{missing[0]}', on which the model was trained; it "
-                f"has {listed(there)}."
-            )
+            raise self._no_column(missing[0], there)
         self._columns = columns
 
     def with_label(
@@ -86,7 +86,20 @@ class TableReader(Reader):
             if needs_label:
                 raise self._no_label(columns.label, there)
             columns.label = None
+        if not self.reads_label:
+            columns.label = None
+        if columns.label in [column.name for column in columns.columns]:
+            raise StreamError(
+                f"Column '{columns.label}' is a feature of the model, and cannot be the label as "
+                "well; name the column of the labels with --label."
+            )
         return columns
+
+    def _no_column(self, name: str, there: Sequence[str]) -> StreamError:
+        return StreamError(
+            f"{self.name} has no column '{name}', on which the model was trained; it has "
+            f"{listed(there)}."
+        )
 
     def _no_label(self, label: str | None, there: Sequence[str]) -> StreamError:
         has = f"its columns are {listed(there)}"
@@ -113,8 +126,8 @@ class TableReader(Reader):
             raise StreamError(
                 f"{self.name} has no column besides the label; at least one feature is needed."
             )
-        kind = label_kind(table[options.label]) if options.label in names else None
-        label = options.label if kind else None
+        label = options.label if options.label in names and self.reads_label else None
+        kind = None if label is None else label_kind(table[label])
         for column in columns:
             learn_gaps(column, table[column.name], options, self.place)
         self._columns = Columns(columns, label, kind, options.missing)

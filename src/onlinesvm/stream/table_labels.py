@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrow_values import coded, decoded, is_text
+from .arrow_values import GAPS, coded, decoded, is_text
 from .columns import Columns
 from .errors import StreamError, shortened
 
@@ -31,6 +31,10 @@ def label_kind(values: Any) -> str:
     if not is_text(kind):
         return "text"
     known = [value for value in values.unique().to_pylist() if value is not None]
+    # NA among numbers is a missing label, which is refused; among names, or beside a single number,
+    # it is a class.
+    others = [value for value in known if value not in GAPS]
+    known = others if len(others) > 1 else known
     if any(_NAME.match(value) for value in known):
         return "text"
     for name, convert in (("integer", int), ("number", float)):
@@ -42,8 +46,10 @@ def label_kind(values: Any) -> str:
 def labels(columns: Columns, values: Any, place: Any, what: str = "label") -> np.ndarray:
     """Labels of the rows as NumPy knows them; ``what`` an error calls a value of the column."""
     distinct, codes = coded(values)
-    if "" in distinct:
-        row = int(np.flatnonzero(codes == distinct.index(""))[0])
+    gaps = ("",) if columns.label_kind == "text" else GAPS
+    gap = np.isin(codes, [k for k, value in enumerate(distinct) if value in gaps])
+    if gap.any():
+        row = int(np.argmax(gap))
         raise StreamError(
             f"{place(row)} has no {what} in column '{columns.label}'; leave the row out."
         )

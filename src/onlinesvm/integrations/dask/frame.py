@@ -16,7 +16,7 @@ from ...core.kernel.kernel import Kernel, make_kernel
 from ...core.lasvm.parts import merging
 from ...core.lasvm.state import Support
 from ...estimators.base import install
-from ...estimators.checks import Checked, Features, check_rows
+from ...estimators.checks import Checked, Features, check_rows, check_scale
 from ...estimators.labels import LabelBook
 from ...estimators.lasvm import LASVMClassifier
 from ...estimators.trained import Trained, finite_cost
@@ -41,6 +41,8 @@ class Frame:
             estimator.kernel, gamma=gamma, degree=estimator.degree, coef0=estimator.coef0,
             n_jobs=estimator.n_jobs, X=whole.sample,
         )  # fmt: skip
+        if estimator.gamma == "scale":
+            check_scale(kernel)
         named = None if names is None else np.array(names, object)
         features = Features(type(estimator).__name__, whole.features, named)
         table = _class_table(estimator.class_weight, whole)

@@ -311,10 +311,14 @@ def _label(g: Graph, p: Predictor, scores: str) -> str:
 def _label_at(g: Graph, p: Predictor, index: str) -> str:
     """The labels of these places in ``classes_``."""
     assert p.classes is not None
-    return g.add("Gather", g.constant("classes", p.classes, label_type(p.classes)), index)
+    # Dates as text: NumPy would show those in nanoseconds as whole numbers.
+    labels = p.classes.astype(str) if p.classes.dtype.kind in "mM" else p.classes
+    return g.add("Gather", g.constant("classes", labels, label_type(labels)), index)
 
 
 def label_type(classes: np.ndarray) -> Any:
     """The type in which labels leave the graph."""
     kinds = {"i": np.int64, "u": np.int64, "b": np.bool_, "f": np.float64}
+    if classes.dtype == np.uint64 and classes.max() > np.iinfo(np.int64).max:
+        return np.uint64
     return kinds.get(classes.dtype.kind, object)

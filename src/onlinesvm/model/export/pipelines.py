@@ -92,6 +92,7 @@ def _label_kind(dtype: Any) -> Any:
 
     return {
         np.int64: data_types.Int64TensorType,
+        np.uint64: data_types.UInt64TensorType,
         np.bool_: data_types.BooleanTensorType,
         np.float64: data_types.DoubleTensorType,
     }.get(dtype, data_types.StringTensorType)

@@ -33,7 +33,10 @@ _KERNEL = {
 _DECIDE = '''
 def {name}(X):
     """Decision values of the rows of X, {shape}."""
-    X = (np.asarray(X, dtype=np.float64) - SHIFT) / SCALE
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2 or X.shape[1] != len(SHIFT):
+        raise ValueError(f"X has the shape {{X.shape}}; it must have rows of {{len(SHIFT)}} features.")
+    X = (X - SHIFT) / SCALE
 {kernel}
     values = K @ COEF.T + BIAS
 {length}    return {result}
@@ -191,7 +194,7 @@ def _constants(p: Predictor) -> str:
         lines.append(f"{name} = np.array({_listed(array)}){shape}")
     lines += [f"GAMMA = {p.gamma!r}", f"COEF0 = {p.coef0!r}", f"DEGREE = {p.degree!r}"]
     if p.classes is not None:
-        lines.append(f"CLASSES = np.array({p.classes.tolist()!r})")
+        lines.append(f"CLASSES = {_labels(p.classes)}")
     if p.votes is not None:
         lines.append(f"FIRST, SECOND = {p.votes.first.tolist()!r}, {p.votes.second.tolist()!r}")
     if p.slopes is not None:
@@ -204,6 +207,14 @@ def _listed(array: np.ndarray) -> str:
     if array.ndim == 1:
         return repr(array.tolist())
     return "[\n" + "".join(f"    {row.tolist()!r},\n" for row in array) + "]"
+
+
+def _labels(classes: np.ndarray) -> str:
+    """Labels as an array of their own type, in which whole numbers and dates stay what they are."""
+    if classes.dtype.kind in "OU":
+        return f"np.array({classes.tolist()!r})"
+    values = classes.view(np.int64) if classes.dtype.kind in "mM" else classes
+    return f"np.array({values.tolist()!r}, dtype={classes.dtype.name!r})"
 
 
 def _functions(p: Predictor) -> str:
