@@ -85,11 +85,10 @@ class Follower:
             if self._copies and (n + 1) % EVERY == 0 and n + 1 > last - EVERY:
                 self.base = n + 1, deepcopy(self.learner)
 
-    def with_one_more(self, lesson: Lesson) -> ActiveLearner:
-        """A copy of the learner that was taught one more label."""
-        learner = deepcopy(self.learner)
-        learner.teach(*lesson)
-        return learner
+    @property
+    def is_base_next(self) -> bool:
+        """Whether ``base`` changes with the next label."""
+        return self._copies and (len(self.taught) + 1) % EVERY == 0
 
 
 def known_classes(learner: ActiveLearner) -> list[int]:
