@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "helpers"))
 
-from label_server import Client, Server, serving
+from label_server import Client, Forks, Server, serving
 from labelling import digit
 
 
@@ -32,12 +32,12 @@ def whole_run(folder, n):
         return asked, reply["question"]
 
 
-def killed_run(folder, n, kills, rng):
+def killed_run(folder, n, kills, rng, start=Server):
     """The same with SIGKILL at random moments; whatever was not acknowledged is sent again."""
     folder.mkdir(parents=True)
     asked, k, done = [], 0, 0
     while k < n:
-        server = Server(folder)
+        server = start(folder)
         stopping, sent = threading.Event(), threading.Semaphore(0)
         number = rng.randrange(n // kills)  # answers before the kill; 0: perhaps while it starts
         moment = rng.uniform(0.0, 0.02 if number else 0.4)
@@ -88,9 +88,9 @@ def killed_run(folder, n, kills, rng):
     return asked, question, done
 
 
-def compare(folder, n, kills, seed=0):
+def compare(folder, n, kills, start=Server, seed=0):
     wanted, last = whole_run(folder / "whole", n)
-    asked, question, done = killed_run(folder / "killed", n, kills, random.Random(seed))
+    asked, question, done = killed_run(folder / "killed", n, kills, random.Random(seed), start)
     assert asked == wanted
     assert question == last
     return done
@@ -103,12 +103,8 @@ def test_sigkill_loses_nothing(tmp_path):
 if __name__ == "__main__":
     import tempfile
 
-    started = time.time()
+    count, started, forks = int(sys.argv[1]) if len(sys.argv) > 1 else 100, time.time(), Forks()
     with tempfile.TemporaryDirectory() as name:
-        count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
-        print(
-            compare(Path(name), 15 * count, count),
-            "kills,",
-            round(time.time() - started),
-            "s: equal",
-        )
+        done = compare(Path(name), 5 * count, count, forks.start)
+    forks.close()
+    print(f"{done} kills, {time.time() - started:.0f} s: equal")

@@ -1,13 +1,17 @@
 """A session: the same after a restart, undo and redo, skips, classes, several annotators."""
 
+import threading
+
 import numpy as np
 import pytest
 from labelling import DIGITS, ME, YOU, answer, digit, open_digits, state
 
+from onlinesvm.active.learner import ActiveLearner
+from onlinesvm.label import queue, teaching
+from onlinesvm.label.choosing import uncertain
 from onlinesvm.label.errors import RefusedError
 from onlinesvm.label.pages import Who
 from onlinesvm.label.record import LATER
-from onlinesvm.label.teaching import Follower
 
 
 @pytest.fixture
@@ -87,13 +91,13 @@ def test_what_was_foreseen_is_what_comes(session):
 def test_a_second_look_ahead_learns_only_what_is_new(session, monkeypatch):
     answer(session, digit, 25)
     session.question(ME)
-    learned, one_more = [], Follower.with_one_more
+    learned, teach = [], ActiveLearner.teach
 
-    def counted(self, lesson):
+    def counted(self, *lesson):
         learned.append(lesson)
-        return one_more(self, lesson)
+        return teach(self, *lesson)
 
-    monkeypatch.setattr(Follower, "with_one_more", counted)
+    monkeypatch.setattr(ActiveLearner, "teach", counted)
     session.look_ahead(ME, most=3)
     assert len(learned) == 3
     session.look_ahead(ME, most=10)
@@ -101,7 +105,61 @@ def test_a_second_look_ahead_learns_only_what_is_new(session, monkeypatch):
     answer(session, digit, 1, first=50)
     session.question(ME)
     session.look_ahead(ME, most=2)
-    assert len(learned) == 12
+    assert len(learned) == 12  # the answer was foreseen
+
+
+@pytest.mark.parametrize("busy", ["teach", "choose"])
+def test_an_answer_does_not_wait_for_a_look_ahead(session, monkeypatch, busy):
+    """Computing ahead, which takes a tenth of a second with ten classes, holds no lock."""
+    answer(session, digit, 25)
+    number = session.question(ME)["item"]["number"]
+    started, released, teach = threading.Event(), threading.Event(), ActiveLearner.teach
+
+    def held(work, *given):
+        if threading.current_thread() is looking:
+            started.set()
+            assert released.wait(60)
+        return work(*given)
+
+    looking = threading.Thread(target=session.look_ahead, args=(ME,))
+    if busy == "teach":
+        monkeypatch.setattr(ActiveLearner, "teach", lambda *given: held(teach, *given))
+    else:
+        monkeypatch.setattr(queue, "uncertain", lambda *given: held(uncertain, *given))
+    looking.start()
+    assert started.wait(60)
+    answering = threading.Thread(
+        target=session.answer, args=(ME, number, "label", digit(number), "meanwhile"), daemon=True
+    )
+    answering.start()
+    answering.join(30)
+    was_quick = not answering.is_alive()
+    released.set()
+    looking.join(60)
+    assert was_quick
+    assert not looking.is_alive()
+    assert state(session) == state(reopened(session))
+    assert session.question(ME)["item"] == reopened(session).question(ME)["item"]
+
+
+@pytest.mark.parametrize("large", [20_000, 100])
+def test_looking_ahead_changes_nothing_when_a_class_is_searched_for(tmp_path, monkeypatch, large):
+    """Also with the first item of the class, and where an answer brings a new ranking of the pool."""
+    monkeypatch.setattr(queue, "LARGE", large)
+    monkeypatch.setattr(queue, "SHORTLIST", 20)
+    monkeypatch.setattr(teaching, "EVERY", 7)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    classes = tuple("0123456789")
+    plain = open_digits(tmp_path / "a", classes=classes)
+    ahead = open_digits(tmp_path / "b", classes=classes)
+    wanted, foreseen = answer(plain, digit, 50, mode="find", label="3"), 0
+    for k, number in enumerate(wanted):
+        assert ahead.question(ME, "find", "3")["item"]["number"] == number
+        foreseen += len(ahead.look_ahead(ME)) > 0
+        ahead.answer(ME, number, "label", digit(number), f"page-1-{k}")
+    assert foreseen > 30
+    assert state(ahead) == state(plain)
 
 
 def test_answers_that_were_foreseen_can_be_undone(session):

@@ -21,6 +21,7 @@ others: a run of such answers says nothing, and they only leave the items that a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -46,6 +47,7 @@ class Accuracy(NamedTuple):
     high: float
 
 
+@lru_cache(4096)  # the panel shows hundreds of earlier ones with each question
 def accuracy_interval(right: int, n: int, level: float = LEVEL) -> Accuracy | None:
     """Wilson's score interval; None without any item."""
     if n == 0:

@@ -33,13 +33,19 @@ class Claim(NamedTuple):
     belief: dict[str, Any] | None
 
 
-class Ahead(NamedTuple):
-    """What was computed for one possible answer before it was given, and in which state."""
+class Moment(NamedTuple):
+    """The state of a page for which something was computed ahead."""
 
-    seq: int
-    taken: set[int]
+    seq: int  # the last entry of the journal
+    taken: set[int]  # items on other pages
     mode: Mode
-    number: int
+    number: int  # the item that the page shows
+
+
+class Ahead(NamedTuple):
+    """What was computed for one possible answer before it was given."""
+
+    moment: Moment
     learner: ActiveLearner
     following: tuple[int, str] | None
 

@@ -15,14 +15,15 @@ also after a restart.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..active.learner import ActiveLearner
-from .choosing import RECENT, SAMPLE, drawn, farthest, likely, uncertain
-from .pool import Pool
+from .choosing import RECENT, SAMPLE, drawn, likely, uncertain
+from .pool import Lesson, Pool
 from .record import LATER, RANDOM_EVERY, Record
 from .teaching import Follower
 
@@ -47,7 +48,11 @@ class Asking(NamedTuple):
     mode: Mode
     asked: int
     taken: set[int]
-    last: int | None = None  # the item that is assumed to be answered
+    assumed: Lesson | None = None  # an answer that is not given yet
+
+
+Choice = Callable[[ActiveLearner], tuple[int, str] | None]
+"""The item and the reason, by a learner."""
 
 
 class Queue:
@@ -65,7 +70,14 @@ class Queue:
     def choose(
         self, asking: Asking, learner: ActiveLearner, model: Follower
     ) -> tuple[int, str] | None:
-        """The item and the reason. ``learner`` may be a copy of the model's with one more label."""
+        """The item and the reason."""
+        return self.choice(asking, model)(learner)
+
+    def choice(self, asking: Asking, model: Follower) -> Choice:
+        """What ``choose`` does, as a function that reads only the learner that it is given.
+
+        It needs no lock: the record, the pool and the model may change before it is called.
+        """
         rng, asked, taken = self.rng(asking.asked, asking.annotator), asking.asked, asking.taken
         number, why = self._from_front(taken), "front"
         if number is None and asked % RANDOM_EVERY == RANDOM_EVERY - 1:
@@ -74,11 +86,21 @@ class Queue:
             number, why = self._of_others(asking.annotator, taken), "overlap"
         if number is None:
             number, why = self._put_off(asked, taken), "label"
-        if number is None:
-            number, why = self._by_model(asking, learner, model, rng), asking.mode.name
+        free = self.pool.free(self.record, taken) if number is None else np.empty(0, np.int64)
+        if len(free):
+            score, mode = self._by_model(asking, free, model, rng), asking.mode.name
+            return lambda learner: (score(learner), mode)
         if number is None:  # nothing else is left: do not wait until the rest is due
             number, why = self._put_off(asked + LATER, taken), "label"
-        return None if number is None else (number, why)
+        found = None if number is None else (number, why)
+        return lambda learner: found
+
+    def is_foreseeable(self, mode: Mode, model: Follower) -> bool:
+        """Whether the question after the next label may be chosen before that label is known.
+
+        Not where that label brings another ranking of a large pool: one for each class is too much.
+        """
+        return mode.label is None or len(self.pool) <= LARGE or not model.is_base_next
 
     def _from_front(self, taken: set[int]) -> int | None:
         for item in self.record.front:
@@ -116,41 +138,43 @@ class Queue:
         return None
 
     def _by_model(
-        self, asking: Asking, learner: ActiveLearner, model: Follower, rng: np.random.Generator
-    ) -> int | None:
-        free = self.pool.free(self.record, asking.taken)
-        if not len(free):
-            return None
-        label = asking.mode.label
-        if label is not None and self.record.count(label):
-            return int(likely(learner, self._shortlist(free, label, model), label)[0])
-        candidates = drawn(free, SAMPLE, rng)
-        if len(set(learner.labels)) < 2:
-            return farthest(learner, candidates, self._recent(asking.last))
-        return uncertain(learner, candidates, self._recent(asking.last))
+        self, asking: Asking, free: np.ndarray, model: Follower, rng: np.random.Generator
+    ) -> Callable[[ActiveLearner], int]:
+        label, assumed = asking.mode.label, asking.assumed
+        if label is not None and (self.record.count(label) or (assumed and assumed[1] == label)):
+            shortlist = self._shortlist(free, label, model)
+            return lambda learner: int(likely(learner, shortlist(), label)[0])
+        candidates, recent = drawn(free, SAMPLE, rng), self._recent(assumed)
+        return lambda learner: uncertain(learner, candidates, recent)
 
-    def _recent(self, last: int | None) -> np.ndarray:
+    def _recent(self, assumed: Lesson | None) -> np.ndarray:
         items = islice(reversed(self.record.labels), RECENT)
         found = [self.pool.number[item] for item in items if item in self.pool.number]
-        found = found if last is None else [last, *found][:RECENT]
+        found = found if assumed is None else [assumed[0], *found][:RECENT]
         return np.array(found, np.int64)
 
-    def _shortlist(self, free: np.ndarray, label: int, model: Follower) -> np.ndarray:
+    def _shortlist(self, free: np.ndarray, label: int, model: Follower) -> Callable[[], np.ndarray]:
         """The free items that are likely of a class; all of them if the pool is not large.
 
         The whole of a large pool is ranked by the model as it was after a multiple of ``EVERY`` labels;
         the best of that ranking are ranked by the current model.
         """
         if len(self.pool) <= LARGE:
-            return free
+            return lambda: free
         length, base = model.base
         if length == 0:
-            return drawn(free, LARGE, self.rng(label, "first"))
+            first = drawn(free, LARGE, self.rng(label, "first"))
+            return lambda: first
         stage = (label, length, self.record.rebuilt)
-        if self._short[0] != stage:
-            everything = np.flatnonzero(self.pool.group == np.arange(len(self.pool)))
-            self._short = stage, likely(base, everything, label)
-        order = self._short[1]
-        is_free = np.zeros(len(self.pool), bool)
-        is_free[free] = True
-        return order[is_free[order]][:SHORTLIST]
+
+        def best() -> np.ndarray:
+            known, order = self._short
+            if known != stage:
+                leaders = np.flatnonzero(self.pool.group == np.arange(len(self.pool)))
+                order = likely(base, leaders, label)
+                self._short = stage, order
+            is_free = np.zeros(len(self.pool), bool)
+            is_free[free] = True
+            return order[is_free[order]][:SHORTLIST]
+
+        return best

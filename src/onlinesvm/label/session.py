@@ -7,7 +7,7 @@
 The order is always the same: an answer is on the disk before anything in memory changes, and memory
 changes only by reading the journal (``_catch_up``). A session that was killed and opened again is
 therefore the same session, with the same model and the same question. One lock serialises the calls
-of several threads.
+of several threads; what is computed ahead is computed without it, on copies, so that no answer waits.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from itertools import islice
 from typing import Any
 
@@ -27,7 +28,7 @@ from .features import Prepared
 from .journal import Draft, Entry, Journal
 from .measures import cohen_kappa
 from .overview import Overview
-from .pages import Ahead, Claim, Page, Pages, Who
+from .pages import Ahead, Claim, Moment, Page, Pages, Who
 from .pool import Pool
 from .queue import Asking, Mode, Queue
 from .record import Action, Record, checked_name
@@ -183,7 +184,7 @@ class Session:
         page.current = page.ready = None
         page.shown.clear()
         taken = self._pages.taken(who)
-        if ready is not None and ready[:3] == (self.record.seq - 1, taken, page.mode):
+        if ready is not None and ready.moment[:3] == (self.record.seq - 1, taken, page.mode):
             found = ready.following
         else:
             asking = Asking(who.annotator, page.mode, self.record.asked, taken)
@@ -432,16 +433,16 @@ class Session:
     def look_ahead(self, who: Who, most: int = MOST_AHEAD) -> list[int]:
         """Learn the most likely answers, each in a copy; returns the items that would come next.
 
-        What is known from an earlier call is not computed again.
+        What is known from an earlier call is not computed again. It ends when an answer comes, which
+        does not wait for it.
         """
         with self._lock:
             claim = self._pages.of(who).current
             if claim is not None and claim.why == "random":
                 self._judged(claim.number)
         for label in self._likely_answers(who)[:most]:
-            with self._lock:
-                if not self._look_at(who, label):
-                    return []
+            if not self._look_at(who, label):
+                return []
         with self._lock:
             found = [ahead.following for ahead in self._pages.of(who).ahead.values()]
             return sorted({following[0] for following in found if following is not None})
@@ -457,20 +458,38 @@ class Session:
             return sorted(labels, key=lambda c: -shares.get(self.record.name(c), 0.0))
 
     def _look_at(self, who: Who, label: int) -> bool:
+        """Learn one possible answer and choose the next question, without the lock.
+
+        Returns False if the page has moved on.
+        """
+        with self._lock:
+            page, moment = self._pages.of(who), self._moment(who)
+            if moment is None:
+                return False
+            known = page.ahead.get(label)
+            if known is not None and known.moment == moment:
+                return True
+            lesson = moment.number, label
+            asked, without = self.record.asked + 1, moment.taken | {moment.number}
+            asking = Asking(who.annotator, moment.mode, asked, without, lesson)
+            choice, learner = self._queue.choice(asking, self._model), deepcopy(self.learner)
+        learner.teach(*lesson)
+        following = choice(learner)
+        with self._lock:
+            if self._moment(who) != moment:
+                return False
+            page.ahead[label] = Ahead(moment, learner, following)
+            return True
+
+    def _moment(self, who: Who) -> Moment | None:
+        """The state that the next question of a page depends on; None if it cannot be foreseen."""
         page = self._pages.of(who)
         claim = page.current
         if claim is None or not self._still_open(who, claim):
-            return False
-        taken, seq = self._pages.taken(who), self.record.seq
-        known = page.ahead.get(label)
-        if known is not None and known[:4] == (seq, taken, page.mode, claim.number):
-            return True
-        learner = self._model.with_one_more((claim.number, label))
-        asked, without = self.record.asked + 1, taken | {claim.number}
-        asking = Asking(who.annotator, page.mode, asked, without, claim.number)
-        found = self._queue.choose(asking, learner, self._model)
-        page.ahead[label] = Ahead(seq, taken, page.mode, claim.number, learner, found)
-        return True
+            return None
+        if not self._queue.is_foreseeable(page.mode, self._model):
+            return None
+        return Moment(self.record.seq, self._pages.taken(who), page.mode, claim.number)
 
     def _foreseen(self, who: Who, number: int, name: str | None) -> Ahead | None:
         """What was computed for this answer before it was given."""
@@ -478,6 +497,6 @@ class Session:
         label = None if name is None else self.record.number(name)
         found = page.ahead.get(label) if label is not None else None
         page.ahead = {}
-        if found is None or (found.number, found.seq) != (number, self.record.seq):
+        if found is None or (found.moment.number, found.moment.seq) != (number, self.record.seq):
             return None
         return found

@@ -22,7 +22,11 @@ EVERY = 50
 """Labels after which a copy of the learner is kept for ranking large pools."""
 
 KEPT = 9
-"""Copies of the learner before each of the last labels, for undo."""
+"""Earlier copies of the learner, for undo."""
+
+APART = 5
+"""Labels between two copies that are made for undo; divides ``EVERY``. A copy takes as long as learning
+two labels, and whoever undoes one learns at most four of them again."""
 
 
 def softened(values: np.ndarray) -> np.ndarray:
@@ -77,6 +81,7 @@ class Follower:
             if prepared is not None and len(lessons) == 1:
                 self.learner = prepared
             else:
+                is_kept = is_kept and n % APART == 0
                 before = deepcopy(before) if is_kept else before
                 self.learner.teach(*lesson)
             if is_kept:
@@ -85,11 +90,10 @@ class Follower:
             if self._copies and (n + 1) % EVERY == 0 and n + 1 > last - EVERY:
                 self.base = n + 1, deepcopy(self.learner)
 
-    def with_one_more(self, lesson: Lesson) -> ActiveLearner:
-        """A copy of the learner that was taught one more label."""
-        learner = deepcopy(self.learner)
-        learner.teach(*lesson)
-        return learner
+    @property
+    def is_base_next(self) -> bool:
+        """Whether ``base`` changes with the next label."""
+        return self._copies and (len(self.taught) + 1) % EVERY == 0
 
 
 def known_classes(learner: ActiveLearner) -> list[int]:
