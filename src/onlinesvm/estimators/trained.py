@@ -273,6 +273,14 @@ class Trained(Compact):
             n = None
         return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n, present)
 
+    def held_values(self, view: Any) -> np.ndarray | None:
+        """Values of the machines for ``support_vectors_``, as far as the learner knows them; None: it does
+        not. The view is of the model as it is.
+        """
+        slots = view.in_order(self.learner.expansion()[3])
+        known: np.ndarray | None = self.learner.held_values(slots)
+        return known
+
     def values_without(self, view: Any) -> Any:
         """A function of positions in ``support_vectors_``: values of the machines for these rows, by the
         model without all of them, or None where they are not known. The view is of the model as it is.
