@@ -44,10 +44,22 @@ def test_each_quantile_has_the_setting_with_the_lowest_loss():
     np.testing.assert_allclose(quantiles.losses(found, Y), expected)
 
 
-def test_quantiles_of_one_model_have_one_setting_and_are_shifted_to_their_shares():
-    fine = np.linspace(0.0, 1.0, 2001)
-    best = quantiles.tuned(quantiles.Contender(VALUES, make_all, True), fine[:, None], fine)
-    assert [each["value"] for each in best.chosen] == [0.5] * 3
+def test_quantiles_with_the_same_setting_have_one_model():
+    made = []
+
+    def make(X, levels, value):
+        made.append((levels, value))
+        return Constant(value, len(levels))
+
+    who = quantiles.Contender(VALUES, make, True)
+    found = quantiles.predictions(who, [{"value": v} for v in (0.1, 0.1, 0.9)], X, Y, X)
+    assert made == [([0.1, 0.5], 0.1), ([0.9], 0.9)]
+    np.testing.assert_array_equal(found, np.tile([0.1, 0.1, 0.9], (101, 1)))
+
+
+def test_quantiles_are_shifted_to_their_shares():
+    fine, one = np.linspace(0.0, 1.0, 2001), [{"value": 0.5}]
+    best = quantiles.tuned(quantiles.Contender(one, make_all, True), fine[:, None], fine)
     np.testing.assert_allclose(best.shift, [-0.4, 0.0, 0.4], atol=0.06)  # of 401 rows
 
 
