@@ -9,6 +9,7 @@ from sklearn.model_selection import cross_val_predict
 
 import onlinesvm
 from onlinesvm import LASVMClassifier
+from onlinesvm.estimators.base import trained_of, view_of
 
 
 def flipped(y, share, seed=0):
@@ -70,6 +71,30 @@ def test_as_many_are_found_as_by_cross_validation_whatever_the_classes(classes, 
     assert np.isin(found.index, wrong).mean() >= theirs - 0.02
     contradicted = found.score < 0
     assert (found.suggestion[contradicted] != found.label[contradicted]).all()
+
+
+@pytest.mark.parametrize("classes", [2, 10])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_values_that_the_learner_knows_are_those_of_the_model(classes, kernel):
+    """Nothing is computed for them; where a machine does not keep a row, it lies beyond the margin."""
+    X, y = load_digits(return_X_y=True)
+    some = y < classes
+    given, _ = flipped(y[some], 0.1)
+    model = LASVMClassifier(kernel=kernel, gamma=0.001, epochs="converge").fit(X[some], given)
+    view = view_of(model)
+    known, computed = trained_of(model).held_values(view), view.support_values()
+    sign = np.where(given[model.support_][:, None] == np.unique(given), 1.0, -1.0)
+    is_kept = known != (sign if classes > 2 else sign[:, 1:])
+    assert is_kept.any(axis=1).all()
+    np.testing.assert_allclose(known[is_kept], computed[is_kept], atol=1e-3)
+    assert (known[~is_kept] * computed[~is_kept] > 0.99).all()
+
+
+@pytest.mark.parametrize("settings", [{"decision": "ovo"}, {"budget": 300}])
+def test_values_are_computed_where_rows_have_no_gradient_in_all_machines(settings):
+    X, y = load_digits(return_X_y=True)
+    model = LASVMClassifier(gamma=0.001, **settings).fit(X[:600], y[:600])
+    assert trained_of(model).held_values(view_of(model)) is None
 
 
 def test_to_ask_changes_nothing():

@@ -103,8 +103,10 @@ def test_a_linear_model_predicts_from_one_weight_vector_for_each_machine(monkeyp
         return weighted_sums(self, X, summands)
 
     monkeypatch.setattr(kernel, "weighted_sums", counted)
-    model.predict(X)
     assert len(model.support_) > 10
+    model.predict(X)
+    assert widths == []  # no kernel values: products with the weights, in double precision
+    model.predict(1e16 * X)  # its size has to be checked
     assert widths == [1]
 
 

@@ -7,6 +7,7 @@ itself, several classes with one SVC against the rest for each class, and one ag
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_blobs, make_classification
@@ -16,7 +17,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 from svc_parity import ANSWERS, NEW, X, Y, close, exact, shuffled_iris
 
-from onlinesvm import SimpleSVMClassifier
+from onlinesvm import LASVMClassifier, SimpleSVMClassifier
 
 OPPOSED = np.array([[-2, 0], [-1, -1], [0, -2], [0, 2], [1, 1], [2, 0]], float)
 BETWEEN = np.array([[-1.0, 1.0]])
@@ -121,6 +122,47 @@ def test_linear_decision_values_follow_from_coef_and_intercept(iris):
     close(model.decision_function(X), (X @ model.coef_.T + model.intercept_).ravel())
     close(model.decision_function(X), [-1, -0.667, -1, 0.667, 1, 1])
     assert (model.predict(X) == model.classes_[(model.decision_function(X) > 0).astype(int)]).all()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("decision", ["ovr", "ovo"])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
+def test_linear_decision_values_are_those_of_coef_to_the_last_digits(iris, form, decision, scale):
+    """Rows are not rounded to single precision; those that are in it already are taken as they are."""
+    rows = iris[0] * scale
+    model = exact(kernel="linear", C=0.1 / scale**2, decision=decision).fit(form(rows), iris[1])
+    model.decision_function_shape = decision
+    coef = model.coef_.toarray() if sparse.issparse(model.coef_) else model.coef_
+    for asked in (rows, rows.astype(np.float32)):
+        expected = asked.astype(np.float64) @ coef.T + model.intercept_
+        found = model.decision_function(form(asked))
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_linear_decision_values_do_not_depend_on_layout_format_or_other_rows(n_classes):
+    """Sums have one order: of wide rows, too, which are multiplied in several parts."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((400, 3000)) * (rng.random((400, 3000)) < 0.9)
+    labels = rng.integers(n_classes, size=400)
+    model = LASVMClassifier(kernel="linear", random_state=0).fit(rows, labels)
+    values = model.decision_function(rows)
+    for form in (
+        np.asfortranarray,
+        lambda X: X[:, ::-1].copy()[:, ::-1],
+        sparse.csr_matrix,
+        sparse.csc_matrix,
+    ):
+        assert (model.decision_function(form(rows)) == values).all()
+    for one in (0, 86, 87, 399):
+        assert (model.decision_function(rows[one : one + 1]) == values[one]).all()
+    assert len(model.decision_function(sparse.csr_matrix(rows)[:1])) == 1
+
+
+def test_numbers_that_are_too_large_are_refused_by_a_linear_model_too():
+    model = exact(kernel="linear").fit(X, Y)
+    with pytest.raises(ValueError, match="large"):
+        model.decision_function(X * 1e25)
 
 
 def test_rbf_decision_values_follow_from_the_support_vectors():

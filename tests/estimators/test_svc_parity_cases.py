@@ -111,7 +111,7 @@ ADAPTED = {
     ),
     "test_svc_ovr_tie_breaking[SVC]": (
         "test_one_vs_one::test_ties_go_to_the_first_class_or_to_the_most_confident",
-        "with a true kernel: the sigmoid has several solutions, and in ours no votes tie",
+        "kernel values that vanish are 1e-38 in single precision, so that no votes tie there",
     ),
     "test_gamma_scale": (f"{INPUT}::test_gamma_scale_is_a_number", "the attribute is gamma_"),
     "test_custom_kernel_not_array_input[SVC]": (
@@ -244,5 +244,7 @@ def test_at_least_255_of_286_cases_pass_and_the_others_have_a_reason(tmp_path_fa
     report = report_of(tmp_path_factory)
     passed, cases = map(int, re.search(r"(\d+) of (\d+) cases pass", report).groups())
     assert cases >= 286
-    assert passed >= 255, report[-6000:]
+    own = int(re.search(r"(\d+) with scikit-learn's own tolerances", report).group(1))
+    assert passed >= 265, report[-6000:]
+    assert own >= 255, report[-6000:]
     assert "UNEXPECTED" not in report, report[-6000:]

@@ -27,7 +27,7 @@ REASONS = {
     "test_probability_raises_futurewarning": "the same: the switch is not deprecated here",
     "test_svc_nusvc_probA_probB_deprecated": "there are no probA_ and probB_, which scikit-learn drops",
     "test_svc_ovr_tie_breaking": (
-        "the sigmoid is no true kernel and has several solutions; in ours no votes tie on that grid"
+        "a kernel value that vanishes is 1e-38 in single precision, so that no votes tie on that grid"
     ),
     "test_gamma_scale": "reads the private _gamma; the public name is gamma_",
     "test_custom_kernel_not_array_input": (

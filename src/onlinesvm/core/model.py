@@ -123,6 +123,12 @@ class Learner(Protocol):
         """Decision values of one dense row, given as to ``learn_row``; None: ask a ``Model``."""
         return None
 
+    def held_values(self, slots: np.ndarray) -> np.ndarray | None:
+        """Decision values (n, machines) of these rows, where they follow from what is stored of them; None:
+        they have to be computed.
+        """
+        return None
+
     def values_without(self, slots: np.ndarray) -> np.ndarray | None:
         """Decision values (n, machines) of these rows, by the model without all of them; None: not known."""
         return None

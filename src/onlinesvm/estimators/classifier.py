@@ -321,7 +321,8 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         with Interruptible(), published(self):
             view = self._view()
             self._check_one_label(view)
-            return suspects(view, n, self._fitted("suspects").values_without(view))
+            trained = self._fitted("suspects")
+            return suspects(view, n, trained.held_values(view), trained.values_without(view))
 
     @staticmethod
     def _check_one_label(view: Any) -> None:

@@ -70,6 +70,9 @@ class ExactTrained(Trained):
     def gap(self) -> None:
         """Not measured: it is at its optimum after every call."""
 
+    def held_values(self, view: Any) -> None:
+        """Not known."""
+
     def values_without(self, view: Any) -> None:
         """Not known."""
 

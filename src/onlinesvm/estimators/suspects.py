@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cholesky, solve_triangular
 
 SECOND = 2 / 3
 """Weight of the scores by the model without all examples that are contradicted."""
@@ -48,9 +48,12 @@ class Suspects:
     """Score of the label by the other examples; negative if they contradict it."""
 
 
-def suspects(view: Any, n: int | None, without: Any = None) -> Suspects:
+def suspects(
+    view: Any, n: int | None, known: np.ndarray | None = None, without: Any = None
+) -> Suspects:
     """The n support vectors with the lowest scores; None: all with a negative score.
 
+    ``known``: values of the machines for the support vectors, where they need not be computed.
     ``without``: a function that gives values of the machines for some of the support vectors, by the model
     without these.
     """
@@ -60,11 +63,12 @@ def suspects(view: Any, n: int | None, without: Any = None) -> Suspects:
             "kernel='precomputed': pass the kernel as a function of two arrays."
         )
     label = view.encoder.places()[view.label_numbers()]
-    scores = _of_classes(view, view.support_values() - (view.terms() * _own_part(view)).T)
+    values = view.support_values() if known is None else known
+    scores = _of_classes(view, values - (view.terms() * _own_part(view)).T)
     doubted = np.flatnonzero(_margins(scores, label) < 0.0)
-    values = without(doubted) if without is not None and len(doubted) else None
-    if values is not None:
-        scores[doubted] += SECOND * (_of_classes(view, values) - scores[doubted])
+    again = without(doubted) if without is not None and len(doubted) else None
+    if again is not None:
+        scores[doubted] += SECOND * (_of_classes(view, again) - scores[doubted])
     score, said = _margins(scores, label), scores.argmax(axis=1)
     order = np.argsort(score, kind="stable")
     order = order[score[order] < 0.0] if n is None else order[:n]
@@ -97,8 +101,10 @@ def _own_part(view: Any) -> np.ndarray:
     some = np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
     values = view.similarities(some)
     ridge = RIDGE * max(float(np.abs(diagonal).mean()), 1e-300)
-    among = cho_factor(values[some] + ridge * np.eye(len(some)))
-    distance = diagonal - np.einsum("ij,ji->i", values, cho_solve(among, values.T))
-    alone = 1.0 / np.diagonal(cho_solve(among, np.eye(len(some)))) - ridge
+    among = cholesky(values[some] + ridge * np.eye(len(some)), lower=True)
+    parts = solve_triangular(among, values.T, lower=True, overwrite_b=True, check_finite=False)
+    distance = diagonal - np.einsum("ij,ij->j", parts, parts)
+    inverse = solve_triangular(among, np.eye(len(some)), lower=True)
+    alone = 1.0 / np.einsum("ij,ij->j", inverse, inverse) - ridge
     distance[some] = alone  # from the span of the rest of the sample
     return np.clip(distance, 0.0, np.maximum(diagonal, 0.0))

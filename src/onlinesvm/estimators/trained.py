@@ -45,6 +45,12 @@ LONGEST = 1e19
 LARGEST_WEIGHT = 1e30
 """Weight vectors up to this size predict in single precision."""
 
+LARGEST_PLAIN = 1e15
+"""Numbers up to this size are multiplied by weight vectors as they are; rows of larger ones are checked."""
+
+PLAIN_ROWS = 2**18
+"""Numbers of dense rows that are multiplied together: they and their column numbers stay in cache."""
+
 HARD_MARGIN_COST = 1e15
 """Cost that stands for an infinite one: coefficients of classes that can be separated stay below
 it, and those of classes that cannot do not grow without end."""
@@ -270,6 +276,14 @@ class Trained(Compact):
             n = None
         return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n, present)
 
+    def held_values(self, view: Any) -> np.ndarray | None:
+        """Values of the machines for ``support_vectors_``, as far as the learner knows them; None: it does
+        not. The view is of the model as it is.
+        """
+        slots = view.in_order(self.learner.expansion()[3])
+        known: np.ndarray | None = self.learner.held_values(slots)
+        return known
+
     def values_without(self, view: Any) -> Any:
         """A function of positions in ``support_vectors_``: values of the machines for these rows, by the
         model without all of them, or None where they are not known. The view is of the model as it is.
@@ -451,15 +465,39 @@ class View(FittedView):
     def values(self, X: Any) -> np.ndarray:
         """Values of the machines, as learned, (n, machines)."""
         with Interruptible():
+            if self.trained.objects is None:
+                X = check_rows(self.trained.features, X)
+                if self._is_plain(X):
+                    return self._linear_values(X)
             kernel, rows = self._asked(X)
             values: np.ndarray = self._deciding.decide(kernel, rows)
             return values
 
+    def _is_plain(self, X: Any) -> bool:
+        """Whether the model is a weight vector per machine, and checked rows have no huge numbers."""
+        if self.kernel.name != "linear" or self.model.unit_length:
+            return False
+        data = X.data if sparse.issparse(X) else X
+        return bool(np.abs(data).max(initial=0.0) <= LARGEST_PLAIN)
+
+    def _linear_values(self, X: Any) -> np.ndarray:
+        """Values by the weight vectors in double precision: those of ``coef_``."""
+        X = weighted(X, self.trained.feature_weights)
+        return np.asarray(products_in_order(X, self._plane) + self.model.bias)
+
+    @cached_property
+    def _plane(self) -> np.ndarray:
+        """The weight vectors."""
+        return self.weights()
+
     def _asked(self, X: Any) -> tuple[Any, Any]:
-        """Checked examples as rows, and the kernel that compares them with support vectors."""
+        """Checked examples as rows, and the kernel that compares them with support vectors.
+
+        Rows of numbers are checked already.
+        """
         trained, kernel = self.trained, self.kernel
         if trained.objects is None:
-            return kernel, trained.rows(check_rows(trained.features, X))
+            return kernel, trained.rows(X)
         objects = check_asked(trained.features.owner, X)
         function: Any = kernel.function  # an ``ObjectKernel``
         kernel = replace(kernel, function=function.asking(objects))
@@ -472,7 +510,7 @@ class View(FittedView):
 
         if self.kernel.name != "linear":
             return self.model
-        weights = self.weights()
+        weights = self._plane
         if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
             return self.model
         return self.model.with_rows(self.kernel, Rows.of(weights), np.eye(len(weights)))
@@ -541,6 +579,8 @@ class View(FittedView):
 
     def expansion(self, X: Any) -> Expansion:
         """The model and these examples as the kernel sees them, in double precision."""
+        if self.trained.objects is None:
+            X = check_rows(self.trained.features, X)
         kernel, rows = self._asked(X)
         asked, vectors = alike(rows.to_array(), self.model.rows.to_array())
         length = None
@@ -555,3 +595,24 @@ class View(FittedView):
             self.encoder.shares(self.model.bias),
             length,
         )
+
+
+def products_in_order(X: Any, weights: np.ndarray) -> np.ndarray:
+    """X weights^T in double precision, (n, machines), every sum in the order of the features.
+
+    BLAS adds in an order that depends on the layout and the number of the rows. SciPy's loop over sparse
+    rows has one order, so dense rows are multiplied as sparse ones without zeros: a value is the same to
+    the last bit whatever the layout and format of X, and whichever rows come with it.
+    """
+    turned = np.ascontiguousarray(weights.T)
+    if sparse.issparse(X):
+        return np.asarray(sparse.csr_matrix(X, dtype=np.float64) @ turned)
+    n, d = X.shape
+    values, part = np.empty((n, len(weights))), max(1, PLAIN_ROWS // d)
+    columns = np.tile(np.arange(d, dtype=np.int32), min(part, n))
+    for first in range(0, n, part):
+        some = np.ascontiguousarray(X[first : first + part], np.float64)
+        edges = np.arange(0, some.size + 1, d, dtype=np.int32)
+        rows = sparse.csr_matrix((some.ravel(), columns[: some.size], edges), some.shape)
+        values[first : first + part] = rows @ turned
+    return values

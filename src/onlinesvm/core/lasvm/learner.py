@@ -863,6 +863,16 @@ class LASVM(Compact, Learner):
         """Decision values (n, machines) by the support set as it is."""
         return self.kernel.product(rows, *self.support.expansion()) + self.support.a.bias
 
+    def held_values(self, slots: np.ndarray) -> np.ndarray | None:
+        """Decision values of these rows, p - g + b. A row that a machine does not keep lies beyond its
+        margin: its value there is taken for that of the margin. Machines of pairs know nothing of others.
+        """
+        a = self.support.a
+        if self.memory is not None or self.task.partial:
+            return None
+        rest = np.where(a.member[:, slots], a.bias[:, None] - a.grad[:, slots], 0.0)
+        return np.asarray((a.p[:, slots] + rest).T)
+
     def values_without(self, slots: np.ndarray) -> np.ndarray | None:
         """Decision values of these rows by the model without them; with limits they are not known."""
         from .block.held_out import values_without
