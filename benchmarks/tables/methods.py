@@ -45,7 +45,7 @@ def auto(A: Any, a: Any, B: Any, is_regression: bool, limit: float, threads: int
     return kind(time_limit=limit, n_jobs=threads).fit(A, a).predict(B)
 
 
-def _prepared(A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
+def prepared(A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
     """One-hot and standardised, gaps filled with the median."""
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
@@ -66,7 +66,7 @@ def _prepared(A: Any, B: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def lasvm(A: Any, a: Any, B: Any, is_regression: bool, limit: float, threads: int) -> np.ndarray:
     """LASVM at its defaults on standardised columns."""
-    A, B = _prepared(A, B)
+    A, B = prepared(A, B)
     return _svm(A, a, is_regression, threads, {})(B)
 
 
@@ -106,7 +106,7 @@ def svc_grid(A: Any, a: Any, B: Any, is_regression: bool, limit: float, threads:
 def _best_of_grid(
     svm: Any, A: Any, a: Any, B: Any, is_regression: bool, limit: float, threads: int
 ) -> np.ndarray:
-    A, B = _prepared(A, B)
+    A, B = prepared(A, B)
     which = np.random.default_rng(0).permutation(len(a))[:10_000]
     P, Q, p, q = train_test_split(A[which], a[which], test_size=0.5, random_state=0)
     unit = 1.0 / max(A.shape[1] * A.var(), 1e-12)

@@ -17,7 +17,7 @@ def measured(task: dict[str, Any]) -> dict[str, Any]:
     """Error, seconds and memory of a task: set, method, rows, limit, threads, seed."""
     table = SETS[task["set"]]()
     A, a, B, b = table.split(task["rows"], task["seed"])
-    found: dict[str, Any] = {"rows": len(a), "columns": int(A.shape[1])}
+    found: dict[str, Any] = {"rows": len(a), "columns": int(A.shape[1]), "of": len(table.y)}
     with warnings.catch_warnings(), peak_memory(found):
         warnings.simplefilter("ignore")
         begin, used = time.perf_counter(), time.process_time()

@@ -98,6 +98,35 @@ def test_columns_of_few_values_are_scaled_by_what_varies():
         assert 0.5 < np.ptp(rows) < 8
 
 
+@pytest.mark.parametrize("gaps", [0.0, 0.2, 0.7])
+@pytest.mark.parametrize("size", [2, 3, 50, 501])
+def test_what_is_measured_of_columns_is_that_of_plain_formulas(gaps, size):
+    """Skewed, rounded, mostly zero, huge, constant and yes-or-no columns, with and without gaps."""
+    rng = np.random.default_rng(size)
+    base = rng.normal(size=(6, size))
+    columns = [
+        np.exp(3 * base[0]), np.round(base[1]), np.where(base[2] > 0.5, np.exp(base[2]), 0.0),
+        1e12 + 1e6 * base[3], np.full(size, 7.0), base[5] > 0,
+    ]  # fmt: skip
+    X = np.stack(columns, axis=1).astype(float)
+    X[1:][rng.random((size - 1, 6)) < gaps] = np.nan  # every column keeps a value
+    found = TableEncoder().fit(X)
+    median = np.nanmedian(X, axis=0)
+    filled = np.where(np.isnan(X), median, X)
+    assert np.array_equal(found.median_, median)
+    assert np.array_equal(found.has_gaps_, np.isnan(X).any(axis=0))
+    assert np.array_equal(found.varies_, filled.max(axis=0) > filled.min(axis=0))
+    for j, column in enumerate(filled.T):
+        values, counts = np.unique(column, return_counts=True)
+        often = values[counts.argmax()]
+        rest = column[column != often] if counts.max() > size / 4 else column
+        if len(values) > 2 and np.ptp(np.percentile(rest, [25, 75])):
+            want = np.ptp(np.percentile(rest, [25, 75])) / 1.349
+            assert found.spread_[j] == pytest.approx(want, rel=1e-12)
+        elif 1 < len(values) <= 2:
+            assert found.spread_[j] == np.ptp(values)
+
+
 def test_polars_and_pandas_give_the_same_rows():
     pl = pytest.importorskip("polars")
     table = frame().drop(columns=["flag"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.tables.__main__ import arguments
+from benchmarks.tables.__main__ import SPLITS, arguments, averaged
 from benchmarks.tables.methods import METHODS, error_of
 from benchmarks.tables.report import compared, draw, page, ratios
 from benchmarks.tables.sets import SETS
@@ -40,6 +40,27 @@ def test_splits_do_not_overlap_and_are_the_same_for_all_methods():
     assert len(b) == len(table.y) // 4
     assert not {tuple(row) for row in A} & {tuple(row) for row in B}
     assert np.array_equal(table.split(60, 0)[1], a)
+
+
+def test_small_tables_are_split_several_times():
+    seeds = []
+
+    def run(task):
+        seeds.append(task["seed"])
+        if task["set"] == "failing" and len(seeds) == 3:
+            return {"failed": "MemoryError"}
+        error = {"error": 0.1 * len(seeds), "seconds": 2.0, "cpu_seconds": 1.0, "rows": 150}
+        return error | {"of": 5000 if task["set"] == "large" else 200}
+
+    found = averaged({"set": "small", "seed": 7}, run)
+    assert seeds == list(range(7, 7 + SPLITS))
+    assert found["error"] == pytest.approx(0.1 * (1 + SPLITS) / 2)
+    assert len(found["errors"]) == SPLITS
+    seeds.clear()
+    assert averaged({"set": "large", "seed": 0}, run)["error"] == pytest.approx(0.1)
+    assert len(seeds) == 1
+    seeds.clear()
+    assert averaged({"set": "failing", "seed": 0}, run) == {"failed": "MemoryError"}
 
 
 @pytest.mark.parametrize("method", ["LASVM default", "HistGradientBoosting", "random forest"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -169,7 +169,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.readings_ = [reading_in(v, k) for v, k in zip(table.columns, kinds, strict=True)]
         numbers, labels = self._numbers(table), self._categories(table)
         parts = [self._fit_numbers(numbers), *self._fit_categories(labels, y)]
-        return np.concatenate(parts, axis=1)
+        return _side_by_side(parts)
 
     def _set_names(self, table: Table) -> None:
         self.n_features_in_ = len(table.columns)
@@ -205,23 +205,24 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     for length in CYCLES.values():
                         phase = 2 * np.pi * number / length
                         parts += [np.sin(phase), np.cos(phase)]
-        return np.stack(parts, axis=1) if parts else np.empty((len(table), 0))
+        found = np.empty((len(parts), len(table)))  # each column in one piece of memory
+        for place, values in zip(found, parts, strict=True):
+            place[:] = values
+        return found.T
 
     def _fit_numbers(self, numbers: np.ndarray) -> np.ndarray:
-        gaps = np.isnan(numbers)
-        self.has_gaps_ = gaps.any(axis=0)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            median = np.nanmedian(numbers, axis=0) if numbers.size else np.zeros(numbers.shape[1])
-        self.median_ = np.nan_to_num(median)
-        filled = np.where(gaps, self.median_, numbers)
-        low, high = filled.min(axis=0), filled.max(axis=0)
+        facts = [_facts(column) for column in numbers.T]
+        self.has_gaps_ = np.array([each.has_gaps for each in facts], bool)
+        self.median_, low, high, self.spread_ = (
+            np.array([each[k] for each in facts], np.float64) for k in range(4)
+        )
+        two = np.array([each.distinct <= 2 for each in facts], bool)
         self.varies_ = high > low
-        two = np.array([len(np.unique(column)) <= 2 for column in filled.T], bool)
-        self.centre_, self.spread_ = np.where(two, low, self.median_), _spread(filled)
+        self.centre_ = np.where(two, low, self.median_)
         self.spread_[two] = np.where(high > low, high - low, 1.0)[two]
         self.bent_, self.ranks_ = self.varies_ & ~two, None
         if self.numbers == "ranks" and self.bent_.any():
+            filled = np.where(np.isnan(numbers), self.median_, numbers)
             self.ranks_ = QuantileTransformer(
                 n_quantiles=min(1000, len(filled)), subsample=100_000,
                 random_state=self.random_state,
@@ -239,13 +240,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _scaled_part(self, numbers: np.ndarray) -> np.ndarray:
         gaps = np.isnan(numbers)
-        filled = np.where(gaps, self.median_, numbers)
-        scaled = (filled - self.centre_) / self.spread_
+        filled = np.where(gaps, self.median_, numbers) if gaps.any() else numbers
+        scaled = filled - self.centre_
+        scaled /= self.spread_
         if self.ranks_ is not None:
             scaled[:, self.bent_] = UNIFORM * (self.ranks_.transform(filled[:, self.bent_]) - 0.5)
         else:
-            scaled /= np.sqrt(1.0 + (scaled / BEND) ** 2)
-        return np.concatenate([scaled[:, self.varies_], gaps[:, self.has_gaps_]], axis=1)
+            bend = scaled / BEND
+            np.square(bend, out=bend)
+            bend += 1.0
+            scaled /= np.sqrt(bend, out=bend)
+        return _side_by_side([scaled[:, self.varies_], gaps[:, self.has_gaps_]])
 
     # -- categories -----------------------------------------------------------------------
 
@@ -310,8 +315,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = self._same_columns(X)
-        parts = [self._scaled(self._numbers(table)), *self._encoded(self._categories(table))]
-        return np.concatenate(parts, axis=1)
+        return _side_by_side(
+            [self._scaled(self._numbers(table)), *self._encoded(self._categories(table))]
+        )
 
     def _same_columns(self, X: Any) -> Table:
         """The columns that were there when the encoder was fitted, in that order."""
@@ -375,24 +381,52 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _spread(values: np.ndarray) -> np.ndarray:
-    """The distance of the quartiles of each column, in standard deviations.
+def _side_by_side(parts: list[np.ndarray]) -> np.ndarray:
+    """The columns of all parts; without a copy if only one has some."""
+    some = [part for part in parts if part.shape[1]] or parts[:1]
+    return np.concatenate(some, axis=1) if len(some) > 1 else some[0]
+
+
+class Facts(NamedTuple):
+    """What is measured of a column of numbers. All but the first treat gaps as the median."""
+
+    median: float
+    low: float
+    high: float
+    spread: float
+    distinct: int
+    has_gaps: bool
+
+
+def _facts(column: np.ndarray) -> Facts:
+    """Median, range and spread of a column, which is sorted once for all of them."""
+    known = np.sort(column)  # gaps are at the end
+    gaps = int(np.isnan(known).sum())
+    there = known[: len(known) - gaps]
+    median = float(np.median(there)) if len(there) else 0.0
+    if gaps:
+        known = np.insert(there, np.searchsorted(there, median), np.full(gaps, median))
+    if not len(known):
+        return Facts(median, 0.0, 0.0, 1.0, 0, False)
+    starts = np.flatnonzero(np.r_[True, known[1:] != known[:-1]])
+    counts = np.diff(starts, append=len(known))
+    spread = _spread(known, starts, counts)
+    return Facts(median, float(known[0]), float(known[-1]), spread, len(starts), gaps > 0)
+
+
+def _spread(known: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> float:
+    """The distance of the quartiles of a sorted column, in standard deviations.
 
     Where one value is frequent (no sales, no rain), the quartiles say little of the others, which would
     all be compressed to the same number: then the quartiles are those of the others.
     """
-    if not len(values):
-        return np.ones(values.shape[1])
-    return np.array([_spread_of(column) for column in values.T])
-
-
-def _spread_of(column: np.ndarray) -> float:
-    known, counts = np.unique(column, return_counts=True)
-    frequent = known[counts.argmax()]
-    others = column[column != frequent] if counts.max() > FREQUENT * len(column) else column
+    most = counts.argmax()
+    frequent, others = known[starts[most]], known
+    if counts[most] > FREQUENT * len(known):
+        others = np.delete(known, slice(starts[most], starts[most] + counts[most]))
     if not len(others):
         return 1.0
     low, middle, high = np.percentile(others, [25, 50, 75])
     if high > low:
         return float(high - low) / NORMAL
-    return float(abs(middle - frequent)) or float(column.std()) or 1.0
+    return float(abs(middle - frequent)) or float(known.std()) or 1.0

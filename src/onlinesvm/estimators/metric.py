@@ -7,7 +7,8 @@ weights of features that the function does not depend on shrink with every round
 
 Rounds can do harm, so the number of rounds is chosen by cross-validation: all rounds are run on
 each of a few folds, and weights of one are kept unless a round is better by more than noise. Of
-rounds that are equally good, the last one is used.
+rounds that are equally good, the last one is used. Weights that are small beside the others, with a
+gap between, are then set to zero if the held-out examples are predicted as well without them.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ SURE = 2.0
 
 TIED = 1.0
 """Two rounds are equally good if they differ by no more than this number of standard errors."""
+
+NEGLIGIBLE, WIDE = 0.03, 2.0
+"""Share of the largest weight below which weights are equally small; and the least factor of a gap between
+weights that count and those that do not."""
 
 
 class TooLong(Exception):  # noqa: N818 - not an error
@@ -102,13 +107,28 @@ def _learned(fit: Fit, sample: Sample, rng: np.random.RandomState) -> np.ndarray
     folds = _folds(sample, rng)
     if folds is None:
         return plain
-    losses = np.concatenate([_losses(fit, sample, folds == k, rng) for k in range(FOLDS)], axis=1)
-    weight = np.concatenate([sample.weight[folds == k] for k in range(FOLDS)])
-    rounds = chosen_round(losses, weight)
-    spread, weights = spread_of(sample.X), None
-    for _ in range(rounds):
-        weights = next_weights(fit(sample, weights), sample.X, weights, spread, rng)
-    return plain if weights is None else weights
+    paths = [_Path(fit, sample, folds == k, rng) for k in range(FOLDS)]
+    losses = np.concatenate([path.losses for path in paths], axis=1)
+    weight = np.concatenate([path.score.weight for path in paths])
+    rounds = last_of_best(losses, weight)
+    drops = rounds > 0 and _may_drop(paths, losses, rounds, weight)
+    if not drops and not chosen_round(losses, weight):
+        return plain
+    spread, weights = spread_of(sample.X), plain
+    for done in range(rounds):
+        model = fit(sample, weights if done else None)
+        weights = next_weights(model, sample.X, weights if done else None, spread, rng)
+    return without_small(weights, spread, model.kernel) if drops else weights
+
+
+def _may_drop(paths: list[_Path], losses: np.ndarray, rounds: int, weight: np.ndarray) -> bool:
+    """Whether all folds have small weights after this round, and predict as well without them."""
+    found = [each for path in paths if (each := path.without_small(rounds)) is not None]
+    if len(found) < len(paths):
+        return False
+    fewer = np.concatenate(found)
+    behind, ahead = (_gain(d, weight) for d in (fewer - losses[rounds], losses[0] - fewer))
+    return behind <= TIED and ahead >= SURE
 
 
 def next_weights(
@@ -141,37 +161,72 @@ def kept_distance(weights: np.ndarray, spread: np.ndarray, kernel: str) -> np.nd
     return np.where(varies, weights * factor, 1.0)
 
 
+def without_small(weights: np.ndarray, spread: np.ndarray, kernel: str) -> np.ndarray:
+    """Weights with zero for the small ones: those below the widest gap, if there is one."""
+    size = weights * spread
+    if len(size) < 2 or not size.any():
+        return weights
+    order = np.argsort(-size, kind="stable")
+    ranked = np.maximum(size[order], NEGLIGIBLE * size[order[0]])
+    gaps = ranked[:-1] / ranked[1:]
+    if gaps.max() < WIDE:
+        return weights
+    kept = weights.copy()
+    kept[order[gaps.argmax() + 1 :]] = 0.0
+    return kept_distance(kept, spread, kernel)
+
+
 def chosen_round(losses: np.ndarray, weight: np.ndarray) -> int:
-    """The last round that is within the noise of the best one; 0 if that is not clearly better than 0.
+    """The last round that is within the noise of the best one; 0 if that is not clearly better than 0."""
+    best = int((losses @ weight).argmin())
+    return last_of_best(losses, weight) if _gain(losses[0] - losses[best], weight) >= SURE else 0
+
+
+def last_of_best(losses: np.ndarray, weight: np.ndarray) -> int:
+    """The last round that is within the noise of the best one; 0 if no round is better than 0.
 
     The last, because weights of features that do not matter shrink with every round. ``losses`` is
     (rounds + 1, examples); the first row is that of weights of one.
     """
-    share = weight / weight.sum()
-    best = int((losses @ share).argmin())
-    if best == 0 or _gain(losses[0] - losses[best], share) < SURE:
-        return 0
-    later = range(best, len(losses))
-    return max(r for r in later if _gain(losses[r] - losses[best], share) <= TIED)
+    best = int((losses @ weight).argmin())
+    later = range(best, len(losses)) if best else range(1)
+    return max(r for r in later if _gain(losses[r] - losses[best], weight) <= TIED)
 
 
-def _gain(difference: np.ndarray, share: np.ndarray) -> float:
+def _gain(difference: np.ndarray, weight: np.ndarray) -> float:
     """A mean difference in standard errors."""
+    share = weight / weight.sum()
     mean = float(difference @ share)
     error = np.sqrt(float((share**2) @ (difference - mean) ** 2))
     return mean / error if error > 0 else 0.0
 
 
-def _losses(fit: Fit, sample: Sample, held: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """Losses of the held-out examples after each number of rounds on the others."""
-    learn, score = sample.take(np.flatnonzero(~held)), sample.take(np.flatnonzero(held))
-    spread, weights, found = spread_of(learn.X), None, []
-    for done in range(ROUNDS + 1):
-        model = fit(learn, weights)
-        found.append(loss(model, score))
-        if done < ROUNDS:
-            weights = next_weights(model, learn.X, weights, spread, rng)
-    return np.array(found)
+class _Path:
+    """Rounds on the examples of all folds but one, and the losses of the held-out examples."""
+
+    def __init__(self, fit: Fit, sample: Sample, held: np.ndarray, rng: np.random.RandomState):
+        self.fit, self.score = fit, sample.take(np.flatnonzero(held))
+        self.learn = sample.take(np.flatnonzero(~held))
+        self.spread = spread_of(self.learn.X)
+        self.weights: list[np.ndarray | None] = [None]
+        found = []
+        for done in range(ROUNDS + 1):
+            model = fit(self.learn, self.weights[done])
+            found.append(loss(model, self.score))
+            if done < ROUNDS:
+                self.weights.append(
+                    next_weights(model, self.learn.X, self.weights[done], self.spread, rng)
+                )
+        self.losses, self.kernel = np.array(found), model.kernel
+
+    def without_small(self, rounds: int) -> np.ndarray | None:
+        """Losses with the weights of a round, the small ones set to zero; None if none are small."""
+        weights = self.weights[rounds]
+        assert weights is not None
+        fewer = without_small(weights, self.spread, self.kernel)
+        if fewer is weights:
+            return None
+        return loss(self.fit(self.learn, fewer), self.score)
 
 
 def loss(model: Any, score: Sample) -> np.ndarray:
