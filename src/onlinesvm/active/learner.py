@@ -108,11 +108,12 @@ class ActiveLearner:
     since the last question, only the decision values of the candidates are computed.
 
     With ``probability=True`` in the estimator, reading ``estimator`` after new labels finishes the
-    model (as its ``finish`` does) and recalibrates its probabilities and prediction sets. Questions lie near the boundary, so their scores are not
-    representative of the pool: each labelled example is scored by models that have not learned it,
-    and weighted by the number of examples of the pool with a similar score. An estimator that was
-    already fitted, or that has a ``window``, ``budget`` or ``half_life``, uses the scores recorded
-    while it learned; its probabilities are then calibrated for the examples asked about.
+    model, as its ``finish`` does, and recalibrates its probabilities and prediction sets. Questions
+    lie near the boundary, so their scores are not representative of the pool: each labelled example
+    is scored by models that have not learned it, and weighted by the number of examples of the pool
+    with a similar score. An estimator that was already fitted, or that has a ``window``, ``budget``
+    or ``half_life``, uses the scores recorded while it learned; its probabilities are then
+    calibrated for the examples asked about.
 
     The transformers of a ``Pipeline`` transform the pool once. If all of them are fitted, they are
     used as they are; otherwise all are fitted on the pool, without labels.
