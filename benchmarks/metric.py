@@ -64,7 +64,7 @@ def noise(kernels: list[str], sizes: list[int], seeds: int) -> str:
         for kernel in kernels:
             for n in sizes:
                 found = [_one_noise(kernel, n, seed, is_regression) for seed in range(seeds)]
-                worst = [w[SIGNAL:].max() / w[:SIGNAL].min() for w in _weights(found)]
+                worst = [_largest_share(w) for w in _weights(found)]
                 middle = [w[SIGNAL:].mean() / w[:SIGNAL].mean() for w in _weights(found)]
                 gain = np.mean([f["learned"] for f in found]) / np.mean([f["plain"] for f in found])
                 rows.append(
@@ -79,6 +79,12 @@ def noise(kernels: list[str], sizes: list[int], seeds: int) -> str:
                 print(*rows[-1], flush=True)
     words = ["largest of noise / smallest of the others", "at worst", "mean / mean, at worst"]
     return markdown(["y", "kernel", "rows", *words, "error / plain", "CPU s"], rows)
+
+
+def _largest_share(w: np.ndarray) -> float:
+    """The largest weight of noise over the smallest of the others; infinite if one of these was lost."""
+    least = w[:SIGNAL].min()
+    return float(w[SIGNAL:].max() / least) if least > 0 else np.inf
 
 
 def _one_noise(kernel: str, n: int, seed: int, is_regression: bool) -> dict[str, Any]:
