@@ -458,10 +458,7 @@ class Session:
             return sorted(labels, key=lambda c: -shares.get(self.record.name(c), 0.0))
 
     def _look_at(self, who: Who, label: int) -> bool:
-        """Learn one possible answer and choose the next question, without the lock.
-
-        Returns False if the page has moved on.
-        """
+        """Learn one possible answer in a copy, without the lock; False if the page has moved on."""
         with self._lock:
             page, moment = self._pages.of(who), self._moment(who)
             if moment is None:
