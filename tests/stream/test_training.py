@@ -1,13 +1,22 @@
 """Learning from streams: prequential error, resuming, mixing, scaling, new features and labels."""
 
 import io
+from itertools import count
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from onlinesvm import LASVMClassifier, SimpleSVMOneClass, SimpleSVMRegressor, fit_stream
+from onlinesvm import (
+    LASVMClassifier,
+    SimpleSVMOneClass,
+    SimpleSVMRegressor,
+    fit_stream,
+)
 from onlinesvm.cli.algorithms import algorithms
 from onlinesvm.model.files import model_bytes, read_model, write_model
 from onlinesvm.stream.blocks import Block
@@ -98,9 +107,34 @@ def test_a_callback_ends_the_run_and_time_does():
         LASVMClassifier(), MemoryReader(X, y), batch_rows=100, callbacks=[lambda p: p.rows >= 300]
     )
     assert (training.rows, training.finished) == (300, False)
-    training = fit_stream(LASVMClassifier(), MemoryReader(X, y), batch_rows=100, time_limit=1e-9)
+    with pytest.warns(ConvergenceWarning, match="100 rows were learned. There was no time left"):
+        training = fit_stream(
+            LASVMClassifier(), MemoryReader(X, y), batch_rows=100, time_limit=1e-9
+        )
     assert (training.rows, training.finished) == (100, False)
     run_to_the_end(training)  # goes on where it stopped
+    assert (training.rows, training.finished) == (1200, True)
+
+
+@pytest.mark.parametrize("model", [LASVMClassifier(C=10.0), LASVMClassifier(window=250)])
+def test_what_was_learned_within_a_time_limit_is_finished(model, monkeypatch):
+    X, y = noisy()
+    seconds = count()  # one for each block
+    watch = SimpleNamespace(monotonic=lambda: next(seconds))
+    monkeypatch.setattr("onlinesvm.stream.fitting.time", watch)
+    with pytest.warns(
+        ConvergenceWarning, match=r"time_limit=9 seconds: \d00 rows were learned\. t"
+    ):
+        training = fit_stream(clone(model), MemoryReader(X, y), batch_rows=100, time_limit=9)
+    assert 100 < training.rows < 1000
+    rows = slice(0, training.rows)
+    plain = clone(model)
+    for first in range(0, training.rows, 100):
+        plain.partial_fit(X[rows][first : first + 100], y[rows][first : first + 100])
+    np.testing.assert_allclose(
+        training.estimator.decision_function(X), plain.finish().decision_function(X), atol=1e-6
+    )
+    run_to_the_end(training)
     assert (training.rows, training.finished) == (1200, True)
 
 

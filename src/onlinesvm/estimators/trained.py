@@ -323,6 +323,12 @@ class Trained(Compact):
         made.present = self.present()
         return made
 
+    def finishing_share(self) -> float:
+        """The work of the finishing step, as a share of all work so far."""
+        if self.learner is None:
+            return 0.0
+        return float(self.learner.finishing_work()) / max(1, self.kernel.n_evaluations)
+
     def gap(self) -> float | None:
         """Optimality gap of the model; None if it is not measured."""
         gap: float | None = None if self.learner is None else self.learner.gap()

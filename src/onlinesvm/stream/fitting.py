@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
+
+from ..core.runtime.interrupts import Deadline, TimeUp
+from ..estimators.base import trained_of
 from .reader import BLOCK_ROWS, Reader
 from .training import Progress, StreamSettings, Training
 
@@ -28,8 +33,8 @@ def fit_stream(
     r"""Learn from a stream in constant memory, and measure the prequential error.
 
     Each block of rows is predicted before it is learned. The estimator's finishing step is run at
-    the end, unless the time limit was reached or a callback stopped the run; in that case call
-    ``training.estimator.finish()``.
+    the end, also where the time limit ends the run early; a run that a callback has stopped is left
+    as it is, so call ``training.estimator.finish()``.
 
     Parameters
     ----------
@@ -48,7 +53,7 @@ def fit_stream(
     seed : int, default=0
         Seed for the shuffle buffer.
     time_limit : float or None, default=None
-        Seconds after which to stop, at the end of a block.
+        Seconds after which to stop, at the end of a block and early enough for the finishing step.
     callbacks : sequence of callables, default=()
         Called after each block with a ``Progress``; one that returns True ends the run.
 
@@ -80,9 +85,43 @@ def fit_stream(
         source = open_reader(os.fspath(source) if isinstance(source, os.PathLike) else source)
     settings = StreamSettings(epochs, batch_rows, shuffle_buffer, standardize, seed)
     training = Training(estimator, source, settings)
-    end = float("inf") if time_limit is None else time.monotonic() + time_limit
+    begin = time.monotonic()
     for progress in training.steps():
-        if any([callback(progress) is True for callback in callbacks]) or time.monotonic() > end:
+        if any([callback(progress) is True for callback in callbacks]):
+            return training
+        spent = time.monotonic() - begin
+        if time_limit is not None and spent + _to_finish(estimator, spent) >= time_limit:
+            finished = _finish_within(estimator, time_limit - spent)
+            _warn_of_time_limit(time_limit, training.rows, finished)
             return training
     training.finish()
     return training
+
+
+def _to_finish(estimator: Any, spent: float) -> float:
+    """Seconds that the finishing step takes, about; at most as many as were spent."""
+    trained = trained_of(estimator)
+    return 0.0 if trained is None else spent * min(trained.finishing_share(), 1.0)
+
+
+def _finish_within(estimator: Any, seconds: float) -> bool:
+    """The finishing step, for so many seconds at most. Returns whether it was completed."""
+    if not hasattr(estimator, "finish"):
+        return True
+    try:
+        with Deadline(seconds) as deadline:
+            deadline.arm()
+            estimator.finish()
+    except TimeUp:
+        return False
+    return True
+
+
+def _warn_of_time_limit(seconds: float, rows: int, finished: bool) -> None:
+    rest = "" if finished else " There was no time left for the finishing step: call finish()."
+    warnings.warn(
+        f"fit_stream stopped after time_limit={seconds} seconds: {rows} rows were learned.{rest} "
+        "training.steps() continues from there.",
+        ConvergenceWarning,
+        stacklevel=3,
+    )
