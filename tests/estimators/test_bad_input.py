@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.svm import SVC
 
 import onlinesvm
 from onlinesvm import LASVMClassifier
@@ -319,3 +320,15 @@ def test_small_and_large_features_are_learned_or_refused(kernel):
         message = r"too (small|large) for kernel values .*scale the features"
         with pytest.raises(ValueError, match=message):
             LASVMClassifier(kernel=kernel).fit(X * 2.0**power, labels)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+def test_features_that_are_constant_but_for_rounding_are_learned(make):
+    """Their variance is not zero, and so gamma is huge, as in SVC."""
+    rows = np.full((7, 1), 1e-6)
+    rows[::2] *= 1 + 1e-16 * np.arange(4)[:, None]
+    rows[::3] = np.nextafter(rows[::3], 1.0)
+    assert 1.0 / rows.var() > 1e38
+    labels = [0, 1, 0, 1, 1, 0, 1]
+    assert set(LASVMClassifier().fit(make(rows), labels).predict(make(rows))) <= {0, 1}
+    assert set(SVC().fit(make(rows), labels).predict(make(rows))) <= {0, 1}

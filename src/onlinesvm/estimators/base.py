@@ -407,7 +407,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
             n_jobs=self.n_jobs, X=given.X,
         )  # fmt: skip
         if self.gamma == "scale" and self._kind_of_model.is_single:
-            check_scale(kernel)
+            check_scale(kernel, given.X)
         return self._kind_of_model.begin(kernel, given, encoder, class_weights, factors)
 
     def _check_stream(self, X: Any) -> None:

@@ -29,6 +29,9 @@ DTYPES = [np.float64, np.float32]
 LARGEST_SCALE = 1e38
 """Largest 1 / variance of features whose squares are still distinguished in single precision."""
 
+SAME = 1e-14
+"""Features that deviate from their mean by no more than this share of their size are constant."""
+
 UNCHECKED = "no_validation"
 """What scikit-learn takes for labels that are not there."""
 
@@ -111,10 +114,16 @@ def check_square(kernel: Any, X: Any) -> None:
         )
 
 
-def check_scale(kernel: Any) -> None:
-    """Refuse features so small that their squares vanish in single precision; gamma is their scale."""
+def check_scale(kernel: Any, X: Any) -> None:
+    """Refuse features that vary so little that their squares vanish in single precision.
+
+    gamma is their scale. Features that are constant but for rounding tell nothing, and are learned.
+    """
     size = kernel.gamma**2 if kernel.name == "matern12" else kernel.gamma
-    if kernel.name in GAMMA_NAMES and size > LARGEST_SCALE:
+    if kernel.name not in GAMMA_NAMES or size <= LARGEST_SCALE:
+        return
+    largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
+    if size * (SAME * largest) ** 2 < 1.0:
         raise ValueError(
             "The values are too small for kernel values in single precision; scale the features "
             "(for example with StandardScaler)."

@@ -42,7 +42,7 @@ class Frame:
             n_jobs=estimator.n_jobs, X=whole.sample,
         )  # fmt: skip
         if estimator.gamma == "scale":
-            check_scale(kernel)
+            check_scale(kernel, whole.sample)
         named = None if names is None else np.array(names, object)
         features = Features(type(estimator).__name__, whole.features, named)
         table = _class_table(estimator.class_weight, whole)
