@@ -10,12 +10,12 @@ Errors are shares of wrong labels, or root mean squared errors in standard devia
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from typing import Any
 
 import numpy as np
 
+from benchmarks.clock import Clock
 from benchmarks.markdown import markdown, number
 from benchmarks.tables.methods import error_of, prepared
 from benchmarks.tables.sets import SETS
@@ -45,15 +45,14 @@ def fitted(kernel: str, weights: Any, A: Any, a: Any, is_regression: bool) -> An
 def both(kernel: str, A: Any, a: Any, B: Any, b: Any, is_regression: bool) -> dict[str, Any]:
     """Errors with equal and with learned weights, the weights, processor seconds of learning them."""
     plain = fitted(kernel, None, A, a, is_regression)
-    begin = time.process_time()
-    learned = fitted(kernel, "learn", A, a, is_regression)
-    used = time.process_time() - begin
+    with Clock() as clock:
+        learned = fitted(kernel, "learn", A, a, is_regression)
     errors = [error_of(m.predict(B), b, is_regression) for m in (plain, learned)]
     return {
         "plain": errors[0],
         "learned": errors[1],
         "weights": learned.feature_weights_,
-        "seconds": used,
+        "seconds": clock.cpu_seconds,
     }
 
 
