@@ -2,9 +2,9 @@
 
 Pinball loss of the quantiles .1, .5 and .9 on seven sets, of
 
-    LASVMRegressor(quantile=[.1, .5, .9])                one model for all that have the same setting
-    HistGradientBoostingRegressor(loss="quantile")       one model each
-    QuantileRegressor on Nystroem features               one model each, a linear program
+    LASVMRegressor(quantile=[.1, .5, .9], calibrated=True)     one model for all that have the same setting
+    HistGradientBoostingRegressor(loss="quantile")             one model each
+    QuantileRegressor on Nystroem features                     one model each, a linear program
 
 tuned alike, on training rows alone: each has sixteen settings around its defaults, of which, for each
 quantile, the one with the lowest pinball loss on a fifth of the training rows is fitted to all of them.
@@ -14,6 +14,7 @@ The quantiles of each example are sorted, for all alike. Seconds are processor t
 "shifted": the same models, each quantile moved by the constant that has the lowest loss on the fifth of
 the rows on which its setting was chosen (the quantile of the errors there). Models that follow the
 training targets closely have too many targets outside on new rows; this mends it, for all alike.
+``calibrated=True`` has mended it before.
 
 The share of targets below a quantile is off where more than that share lie below it, or less lie at or
 below it. Up to ``TIE`` of the spread counts as equal: many equal targets (zeros) have no other share.
@@ -103,9 +104,17 @@ def _distances(X: np.ndarray) -> float:
     return 1.0 / (float(np.abs(X - np.median(X, axis=0)).mean(axis=0).sum()) or 1.0)
 
 
-def _lasvm(X: np.ndarray, levels: list[float], kernel: str, factor: float, C: float) -> Any:
+def _lasvm(
+    X: np.ndarray,
+    levels: list[float],
+    kernel: str,
+    factor: float,
+    C: float,
+    calibrated: bool = True,
+) -> Any:
     gamma = factor * (_spread(X) if kernel == "rbf" else _distances(X))
-    return LASVMRegressor(quantile=levels, kernel=kernel, C=C, gamma=gamma, n_jobs=1)
+    settings = {"kernel": kernel, "C": C, "gamma": gamma, "calibrated": calibrated}
+    return LASVMRegressor(quantile=levels, n_jobs=1, **settings)
 
 
 def _trees(X: np.ndarray, level: float, **settings: Any) -> Any:
@@ -250,7 +259,7 @@ def report(found: dict[str, dict[str, Measured]]) -> str:
             ])  # fmt: skip
         ours, *others = by_who.values()
         in_time += all(ours.seconds <= other.seconds for other in others)
-        near += bool((ours.shifted_off <= NEAR).all())
+        near += bool((ours.off <= NEAR).all())
     best = sum(_is_best(by_who, "losses") for by_who in found.values())
     shifted = sum(_is_best(by_who, "shifted_losses") for by_who in found.values())
     header = [
@@ -261,7 +270,7 @@ def report(found: dict[str, dict[str, Measured]]) -> str:
         markdown(header, rows),
         bar(f"lowest mean loss on {best} of {n} sets (5 of 7)", 7 * best >= 5 * n),
         bar(f"shifted: lowest mean loss on {shifted} of {n} sets (5 of 7)", 7 * shifted >= 5 * n),
-        bar(f"shifted: shares off by no more than 2 points on {near} of {n} sets", near == n),
+        bar(f"shares off by no more than 2 points on {near} of {n} sets", near == n),
         bar(f"no more time than either on {in_time} of {n} sets", in_time == n),
     ]
     return "\n".join(lines)

@@ -9,10 +9,12 @@ from pathlib import Path
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Workers fill the cores already. Threads of BLAS beside them wait by spinning. This must be set
-# before NumPy is imported.
+# Workers fill the cores already. Threads of BLAS and OpenMP beside them wait by spinning: two workers
+# that both grew scikit-learn's trees kept each other from the cores for minutes. OpenMP may have its
+# threads, which wait asleep. This must be set before NumPy is imported.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import numpy as np
 import pytest

@@ -22,7 +22,10 @@ def page(runs: dict[str, dict[str, Any]], sets: list[str], methods: list[str]) -
     for name in sets:
         own = [runs.get(f"{name} {method}", {}) for method in methods]
         size = next((f"{run['rows']:,}" for run in own if "rows" in run), "–")
-        cells = [f"{number(run.get('error'))} ({number(run.get('seconds'), 2)} s)" for run in own]
+        cells = [
+            f"{number(run['error'])} ({number(run['seconds'], 2)} s)" if "error" in run else "–"
+            for run in own
+        ]
         rows.append([name, size, *cells])
     parts = [markdown(["set", "rows", *methods], rows), ""]
     parts += [compared(runs, sets, method) for method in methods if method != OURS]
@@ -77,11 +80,17 @@ def draw(runs: dict[str, dict[str, Any]], sets: list[str], methods: list[str], f
         there = [i for i in range(len(sets)) if np.isfinite(errors[i, j])]
         seconds = [runs[f"{sets[i]} {method}"]["seconds"] for i in there]
         left.scatter(seconds, errors[there, j] / np.maximum(least[there], 1e-4), label=method, s=18)
+        right.plot(ranks[:, j].mean(), j, "o", ms=9)
     left.set(xscale="log", yscale="log", xlabel="seconds", ylabel="error over the best of the set")
     for axis in (left.xaxis, left.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    left.legend(frameon=False, fontsize=7)
-    right.barh(methods, ranks.mean(axis=0))
-    right.set(xlabel="mean rank (1 is best)", xlim=(1, None))
-    right.invert_yaxis()
+    left.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(methods))
+    right.set(
+        xlabel="mean rank (1 is best)", xlim=(0.9, len(methods) + 0.1), ylim=(len(methods) - 0.5, -0.5),
+        yticks=range(len(methods)), yticklabels=methods, xticks=range(1, len(methods) + 1),
+    )  # fmt: skip
+    right.grid(color="0.9")
+    right.set_axisbelow(True)
+    for side in (left, right):
+        side.spines[["top", "right"]].set_visible(False)
     figure.savefig(file, dpi=144)

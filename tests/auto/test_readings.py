@@ -1,5 +1,7 @@
 """Texts that are numbers, dates or times: read as pandas reads them when it is told the format."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,8 @@ SECONDS = DAYS.to_numpy().astype("datetime64[s]").astype(float)
 @pytest.mark.parametrize(
     "form",
     ["%Y-%m-%d", "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%d %b %Y", "%b %d, %Y",
-     "%d/%m/%y", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M"],
+     "%d/%m/%y", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%Y.%m.%d",
+     "%a, %d %b %Y %H:%M:%S", "%A, %B %d, %Y", "%a, %d %b %Y %H:%M:%S GMT", "%Y-%m", "%b %Y", "%b-%Y"],
 )  # fmt: skip
 def test_dates_in_any_format(form):
     texts = DAYS.strftime(form).tolist()
@@ -40,6 +43,10 @@ def test_dates_in_any_format(form):
         (lambda x: f"{x:.3f}".replace(".", ","), 3),
         (lambda x: f"{x:,.2f}".translate(str.maketrans(",.", ".,")), 2),
         (lambda x: f"{x:.4e}", 0),
+        (lambda x: f"({-x:,.2f})" if x < 0 else f"{x:,.2f}", 2),  # as accountants write
+        (lambda x: f"{x:.3f}".replace("-", "\N{MINUS SIGN}"), 3),
+        (lambda x: f"{x:,.1f}".replace(",", "\N{RIGHT SINGLE QUOTATION MARK}"), 1),
+        (lambda x: f"{x:,.2f} \N{INDIAN RUPEE SIGN}", 2),
     ],
 )
 def test_numbers_as_people_write_them(write, digits):
@@ -59,6 +66,9 @@ def test_numbers_as_people_write_them(write, digits):
         ["10:99", "44:00"] * 20,
         ["1", "2", "other"] * 20,  # codes, of which one is a word
         ["?", "n/a"] * 20,
+        ["13:30 pm", "00:15 am"] * 20,
+        ["2024-13", "1834-05"] * 20,
+        ["(a)", "(b)"] * 20,
     ],
 )
 def test_categories_stay_categories(texts):
@@ -73,6 +83,40 @@ def test_a_few_words_among_numbers_are_gaps():
     assert encoder.kinds_ == [NUMBER]
     assert encoder.get_feature_names_out().tolist() == ["x", "x is missing"]
     assert rows[:, 1].tolist() == [float(k % 3 == 0) for k in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("write", "reading"),
+    [
+        (lambda t: t.strftime("%H:%M"), "12:30"),
+        (lambda t: t.strftime("%I:%M %p"), "12:30"),
+        (lambda t: t.strftime("%I:%M:%S%p").lower(), "12:30"),
+    ],
+)
+def test_times_of_a_day(write, reading):
+    times = pd.Timestamp("2024-01-01") + pd.to_timedelta(RNG.integers(0, 1440, N), unit="min")
+    texts = [write(t) for t in times]
+    assert reading_of(texts) == reading
+    assert (read_texts(texts, reading) == times.hour * 3600 + times.minute * 60).all()
+
+
+@pytest.mark.parametrize("write", [str, lambda t: str(t.to_pytimedelta())])
+def test_durations_as_pandas_and_python_write_them(write):
+    long = pd.to_timedelta(RNG.integers(-(10**6), 10**6, N), unit="s")
+    texts = [write(t) for t in long]
+    assert reading_of(texts) == "1 days 02:30:00"
+    assert (read_texts(texts, reading_of(texts)) == long.total_seconds()).all()
+
+
+@pytest.mark.parametrize("zone", ["Z", "+00:00", "+0530", "-03:00"])
+@pytest.mark.parametrize("between", ["T", " "])
+def test_moments_with_an_offset_are_those_of_pandas_without_a_warning(zone, between):
+    texts = [f"{day:%Y-%m-%d}{between}{k % 24:02}:15:30{zone}" for k, day in enumerate(DAYS)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read_texts(texts, reading_of(texts))
+    truth = pd.to_datetime(texts, utc=True).tz_localize(None).to_numpy().astype("datetime64[s]")
+    assert (found == truth.astype(float)).all()
 
 
 def test_later_rows_are_read_as_the_first_ones():

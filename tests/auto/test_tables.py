@@ -78,6 +78,25 @@ def test_an_outlier_moves_nobody_else():
     assert moved[0, 0] < 5
 
 
+@pytest.mark.parametrize(
+    ("numbers", "far"),
+    [("standard", 1e150), ("standard", 1e300), ("standard", -1.7e308), ("ranks", 1e300)],
+)
+def test_a_value_near_the_end_of_double_precision_is_an_outlier_as_well(numbers, far):
+    """Its square is infinite; it must not become the centre of the others."""
+    x = RNG.normal(size=N)
+    wide = np.where(x > 0, far, -far) * RNG.random(N)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encoder = TableEncoder(numbers=numbers).fit(pd.DataFrame({"x": x}))
+        at = encoder.transform(pd.DataFrame({"x": [0.0, np.sign(far) * 50.0, far]}))[:, 0]
+        spread = TableEncoder(numbers=numbers).fit_transform(pd.DataFrame({"x": wide}))
+    assert (at[2] - at[1]) * np.sign(far) >= 0
+    assert abs(at[2] - at[0]) > 1.5
+    assert np.isfinite(spread).all()
+    assert spread.std() > 0.5
+
+
 @pytest.mark.parametrize("share", [0.3, 0.7, 0.95])
 def test_values_beside_a_frequent_one_stay_apart(share):
     """Sales, rain, claims: most are zero, and the quartiles of all values are close together or equal."""
@@ -184,6 +203,56 @@ def test_a_column_of_lists_is_named():
         TableEncoder().fit(table)
 
 
+def test_a_column_that_has_become_another_one_is_said():
+    """Lists, and dates among numbers, are errors; texts that are no numbers are gaps, and a warning says so."""
+    table = frame()
+    encoder = TableEncoder().fit(table, Y)
+    for name in ("size", "colour"):
+        with pytest.raises(ValueError, match=f"Column '{name}' contains values of type list"):
+            encoder.transform(table.assign(**{name: [[1, 2]] * N}))
+    with pytest.raises(ValueError, match="Column 'size' contains dates; it had numbers"):
+        encoder.transform(table.assign(size=pd.Timestamp("2024-01-01")))
+    with pytest.warns(
+        UserWarning, match="No value of column 'size' can be read as a number, such as 'red'"
+    ):
+        rows = encoder.transform(table.assign(size="red"))
+    assert np.array_equal(rows, encoder.transform(table.assign(size=None)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        encoder.transform(table.assign(size=["red", *table["size"][1:]]))
+        encoder.transform(table.assign(size="n/a"))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        [{"a": 1.0, "b": "x"}] * N,
+        {"a": [1.0] * N},
+        np.array([(1.0, "x")] * N, dtype=[("a", float), ("b", "U1")]),
+    ],
+    ids=["list of dictionaries", "dictionary", "structured array"],
+)
+def test_tables_that_are_no_data_frames_yet(table):
+    with pytest.raises(ValueError, match=r"give a data frame, such as pandas.DataFrame\(X\)\.$"):
+        TableEncoder().fit(table)
+
+
+def test_durations_as_objects_and_periods():
+    seconds = RNG.integers(0, 10**6, N)
+    months = pd.Timestamp("2020-01-01") + pd.to_timedelta(RNG.integers(0, 900, N), unit="D")
+    same = TableEncoder().fit_transform(seconds[:, None].astype(float))
+    for unit in ("s", "ms"):
+        objects = [np.timedelta64(int(s), "s").astype(f"m8[{unit}]") for s in seconds]
+        table = pd.DataFrame({"long": pd.Series(objects, dtype=object)})
+        assert np.array_equal(TableEncoder().fit_transform(table), same)
+    table = pd.DataFrame({"month": pd.Series(months).dt.to_period("M")})
+    table.loc[3, "month"] = pd.NaT
+    encoder = TableEncoder().fit(table)
+    assert encoder.kinds_ == [MOMENT]
+    stamps = table.assign(month=table["month"].dt.to_timestamp())
+    assert np.array_equal(encoder.transform(table), encoder.transform(stamps))
+
+
 def test_a_column_without_values_is_left_out_and_said():
     table = frame().assign(none=None, nan=np.nan)
     encoder = TableEncoder()
@@ -204,12 +273,91 @@ def test_infinity_and_names_that_occur_twice_are_refused():
         TableEncoder().fit(table)
 
 
+@pytest.mark.parametrize("values", [["inf", "1.5"], [np.inf, "1.5"], [float("-inf"), 2]], ids=str)
+def test_infinity_is_refused_also_as_a_text_or_an_object(values):
+    """A column of numbers refused it, and a column of texts or objects took it for a gap."""
+    column = pd.Series(values * 20, dtype=object)
+    with pytest.raises(ValueError, match="infinity, in column 'x'"):
+        TableEncoder().fit(pd.DataFrame({"x": column}))
+    encoder = TableEncoder().fit(pd.DataFrame({"x": ["1.5", "2", "3"] * 20}))
+    with pytest.raises(ValueError, match="infinity, in column 'x'"):
+        encoder.transform(pd.DataFrame({"x": column}))
+
+
+def test_intervals_are_categories_now_and_later():
+    """What pandas.cut makes could be learned, but not predicted."""
+    table = pd.DataFrame({"x": np.arange(60.0), "z": np.arange(60)[::-1]})
+    for kind in ("category", "interval"):
+        cut = pd.cut(table["x"], [-1, 10, 30, 60])
+        cut = cut if kind == "category" else pd.Series(pd.arrays.IntervalArray(cut))
+        made = table.assign(x=cut)
+        encoder = TableEncoder()
+        rows = encoder.fit_transform(made)
+        assert encoder.kinds_ == [CATEGORY, NUMBER]
+        np.testing.assert_array_equal(encoder.transform(made[["z", "x"]]), rows)
+        assert "x_(10, 30]" in encoder.get_feature_names_out()
+
+
+def test_numbers_in_a_column_of_dates_are_refused():
+    """They were seconds or microseconds after 1970, without a word."""
+    days = pd.date_range("2024-01-01", periods=40)
+    encoder = TableEncoder().fit(pd.DataFrame({"d": days}))
+    for bad in (np.arange(40), np.arange(40.0), days - days[0], [True] * 40):
+        with pytest.raises(ValueError, match="'d' contains numbers; it had dates in the training"):
+            encoder.transform(pd.DataFrame({"d": bad}))
+    assert np.isfinite(encoder.transform(pd.DataFrame({"d": [np.nan] * 40}))).all()
+    with pytest.warns(UserWarning, match="No value of column 'd' can be read as a moment"):
+        encoder.transform(pd.DataFrame({"d": pd.Series([5] * 40, dtype=object)}))
+
+
+def test_masked_numbers_are_gaps():
+    values = np.ma.masked_array(
+        np.arange(60.0).reshape(30, 2), mask=np.arange(60).reshape(30, 2) % 7 == 0
+    )
+    expected = TableEncoder().fit_transform(values.filled(np.nan))
+    np.testing.assert_array_equal(TableEncoder().fit_transform(values), expected)
+    whole = np.ma.masked_array(values.data.astype(int), mask=values.mask)
+    np.testing.assert_array_equal(TableEncoder().fit_transform(whole), expected)
+
+
 def test_means_of_targets_do_not_know_their_own_row():
     """Categories that occur twice say nothing of labels by chance."""
     table = pd.DataFrame({"id": [f"{k // 2}" + "x" for k in range(N)]})
     rows = TableEncoder().fit_transform(table, Y)
     best = max(np.mean((rows[:, 0] > t) == Y) for t in np.quantile(rows, np.linspace(0, 1, 50)))
     assert best < 0.62
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4, 5])
+def test_many_categories_and_labels_that_are_all_rare(rows):
+    """Mean targets are computed in folds, and scikit-learn wants each label in five of them."""
+    table = pd.DataFrame({"id": [f"id {k % 60}" for k in range(N)], "x": RNG.normal(size=N)})
+    y = [f"label {k // rows}" for k in range(N)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if rows < 5:  # of the number of labels, scikit-learn itself warns
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        encoder = TableEncoder()
+        learned = encoder.fit_transform(table, y)
+        later = encoder.transform(table)
+    assert learned.shape == later.shape
+    assert np.isfinite(learned).all()
+    assert np.isfinite(later).all()
+
+
+@pytest.mark.parametrize("targets", ["labels", "values"])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_rows_with_a_known_id_are_not_far_from_those_learned(targets, share):
+    """An id says nothing while rows are learned, but every row of later has its own target for a mean."""
+    which = np.where(RNG.random(N) < share, np.arange(N), RNG.integers(0, 40, N))
+    table = pd.DataFrame({"id": [f"id {k}" for k in which]})
+    y = Y if targets == "labels" else RNG.normal(size=N)
+    encoder = TableEncoder()
+    rows = encoder.fit_transform(table, y)
+    assert np.abs(rows).max() < 6
+    assert np.abs(encoder.transform(table)).max() < 6
+    new = encoder.transform(pd.DataFrame({"id": ["never seen"]}))
+    assert np.abs(new).max() < 1
 
 
 @pytest.mark.parametrize(

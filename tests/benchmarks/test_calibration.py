@@ -6,7 +6,7 @@ import pytest
 from benchmarks.calibration import SETS, _mixed, compare, main
 
 
-@pytest.mark.parametrize("way", ["fit", "stream"])
+@pytest.mark.parametrize("way", ["fit", "stream", "active"])
 def test_probabilities_are_as_good_as_those_of_cross_validation(way):
     make, _ = SETS["noise, 500"]
     found = [compare(_mixed(make(seed), seed, None), way) for seed in range(10)]

@@ -64,12 +64,16 @@ def test_train_auto_of_values_and_tune(folder):
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--resume"], "leave out --resume"),
         (["train", "{same}", "--label", "t", "-o", "{m}", "--auto"], "same label"),
         (["train", "{classes}", "--label", "t", "-o", "{m}", "--auto", "--algorithm", "lasvm-regressor"], "number"),
+        (["train", "{values}", "--label", "t", "-o", "{m}", "--auto"], "numbers with fractions are values"),
+        (["tune", "{values}", "--label", "t", "--auto"], "line 2 of"),
+        (["tune", "{classes}", "--label", "t", "--auto", "--C", "1,2"], "leave out --C, or --auto"),
+        (["tune", "{classes}", "--label", "t", "--auto", "--first-round", "90"], "leave out --first-round"),
         (["train", "--auto"], "needs a SOURCE"),
         (["tune", "{classes}", "--label", "t", "--time-limit", "3"], "--time-limit needs --auto"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(folder, words, says):
-    names = {n: folder / f"{n}.csv" for n in ("classes", "same")} | {"m": folder / "m"}
+    names = {n: folder / f"{n}.csv" for n in ("classes", "values", "same")} | {"m": folder / "m"}
     said = ask(*(word.format(**names) for word in words))
     assert said.exit_code == 2
     assert says in said.output

@@ -242,7 +242,7 @@ def test_a_file_in_the_way_of_the_folder(tmp_path, below):
     taken = tmp_path / "taken"
     taken.write_text("mine")
     done = ask("demo", "--output", str(taken.joinpath(*below)))
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert re.search(r"^Error: The output folder '.*' cannot be created", done.output)
     assert "--output" in done.output
     assert taken.read_text() == "mine"
@@ -254,7 +254,7 @@ def test_a_folder_that_cannot_be_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr("tempfile.TemporaryFile", refuse)
     done = ask("demo", "--output", str(tmp_path))
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "cannot be written (Permission denied)" in done.output
 
 
@@ -264,7 +264,7 @@ def test_a_disk_that_fills_up(tmp_path, monkeypatch):
 
     monkeypatch.setattr("onlinesvm.cli.demo.run", full)
     done = ask("demo", "--output", str(tmp_path))
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "No space left on device" in done.output
     assert "Traceback" not in done.output
 

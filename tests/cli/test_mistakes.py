@@ -56,6 +56,9 @@ def changed(number, line):
         (TEXT, ["--class-weight", "{a:2}"], "is not balanced or weights such as"),
         (TEXT, ["--probability", "--algorithm", "norma"], "norma has no parameter probability"),
         (changed(200, "1e30,1,2,1"), [], "too large.*--standardize scales them"),
+        (changed(390, "1e30,1,2,1"), [], "too large.*--standardize scales them.*line 258 of .* or after it"),
+        (changed(200, "1e200,1,2,1"), ["--standardize"], "feature 1 are too large.*line 2 of .* or after it"),
+        ("\n".join(LINES[1:]), [], "no column 't' for the label; its columns are .* If the first line is a row"),
     ],
 )  # fmt: skip
 def test_files_and_options_of_train(tmp_path, text, more, says):
@@ -65,11 +68,53 @@ def test_files_and_options_of_train(tmp_path, text, more, says):
     assert not (tmp_path / "m").exists()
 
 
+def test_the_remedy_of_a_gap_is_one_that_predict_can_follow(csv, tmp_path):
+    """predict refuses --missing, because the columns are those of the model."""
+    assert ask("train", csv, "--label", "t", "-o", tmp_path / "m").exit_code == 0
+    gap = tmp_path / "gap.csv"
+    gap.write_text(changed(300, "1,,2,1"))
+    refused("line 301 .* train with a replacement .--missing", "predict", tmp_path / "m", gap)
+
+
+def test_a_row_far_too_large_is_named_by_every_command_that_reads_it(csv, tmp_path):
+    model, far = tmp_path / "m", tmp_path / "far.csv"
+    far.write_text(changed(300, "1e30,1,2,1"))
+    assert ask("train", csv, "--label", "t", "-o", model).exit_code == 0
+    says = "too large.*line 2 of .* or after it"
+    refused(says, "predict", model, far)
+    refused(says, "evaluate", model, far, "--label", "t")
+    refused(says, "train", csv, "--label", "t", "-o", tmp_path / "n", "--test", far)
+    refused("too large.*--standardize scales", "tune", far, "--label", "t", "--batch-rows", "100")
+
+
 def test_a_column_of_words_and_numbers_can_be_meant(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(changed(200, "1,zero,2,1"))
     line = ("train", path, "--label", "t", "-o", tmp_path / "m", "--categorical", "b")
     assert ask(*line).exit_code == 0
+
+
+def test_options_that_mean_nothing_here(csv, tmp_path):
+    train = ("train", csv, "--label", "t", "-o", tmp_path / "m")
+    refused("'--time-limit': nan is not a number", *train, "--time-limit", "nan")
+    refused("'--overlap': nan is not a number", "label", csv, "--overlap", "nan")
+    refused("-o needs the name of a file; - is none", *train[:-1], "-")
+    refused("--label says how SOURCE is read, but there is no SOURCE", "train", "--label", "t")
+    refused(
+        "--missing says how SOURCE is read, but", "train", "--missing", "0", "-o", tmp_path / "m"
+    )
+    refused("--quantile '0.1,0.9' is not a number or none", *train, "--algorithm", "lasvm-regressor",
+            "--quantile", "0.1,0.9")  # fmt: skip
+    refused("--feature-weights '1,2' is not learn or none", *train, "--feature-weights", "1,2")
+    refused("takes MODEL and SOURCE, but got m t.csv t2.csv", "evaluate", "m", "t.csv", "t2.csv")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv"]
+
+
+def test_tune_of_a_single_candidate_measures_it(csv):
+    line = ("tune", csv, "--label", "t", "--C", "1", "--gamma", "1", "--first-round", "10")
+    found = ask(*line, "--batch-rows", "10")
+    assert found.exit_code == 0, found.output
+    assert re.search(r"│1 │ +1 │ +1 │ +30 │ +0\.\d{4}│", found.stdout), found.stdout
 
 
 def test_what_is_read_is_never_overwritten(csv, tmp_path):
@@ -206,3 +251,16 @@ def test_a_plot_of_any_name_is_a_png(csv, tmp_path):
     line = ("train", csv, "--label", "t", "-o", tmp_path / "m", "--plot", tmp_path / "curve")
     assert ask(*line).exit_code == 0
     assert (tmp_path / "curve").read_bytes().startswith(b"\x89PNG")
+
+
+def test_labels_that_all_differ_are_told(csv, tmp_path):
+    """A column of ids as the label made a machine for each of them, without a word."""
+    rows = "\n".join(f"{k},{line}" for k, line in enumerate(LINES[1:]))
+    (tmp_path / "ids.csv").write_text(f"id,{LINES[0]}\n{rows[: rows.index(chr(10) + '60,')]}\n")
+    line = ("train", tmp_path / "ids.csv", "--label", "id", "-o", tmp_path / "m")
+    said = ask(*line)
+    assert said.exit_code == 0, said.output
+    assert "60 rows have 60 different labels; check --label." in said.stderr
+    assert "--algorithm lasvm-regressor" in said.stderr
+    assert "different labels" not in ask(*line, "--algorithm", "lasvm-regressor").stderr
+    assert "different labels" not in ask("train", csv, "--label", "t", "-o", tmp_path / "n").stderr

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from sklearn.metrics import log_loss, roc_auc_score
@@ -15,7 +16,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 import onlinesvm
 from onlinesvm import LASVMClassifier
 from onlinesvm.cli import main, measures
-from onlinesvm.cli.algorithms import first_sentence, parameter_options
+from onlinesvm.cli.algorithms import algorithms, first_sentence, parameter_options
 
 SOURCE = str(Path(onlinesvm.__file__).resolve().parent.parent)
 
@@ -88,6 +89,17 @@ def test_a_label_that_the_model_does_not_know(folder):
     assert found["log_loss"] > 0
 
 
+def test_a_file_of_which_no_label_is_a_class_is_told(folder):
+    (folder / "other.csv").write_text("id,u,v,two\n1,0.5,0.5,7\n2,0.1,0.2,8\n3,2,0,9\n4,2,0,10\n")
+    found = ask("evaluate", folder / "two", folder / "other.csv")
+    assert found.stderr == (
+        "No label of the file is a class of the model: the file has '10', '7', '8', ..., the model '0', '1'; "
+        "check --label.\n"
+    )
+    assert "Error 100.00 %" in found.stdout
+    assert ask("evaluate", folder / "two", folder / "odd.csv").stderr == ""
+
+
 def test_memory_does_not_grow_with_the_rows(folder, monkeypatch):
     monkeypatch.setattr(measures.Ranking, "MOST", 100)
     found = json.loads(ask("evaluate", folder / "two", folder / "d.csv", "--json").stdout)
@@ -106,6 +118,27 @@ def test_the_sample_is_evenly_spaced():
     kept = np.concatenate(ranking._scores)
     assert len(set(np.diff(kept))) == 1
     assert 32 <= len(kept) <= 64
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_a_model_of_every_algorithm_is_evaluated(folder, tmp_path, name):
+    """Models that have probabilities without a record of scores, as SimpleSVM does, ended in a traceback."""
+    data, path = np.load(folder / "d.npz"), tmp_path / "few.csv"
+    rows = [f"{u},{v},{t}" for (u, v), t in zip(data["X"][:60], data["two"])]
+    path.write_text("u,v,t\n" + "\n".join(rows) + "\n")
+    ask("train", path, "--label", "t", "-o", tmp_path / "m", "--algorithm", name)
+    found = json.loads(ask("evaluate", tmp_path / "m", path, "--label", "t", "--json").stdout)
+    model = onlinesvm.load_model(tmp_path / "m")
+    X, y = data["X"][:60], data["two"][:60]
+    asked = CliRunner().invoke(main, ["predict", str(tmp_path / "m"), str(path), "--probabilities"])
+    if not hasattr(model, "predict_proba"):
+        assert asked.exit_code == 2
+        assert "no probabilities" in asked.stderr
+        assert found.get("log_loss") is None
+        return
+    lines = [line.split("\t")[1:] for line in asked.stdout.splitlines()]
+    np.testing.assert_allclose(np.array(lines, float), model.predict_proba(X), atol=1e-6)
+    assert found["log_loss"] == pytest.approx(log_loss(y, model.predict_proba(X)), rel=1e-6)
 
 
 # -- predict -------------------------------------------------------------------------------------
@@ -132,7 +165,7 @@ def test_ids_and_a_header(folder):
     ("more", "says"),
     [
         (("--id", "u"), "'u' is a feature of the model"),
-        (("--id", "nothing"), "has no column 'nothing'"),
+        (("--id", "nothing"), "has no column 'nothing' for the id"),
         (("--header", "--json"), "leave out --header"),
     ],
 )
@@ -210,3 +243,43 @@ def test_closed_streams(folder, line, code, says):
     for name in ("new", "all"):
         if f"-o {name}" in line and code == 0:  # nothing else was written into the file
             onlinesvm.load_model(folder / name)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize(
+    ("line", "code", "says"),
+    [
+        ("train d.csv --label two -o /dev/stdout > new", 2, "is standard output, to which"),
+        ("export two --to python -o /dev/stdout | cat", 2, "is standard output, to which"),
+        ("train d.csv --label two --ignore three -o new --log new2 > new2", 2, "name another file with --log"),
+        ("export two --to python -o >(cat > out.txt) > /dev/null", 0, ""),
+        ("export two --to python -o /dev/null > /dev/null", 0, ""),
+        ("predict umlaut d.csv > new", 2, "has the encoding ascii, which lacks '"),
+        ("predict umlaut d.csv -o new", 0, ""),
+        ("evaluate umlaut d.csv --label two", 0, ""),
+        ("info umlaut", 0, ""),
+        ("predict two d.csv > /dev/full", 2, "The output cannot be written: No space left on device; free"),
+    ],
+)  # fmt: skip
+def test_standard_output_that_is_no_place_for_it(folder, line, code, says):
+    """What is printed must not go into the model, and a character that cannot be shown is no crash."""
+    if "/dev/full" in line and not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full")
+    for name in ("new", "new2", "new (deleted)", "out.txt"):
+        (folder / name).unlink(missing_ok=True)
+    if "umlaut" in line:
+        data = np.load(folder / "d.npz")
+        X, y = pd.DataFrame(data["X"], columns=["u", "v"]), np.where(data["two"], "jä", "nein")
+        LASVMClassifier().fit(X, y).save(folder / "umlaut")
+    environment = {**os.environ, "PYTHONPATH": SOURCE, "PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    script = f'set -o pipefail; "{sys.executable}" -m onlinesvm {line}'
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, env=environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert says in done.stderr
+    assert not (folder / "new (deleted)").exists()
+    if code:
+        assert not (folder / "new").exists() or not (folder / "new").read_text()

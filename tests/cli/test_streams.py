@@ -381,7 +381,7 @@ def test_a_disk_that_is_full_leaves_the_old_model(folder, monkeypatch):
     assert result.exit_code == 2
     assert "No space left on device" in result.stderr
     assert (folder / "old").read_bytes() == before
-    assert not [p for p in folder.iterdir() if p.suffix == ".tmp"]
+    assert not list(folder.glob(".old.*.tmp"))
 
 
 # -- help ----------------------------------------------------------------------------------------

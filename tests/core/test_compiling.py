@@ -15,6 +15,7 @@ from onlinesvm.core.runtime.compiling.announcing import (
     Announcer,
     CollectorPause,
 )
+from onlinesvm.core.runtime.compiling.caching import Folders, LoopCache
 from onlinesvm.core.runtime.compiling.private import is_private
 
 unix = pytest.mark.skipif(not hasattr(os, "getuid"), reason="permission bits")
@@ -128,6 +129,27 @@ def test_no_garbage_collection_within_a_compilation(enabled):
     finally:
         gc.enable()
     assert seen == [enabled, enabled, False, False, False, enabled]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_no_garbage_collection_while_a_loop_is_looked_for(enabled):
+    """Numba imports its library before the first one; and afterwards as before."""
+    cache, seen = LoopCache(compilation, Folders((), None)), []
+    target = SimpleNamespace(refresh=lambda: seen.append(gc.isenabled()), codegen=Codegen)
+    (gc.enable if enabled else gc.disable)()
+    try:
+        assert cache.load_overload((), target) is None
+        seen.append(gc.isenabled())
+    finally:
+        gc.enable()
+    assert seen == [False, enabled]
+
+
+class Codegen:
+    """What Numba's cache asks of a processor."""
+
+    def magic_tuple(self):
+        return ()
 
 
 # -- where compiled code is kept ---------------------------------------------------------------

@@ -17,6 +17,7 @@ from plain_kernels import plain_rbf
 from onlinesvm import ActiveLearner, LASVMClassifier
 from onlinesvm.core.lasvm.block import together, working_set
 from onlinesvm.core.lasvm.learner import LASVM
+from onlinesvm.core.lasvm.online.one_by_one import OneByOne
 from onlinesvm.core.runtime.interrupts import Interruptible, checkpoint
 from onlinesvm.core.runtime.numerics import JIT_DISABLED
 
@@ -338,8 +339,8 @@ def test_ctrl_c_while_a_loop_is_compiled(verb, monkeypatch):
     one = verb == "learn_one"
     arguments = (X[0], y[0]) if one else (X[:90], y[:90]) if "fit" in verb else (X[:90],)
     if one:
-        model._trained.learner._call = None  # it prepares anew
-        monkeypatch.setattr(type(model._trained.learner), "_call_for", compiling(model, double))
+        model._trained.learner._one_by_one = None  # it prepares anew
+        monkeypatch.setattr(OneByOne, "_call_for", compiling(double))
     else:
         monkeypatch.setattr(rows.Rows, "__len__", compiled)
     event.register("numba:compile", listener)
@@ -353,8 +354,8 @@ def test_ctrl_c_while_a_loop_is_compiled(verb, monkeypatch):
     check_held(model.partial_fit(X[100:200], y[100:200])._trained.learner)
 
 
-def compiling(model, loop):
-    prepare = type(model._trained.learner)._call_for
+def compiling(loop):
+    prepare = OneByOne._call_for
 
     def prepared(self, *given):
         assert loop(3) == 6

@@ -9,7 +9,7 @@ import warnings
 
 import awkward_checks
 import pytest
-from awkward import ESTIMATORS, ODD, TASKS, Chooser, build
+from awkward import ANSWERS, ESTIMATORS, ODD, TASKS, Chooser, build
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
@@ -59,6 +59,13 @@ def test_odd_targets_and_smooth_kernels(case):
     awkward_checks.run(case)
 
 
+@given(cases(ANSWERS))
+@settings(max_examples=max(DRAWS // 6, 1), deadline=None, derandomize=True, database=None)
+def test_whatever_a_model_is_asked(case):
+    note(repr(case))
+    awkward_checks.run(case)
+
+
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("estimators", "seed"),
@@ -79,6 +86,13 @@ def test_odd_targets_and_smooth_kernels(case):
         (ESTIMATORS, 503453),  # examples came and went for ever: rounding exceeded the tolerance
         (ODD, 503071),  # a sixth of the targets was large, and said how exact all others are
         (ODD, 884297),  # ... one of nine, far beyond what C can reach
+        (ODD, 3001512),  # the rounding errors of a far row were all that gradients of others had
+        (
+            ANSWERS,
+            97,
+        ),  # all rows of a window were forgotten, and a class that had none was probable
+        (ANSWERS, 10415),  # after rows were forgotten, rounding brought in another
+        (ANSWERS, 1987),  # a copy of a model without rows lost the second part of its next far row
         (ODD, 2000552),  # a model of one zero row had gradients of 1e-30 that were not zero
     ],
 )

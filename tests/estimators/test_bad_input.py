@@ -5,6 +5,7 @@ import pickle
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from awkward_values import as_dense
 from scipy import sparse
@@ -14,7 +15,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 import onlinesvm
-from onlinesvm import LASVMClassifier
+from onlinesvm import AutoSVMRegressor, LASVMClassifier, LASVMRegressor, SimpleSVMRegressor
 
 X, y = make_blobs(120, centers=2, n_features=3, cluster_std=1.0, random_state=0)
 ONES = np.ones(120)
@@ -182,6 +183,35 @@ def test_bad_input_to_predict(bad, message):
             call(bad)
 
 
+@pytest.mark.parametrize("kind", [LASVMRegressor, SimpleSVMRegressor])
+@pytest.mark.parametrize("gap", [None, np.nan, "nan"])
+def test_a_missing_target_is_refused_whatever_stands_for_it(kind, gap):
+    """NumPy makes NaN of None, and of the text; SVR learns it."""
+    values = X[:, 0].astype(object)
+    values[7] = gap
+    model = kind().partial_fit(X, X[:, 0])
+    before = model.predict(X)
+    for given in (values, values.tolist()):
+        for call in (kind().fit, kind().partial_fit, model.partial_fit):
+            with pytest.raises(ValueError, match=r"Input (y )?contains NaN"):
+                call(X, given)
+    if kind is LASVMRegressor:
+        with pytest.raises(ValueError, match="y contains NaN"):
+            model.learn_one(X[0], gap)
+    assert np.array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("missing", [None, pd.NA])
+def test_a_missing_label_of_pandas_is_refused_in_a_sentence(missing):
+    labels = np.where(y > 0, "a", "b").astype(object)
+    labels[7] = missing
+    for given in (labels, pd.array(labels, dtype="string"), pd.Series(labels, dtype="category")):
+        with pytest.raises(
+            ValueError, match="y contains NaN: 1 of 120 values are missing, the first in row 7"
+        ):
+            LASVMClassifier().fit(X, given)
+
+
 def test_precomputed_prediction_wants_a_column_for_each_training_row():
     K = rbf_kernel(X, gamma=0.5)
     model = LASVMClassifier(kernel="precomputed").fit(K, y)
@@ -332,3 +362,24 @@ def test_features_that_are_constant_but_for_rounding_are_learned(make):
     labels = [0, 1, 0, 1, 1, 0, 1]
     assert set(LASVMClassifier().fit(make(rows), labels).predict(make(rows))) <= {0, 1}
     assert set(SVC().fit(make(rows), labels).predict(make(rows))) <= {0, 1}
+
+
+@pytest.mark.parametrize(
+    "kind", [LASVMClassifier, LASVMRegressor, SimpleSVMRegressor, AutoSVMRegressor]
+)
+def test_whole_numbers_without_a_largest_one(kind):
+    """Python's are not bounded: they ended in an OverflowError, which nobody catches as bad input."""
+    rows, y = [[0.5, 1.0], [1.5, 2.0]] * 10, [0, 1] * 10
+    large = [10**400, 1]
+    if kind is not AutoSVMRegressor:  # a gap, as in a data frame
+        with pytest.raises(ValueError, match=r"in double precision: int too large"):
+            kind().fit([large, *rows[1:]], y)
+    if kind is not LASVMClassifier:
+        with pytest.raises(ValueError, match=r"in double precision: int too large"):
+            kind().fit(rows, [10**400, *y[1:]])
+        if hasattr(kind, "partial_fit"):
+            model = kind().partial_fit(rows, y)
+            before = model.predict(rows)
+            with pytest.raises(ValueError, match=r"in double precision: int too large"):
+                model.partial_fit(rows, [10**400, *y[1:]])
+            np.testing.assert_array_equal(model.predict(rows), before)

@@ -245,6 +245,29 @@ def test_small_weights_are_those_below_the_widest_gap(kernel):
     assert without_small(np.array([2.0]), np.ones(1), kernel).tolist() == [2.0]
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern12"])
+@pytest.mark.parametrize("form", ["fit", "stream", "regression"])
+def test_features_far_from_zero_have_the_same_learned_weights(kernel, form):
+    """The variance of all values together, gamma's scale, would grow where equal means are weighted."""
+    A, f = noisy(1200, 0)
+    T, g = noisy(1000, 1)
+    kind = LASVMRegressor if form == "regression" else LASVMClassifier
+    y, z = (f, g) if kind is LASVMRegressor else (f > 0, g > 0)
+    found, scores = [], []
+    for shift in (0.0, 10.0, 1000.0):
+        model = kind(C=3, kernel=kernel, feature_weights="learn")
+        if form == "stream":
+            model.partial_fit(A[:500] + shift, y[:500]).partial_fit(A[500:] + shift, y[500:])
+        else:
+            model.fit(A + shift, y)
+        found.append(model.feature_weights_)
+        scores.append(model.score(T + shift, z))
+    for weights, score in zip(found, scores):
+        assert weights[5:].max() < 0.2 * weights[:5].max()
+        np.testing.assert_allclose(weights, found[0], rtol=0.1, atol=0.02)
+        assert score == pytest.approx(scores[0], abs=0.01)
+
+
 # -- streams, files, exports --------------------------------------------------------------
 
 

@@ -138,7 +138,8 @@ def test_contradicting_and_repeated_rows():
 @pytest.mark.parametrize(
     ("indices", "message"),
     [
-        ([0, 0], "twice"), (-1, "never learned"), (10**6, "never learned"), (0.5, "integer"),
+        ([0, 0], "example 0 twice"), (-1, "never learned"), (10**6, "never learned"), (0.5, "integer"),
+        ([10**6, 10**6], "never learned"),
         ([[1]], "integer"), ("all", "integer"),
     ],
 )  # fmt: skip
@@ -197,6 +198,19 @@ def test_all_may_go(table):
         assert (model.partial_fit(X, y).predict(X) == y).mean() > 0.8
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_to_look_again_scores_few_examples_whatever_the_rounding(seed):
+    """Coefficients sum to zero but for rounding, which is no reason to bring in others."""
+    settings = {"n_informative": 5, "n_redundant": 0, "flip_y": 0.1}
+    X, y = make_classification(1500, 6, **settings, random_state=seed)
+    model = LASVMClassifier(C=0.7, gamma=0.2, epochs="converge").fit(X, y)
+    before = model.n_kernel_evaluations_
+    model.forget(model.support_[:3], X, y)
+    assert model.n_kernel_evaluations_ - before < len(model.support_) * len(X)
+    alpha = abs(model.dual_coef_)
+    assert alpha.min() > 1e-12
+
+
 def test_to_forget_nothing_changes_nothing(table):
     X, y = table
     model = LASVMClassifier(gamma=0.1, epochs="converge").fit(X, y)
@@ -218,6 +232,25 @@ def test_a_class_of_three_that_is_gone_is_never_predicted(decision, again):
     assert (model.predict(X) == left.predict(X)).mean() > 0.98
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("block_size", [1, 2048])
+@pytest.mark.parametrize(("gone", "back"), [((0, 1), 1), ((0, 2), 2), ((1, 2), 1)])
+def test_of_classes_that_are_gone_one_comes_back(gone, back, block_size):
+    """Its pairs with the other ones have no coefficient any more, and start as at first."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    y = np.where(X[:, 0] > 0.5, 0, np.where(X[:, 0] < -0.5, 1, 2))
+    model = LASVMClassifier(gamma=0.5, decision="ovo", block_size=block_size)
+    model.partial_fit(X[:200], y[:200]).forget(np.flatnonzero(np.isin(y[:200], gone)))
+    assert not model.dual_coef_.any()
+    for x in X[200:][y[200:] == back]:
+        model.learn_one(x, back)
+    (stayed,) = {0, 1, 2} - set(gone)
+    assert set(model.finish().predict(X)) <= {stayed, back}
+    if block_size > 1:  # else few rows of the class that stayed are stored
+        assert (model.predict(X) == y)[np.isin(y, [stayed, back])].mean() > 0.8
+
+
 @pytest.mark.parametrize("gone", [0, 1])
 @pytest.mark.parametrize("share", [0.05, 0.95])
 @pytest.mark.parametrize("again", [False, True])
@@ -229,3 +262,49 @@ def test_the_class_that_is_left_is_predicted_whatever_the_bias_was(gone, share, 
     model.forget(np.flatnonzero(y == gone), *((X, y) if again else ()))
     assert set(model.predict(X)) == {1 - gone}
     assert (model.partial_fit(X, y).predict(X) == y).mean() > 0.9  # and it learns on
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"quantile": [0.2, 0.8]}, {"window": 300}, {"window": 120}, {"budget": 60}],
+    ids=["all", "quantiles", "window", "short window", "budget"],
+)
+@pytest.mark.parametrize("way", ["fit", "stream"])
+def test_no_file_holds_a_byte_of_the_target(tmp_path, settings, way):
+    """Nor of targets that are kept for their spread, or in a window."""
+    X, target = make_friedman1(200, noise=1.0, random_state=0)
+    model = LASVMRegressor(C=5.0, gamma=0.5, **settings)
+    if way == "fit":
+        model.fit(X, target)
+    else:
+        for first in range(0, 200, 30):
+            model.partial_fit(X[first : first + 30], target[first : first + 30])
+    held = model._trained.learner.support.linear()
+    gone = max(i for i in range(200) if target[i] in held)
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    assert target[gone].tobytes() in path.read_bytes()
+    model.forget(gone)
+    model.save(path)
+    assert target[gone].tobytes() not in path.read_bytes()
+
+
+def test_the_target_of_a_row_that_is_not_stored_goes_if_the_data_are_given(tmp_path):
+    X, target = make_friedman1(200, noise=1.0, random_state=0)
+    model = LASVMRegressor(C=5.0, gamma=0.5, epsilon=1.0, epochs="converge").fit(X, target)
+    learner = model._trained.learner
+    stored = model._trained.original[learner.keys(np.arange(learner.n))]
+    gone = np.setdiff1d(np.arange(200), stored)[0]
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    assert target[gone].tobytes() in path.read_bytes()
+    without = deepcopy(model).forget(gone)
+    assert any(
+        "last targets: that of" in line for line in without.forget_report_["depends_on_them_still"]
+    )
+    model.forget(gone, X, target)
+    assert not any(
+        "last targets: that of" in line for line in model.forget_report_["depends_on_them_still"]
+    )
+    model.save(path)
+    assert target[gone].tobytes() not in path.read_bytes()

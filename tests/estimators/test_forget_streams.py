@@ -6,6 +6,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC, SVR
 
@@ -284,3 +285,36 @@ def test_a_copy_forgets_alone(stream):
         twin.forget(numbers_held(twin, X)[:5])
         np.testing.assert_array_equal(model.decision_function(X), before)
         model.learn_one(X[0], y[0])
+
+
+@pytest.mark.parametrize("limits", [{}, {"window": 40}], ids=["all", "window"])
+@pytest.mark.parametrize("learn", [one_by_one, in_batches])
+def test_a_copy_that_has_forgotten_all_learns_far_rows_exactly(limits, learn):
+    """It has no memory for rows yet when the first one comes, nor for what rounding takes from it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    X[40:, 0] = 3e5
+    y = X[:, 1] + X[:, 2]
+    model = LASVMRegressor(kernel="laplacian", gamma=0.3, C=10.0, **limits)
+    in_batches(model, X[:40], y[:40])
+    model.forget(np.arange(40))
+    twin = pickle.loads(pickle.dumps(model))
+    for one in (model, twin):
+        learn(one, X[40:], y[40:])
+    np.testing.assert_array_equal(twin.predict(X), model.predict(X))
+    peer = SVR(kernel=lambda A, B: np.exp(-0.3 * cdist(A, B, "cityblock")), C=10.0).fit(
+        X[40:], y[40:]
+    )
+    assert abs(twin.finish().predict(X[40:]) - peer.predict(X[40:])).max() < 0.1
+
+
+@pytest.mark.parametrize("probability", [False, True])
+def test_a_window_without_rows_has_the_probabilities_of_its_biases(probability):
+    """All rows of the window were forgotten; one that had left it before was not."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.zeros(40, int)
+    y[3] = 1
+    model = LASVMClassifier(gamma=0.5, window=10, probability=probability).partial_fit(X, y)
+    model.forget(np.delete(np.arange(40), 3))
+    expected = model.classes_[model.predict_proba(X).argmax(axis=1)]
+    np.testing.assert_array_equal(model.predict(X), expected)

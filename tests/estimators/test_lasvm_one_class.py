@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import OneClassSVM
 
-from onlinesvm import LASVMOneClass
+from onlinesvm import LASVMOneClass, SimpleSVMOneClass
 
 GAMMA = 0.3
 
@@ -138,6 +138,34 @@ def test_sparse_and_other_kernels(clouds):
         linear.decision_function(clouds), exact.decision_function(clouds),
         atol=0.01 * np.abs(exact.offset_[0]),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [LASVMOneClass, SimpleSVMOneClass])
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+def test_only_ratios_of_weights_matter(clouds, kind, size):
+    weight = np.random.default_rng(2).uniform(1.0, 2.0, len(clouds[::2]))
+    weight[0], weight[1] = 1.0, 1.0
+    scaled = weight * size if size < 1 else weight * (size / weight.max())
+    exact = OneClassSVM(nu=0.2, gamma=GAMMA, tol=1e-6).fit(clouds[::2], sample_weight=weight)
+    model = kind(nu=0.2, gamma=GAMMA).fit(clouds[::2], sample_weight=scaled)
+    same = (model.predict(clouds) == exact.predict(clouds)).mean()
+    assert same > 0.98
+
+
+@pytest.mark.parametrize("kind", [LASVMOneClass, SimpleSVMOneClass])
+@pytest.mark.parametrize("size", [1e-100, 1e-20, 1e30, 1e300])
+def test_weights_in_a_strange_unit_are_refused(clouds, kind, size):
+    """Edges were NaN or zero, or the fit did not end; ``OneClassSVM`` is wrong as well."""
+    model = kind(nu=0.2, gamma=GAMMA).fit(clouds[:50])
+    before = model.decision_function(clouds)
+    with pytest.raises(ValueError, match="Only their ratios matter"):
+        model.partial_fit(clouds[50:60], sample_weight=np.full(10, size))
+    if kind is LASVMOneClass:
+        with pytest.raises(ValueError, match="Only their ratios matter"):
+            model.learn_one(clouds[0], sample_weight=size)
+    np.testing.assert_array_equal(model.decision_function(clouds), before)
+    with pytest.raises(ValueError, match="Only their ratios matter"):
+        kind().fit(clouds[:50], sample_weight=np.r_[size, np.ones(49)])
 
 
 def test_copies_count_as_often_as_they_come(clouds):

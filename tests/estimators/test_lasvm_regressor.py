@@ -122,7 +122,7 @@ def test_sparse_is_dense(friedman):
 # -- targets of any kind ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", [1e6, 1e-6, 1e30, 1e-30])
+@pytest.mark.parametrize("scale", [1e6, 1e-6, 1e30, 1e-30, 1e59])
 def test_targets_of_any_size(friedman, scale):
     X, y = friedman
     plain = make(epochs="converge").fit(X, y)
@@ -261,6 +261,7 @@ BAD = {
     "NaN": (lambda y: np.where(np.arange(len(y)) == 3, np.nan, y), "NaN"),
     "infinite": (lambda y: np.where(np.arange(len(y)) == 3, np.inf, y), "infinity"),
     "text": (lambda y: np.array(["high"] * len(y)), "y must be numbers"),
+    "large": (lambda y: np.where(np.arange(len(y)) == 3, -1e100, y), "as large as 1e.100"),
     "columns": (lambda y: np.stack([y, y], axis=1), "two dimensions"),
     "length": (lambda y: y[:-1], "inconsistent"),
 }
@@ -280,12 +281,14 @@ def test_bad_targets_change_nothing(friedman, how):
     np.testing.assert_array_equal(model.predict(X), before)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, "high", [1.0, 2.0]])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1e100, "high", [1.0, 2.0]])
 def test_learn_one_refuses_bad_targets(friedman, value):
     X, y = friedman
     model = make().partial_fit(X[:300], y[:300])
     before = model.predict(X)
-    with pytest.raises(ValueError, match=r"NaN|infinity|numbers|two dimensions|inconsistent"):
+    with pytest.raises(
+        ValueError, match=r"NaN|infinity|Divide y|numbers|two dimensions|inconsistent"
+    ):
         model.learn_one(X[0], value)
     np.testing.assert_array_equal(model.predict(X), before)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from onlinesvm import LASVMClassifier
-from onlinesvm.core.lasvm.learner import LASVM
+from onlinesvm.core.lasvm.online.one_by_one import OneByOne
 from onlinesvm.estimators.base import KernelEstimator
 
 
@@ -29,7 +29,7 @@ def test_learn_one_equals_partial_fit(settings, monkeypatch):
     rows, one = (LASVMClassifier(**settings).partial_fit(X[:10], y[:10]) for _ in range(2))
     with monkeypatch.context() as slow:
         slow.setattr(KernelEstimator, "_learn_only_row", lambda *_: False)
-        slow.setattr(LASVM, "_takes", lambda *_: False)
+        slow.setattr(OneByOne, "takes", lambda *_: False)
         for x, label in zip(X[10:], y[10:].tolist(), strict=True):
             rows.partial_fit(x[None, :], [label])
     for x, label in zip(X[10:], y[10:].tolist(), strict=True):

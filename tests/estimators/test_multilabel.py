@@ -57,6 +57,16 @@ def test_zeros_and_ones_of_any_type_are_the_same(data, kind):
     assert (found.decision_function(X) == expected.decision_function(X)).all()
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_data_frame_of_labels_is_a_matrix_of_labels(data, library):
+    X, Y = data
+    frame = pytest.importorskip(library).DataFrame({f"label {j}": Y[:, j] for j in range(5)})
+    found, expected = model().fit(X[:200], frame[:200]), model().fit(X[:200], Y[:200])
+    found.partial_fit(X[200:300], frame[200:300])
+    expected.partial_fit(X[200:300], Y[200:300])
+    assert (found.decision_function(X) == expected.decision_function(X)).all()
+
+
 def test_two_labels_that_exclude_each_other_are_two_machines():
     """A matrix of two columns is no binary problem, even where it could be one."""
     rng = np.random.default_rng(0)

@@ -1,18 +1,30 @@
 """Pickles: small, exact, and able to learn on, also from a memory map."""
 
+import copy
 import pickle
 
 import joblib
 import numpy as np
 import pytest
-from classifiers import CSR, DENSE, every_own, make
+from classifiers import CSR, DENSE, OWN, Y, every_own, make
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from onlinesvm import LASVMClassifier
+from onlinesvm import (
+    HullerClassifier,
+    LASVMClassifier,
+    LASVMOneClass,
+    LASVMRegressor,
+    SimpleSVMClassifier,
+    SimpleSVMOneClass,
+    SimpleSVMRegressor,
+)
 from onlinesvm.core.runtime.compact import Packed, compact, restore
+from onlinesvm.exceptions import ModelFileError
 
 LABELS = np.random.default_rng(1).integers(3, size=DENSE.shape[0])
 
@@ -142,3 +154,86 @@ def test_any_numbers_come_back(values, narrow):
 
 def test_small_arrays_stay_as_they_are():
     assert not isinstance(compact(np.arange(10)), Packed)
+
+
+# -- states, for libraries that keep them in files of their own -------------------------------
+
+SIMPLE = [SimpleSVMClassifier, SimpleSVMRegressor, SimpleSVMOneClass]
+
+
+def is_plain(value):
+    """Whether it is made of numbers, text and bytes alone."""
+    if isinstance(value, dict):
+        return all(map(is_plain, [*value, *value.values()]))
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    return value is None or type(value) in (bool, int, float, str, bytes)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [*OWN, *SIMPLE, LASVMRegressor, LASVMOneClass])
+def test_a_state_is_plain_data_and_goes_on_exactly(kind):
+    model = kind(**({"probability": True} if kind is LASVMClassifier else {}))
+    model.fit(DENSE[:60], Y[:60]).partial_fit(DENSE[60:75], Y[60:75])
+    state = model.__getstate__()
+    assert is_plain(state)
+    twin = kind.__new__(kind)
+    twin.__setstate__(state)
+    for each in (model, twin):
+        each.partial_fit(DENSE[75:], Y[75:])
+    np.testing.assert_array_equal(twin.predict(DENSE), model.predict(DENSE))
+    if hasattr(model, "decision_function"):
+        np.testing.assert_array_equal(twin.decision_function(DENSE), model.decision_function(DENSE))
+    if kind is LASVMClassifier:
+        np.testing.assert_array_equal(twin.predict_proba(DENSE), model.predict_proba(DENSE))
+    assert twin.get_params() == model.get_params()
+
+
+def dot(X, Z):
+    return X @ Z.T
+
+
+class Mine(LASVMClassifier):
+    """Of a user: no class that a model file knows."""
+
+
+@pytest.mark.parametrize("model", [LASVMClassifier(kernel=dot), Mine(), LASVMClassifier()])
+def test_a_state_keeps_what_cannot_be_data(model):
+    if type(model) is Mine or callable(model.kernel):
+        model.fit(DENSE, Y)
+    twin = type(model).__new__(type(model))
+    twin.__setstate__(model.__getstate__())
+    assert twin.get_params() == model.get_params()
+    if hasattr(model, "n_features_in_"):
+        np.testing.assert_array_equal(twin.decision_function(DENSE), model.decision_function(DENSE))
+
+
+def test_pickles_and_copies_do_not_make_a_file_first(monkeypatch):
+    model = LASVMClassifier().fit(DENSE, Y)
+    monkeypatch.delattr("onlinesvm.model.files.data_of")
+    for twin in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+        np.testing.assert_array_equal(twin.decision_function(DENSE), model.decision_function(DENSE))
+
+
+def test_a_state_that_was_changed_is_refused():
+    state = LASVMClassifier().fit(DENSE, Y).__getstate__()
+    data = bytearray(state["_trained"])
+    data[-1] ^= 1
+    with pytest.raises(ModelFileError, match=r"The state of the estimator is not.*checksum"):
+        LASVMClassifier().__setstate__(state | {"_trained": bytes(data)})
+    with pytest.raises(
+        ModelFileError, match="that of a LASVMClassifier, not of a HullerClassifier"
+    ):
+        HullerClassifier().__setstate__(state)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [*OWN, *SIMPLE, LASVMRegressor, LASVMOneClass])
+def test_skops_asks_for_trust_in_one_class(kind):
+    io = pytest.importorskip("skops.io")
+    model = make_pipeline(StandardScaler(), kind()).fit(DENSE, Y)
+    data = io.dumps(model)
+    unknown = io.get_untrusted_types(data=data)
+    assert unknown == [f"{kind.__module__}.{kind.__name__}"]
+    again = io.loads(data, trusted=unknown)
+    np.testing.assert_array_equal(again.predict(DENSE), model.predict(DENSE))

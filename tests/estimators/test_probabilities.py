@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
@@ -315,6 +315,40 @@ def test_streams_have_probabilities_without_a_switch(settings, classes):
     np.testing.assert_allclose(one, model.predict_proba(X[[2700]])[0], atol=1e-6)
 
 
+@pytest.mark.parametrize("fitted", [0, 300])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_examples_of_a_stream_that_are_not_held_count(fitted, classes):
+    """The rows that a model holds are the hard ones: without the others nobody would be certain."""
+    found = []
+    for seed in (2, 3, 4):
+        X, y = make_classification(
+            6000, 6, n_informative=4, n_redundant=0, n_classes=classes, n_clusters_per_class=1,
+            weights=[0.8, 0.1, 0.1] if classes == 3 else [0.8], flip_y=0.05, random_state=seed,
+        )  # fmt: skip
+        model = LASVMClassifier(C=10, gamma=0.1, random_state=0)
+        theirs = CalibratedClassifierCV(model, cv=5).fit(X[:1000], y[:1000])
+        model = model.fit(X[:fitted], y[:fitted]) if fitted else model
+        for start in range(fitted, 1000, 50):
+            model.partial_fit(X[start : start + 50], y[start : start + 50])
+        own, peer = (m.predict_proba(X[1000:]) for m in (model.finish(), theirs))
+        bias = abs(own.mean(axis=0) - np.bincount(y) / len(y)).max()
+        found.append([brier(y[1000:], own) / brier(y[1000:], peer), bias])
+    ratio, bias = np.mean(found, axis=0)
+    assert ratio < 1.04
+    assert bias < 0.015
+
+
+def test_what_was_found_for_few_examples_is_not_used_for_many():
+    X, y = noisy(1300)
+    model = LASVMClassifier(gamma=0.1, random_state=0).fit(X[:100], y[:100])
+    asked = copy.deepcopy(model)
+    asked.predict_proba(X)
+    for each in (model, asked):
+        for start in range(100, 1000, 50):
+            each.partial_fit(X[start : start + 50], y[start : start + 50])
+    np.testing.assert_array_equal(model.predict_proba(X), asked.predict_proba(X))
+
+
 @every_setting
 def test_copies_pickles_and_files_of_plain_models_say_the_same(settings, tmp_path):
     from onlinesvm import load_model
@@ -391,6 +425,25 @@ def test_probabilities_of_chosen_examples_are_those_of_the_model_served(classes)
     np.testing.assert_allclose(model.predict_proba(X), finished.predict_proba(X), rtol=0, atol=0.01)
 
 
+def test_the_model_served_is_that_of_the_labelled_examples():
+    """Examples that left too early come back: models of the folds are made with all the others, too."""
+    for seed in (0, 3):
+        X, y = make_moons(2000, noise=0.3, random_state=seed)
+        learner = ActiveLearner(
+            LASVMClassifier(C=300, gamma=1, probability=True), X[:1000], random_state=0
+        )
+        for _ in range(200):
+            k = learner.query()
+            learner.teach(k, y[k])
+        served, taught = learner.estimator, learner.taught
+        exact = LASVMClassifier(C=300, gamma=1, epochs="converge").fit(X[taught], y[taught])
+        difference = served.decision_function(X[1000:]) - exact.decision_function(X[1000:])
+        assert abs(difference).mean() < 0.1
+        k = learner.query()  # the pool knows the rows by their numbers, as before
+        learner.teach(k, y[k])
+        assert set(learner.estimator.support_.tolist()) <= set(learner.taught.tolist())
+
+
 def test_a_fit_cut_short_has_probabilities():
     X, y = noisy(6000)
     model = LASVMClassifier(gamma=0.1, max_examples=3000, random_state=0).fit(X, y)
@@ -446,6 +499,19 @@ def test_sets_cover_before_and_after_a_drift():
     covers = coverage(model, X[20:], y[20:], alphas, 200)
     for stretch in (slice(400, 1980), slice(1980, 3980), slice(2400, 3980)):
         assert abs(covers[stretch].mean(axis=0) - (1 - alphas)).max() < 0.03
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_sets_of_a_young_stream_cover(n):
+    covered = []
+    for seed in range(6):
+        X, y = noisy(n + 3000, 3, seed)
+        model = LASVMClassifier(gamma=0.1, probability=True)
+        for start in range(0, n, 20):
+            model.partial_fit(X[start : start + 20], y[start : start + 20])
+        sets = [model.predict_set(X[n:], a)[np.arange(3000), y[n:]] for a in (0.1, 0.05)]
+        covered.append(np.mean(sets, axis=1))
+    assert (np.mean(covered, axis=0) > [0.87, 0.92]).all()
 
 
 @pytest.mark.parametrize("classes", [2, 4])

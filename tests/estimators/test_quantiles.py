@@ -1,5 +1,8 @@
 """Quantiles and intervals of values: next to SVR, to a duality gap, and on streams that change."""
 
+import pickle
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -80,6 +83,16 @@ def test_one_quantile_is_the_same_alone_and_in_company(noisy):
     np.testing.assert_allclose(company.predict(X)[:, 1], alone.predict(X), atol=5e-3)
     assert alone.predict(X).shape == (1200,)
     assert company.n_kernel_evaluations_ < 2 * alone.n_kernel_evaluations_
+
+
+@pytest.mark.parametrize("fit", ["fit", "partial_fit"])
+def test_very_many_quantiles_of_a_large_block(fit):
+    """Terms and bounds of so many machines are made some machines at a time."""
+    rng, levels = np.random.default_rng(7), np.linspace(0.01, 0.99, 45)
+    X = rng.uniform(-3, 3, size=(2600, 1))
+    y = np.sin(X[:, 0]) + 0.3 * rng.normal(size=2600)
+    values = getattr(LASVMRegressor(quantile=levels, gamma=0.5), fit)(X, y).predict(X)
+    np.testing.assert_allclose((y[:, None] < values).mean(axis=0), levels, atol=0.03)
 
 
 def test_the_shares_below_are_those_asked_for(noisy):
@@ -210,6 +223,21 @@ def test_intervals_after_a_fit_cover(settings, n):
     assert widths[0] < widths[1] < widths[2]
 
 
+@pytest.mark.parametrize("first", [100, 300, 1000, 2000, 5000])
+@pytest.mark.parametrize("quantile", [None, [0.05, 0.95]])
+def test_intervals_after_the_first_call_of_a_stream_are_about_as_wide_as_after_fit(first, quantile):
+    """A model that has learned nothing predicts no value, and is not wrong by the size of the target."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(first + 2000, 3))
+    y = 20.0 + X[:, 0] + 0.3 * rng.normal(size=len(X))
+    settings = {"C": 10.0, "quantile": quantile}
+    stream = LASVMRegressor(**settings).partial_fit(X[:first], y[:first])
+    fitted = LASVMRegressor(**settings).fit(X[:first], y[:first])
+    widths = [np.diff(m.predict_interval(X[first:])).mean() for m in (stream, fitted)]
+    assert 0.5 < widths[0] / widths[1] < 2.0
+    assert inside(stream.predict_interval(X[first:]), y[first:]).mean() > 0.84
+
+
 def test_intervals_of_quantiles_follow_the_noise(noisy):
     X, y = noisy
     model = LASVMRegressor(quantile=[0.05, 0.95], C=2, gamma=0.5).fit(X, y)
@@ -256,3 +284,207 @@ def test_what_cannot_be_told_is_said(noisy):
         with pytest.raises(ValueError, match="coverage must be a number between 0 and 1"):
             model.predict_interval(X, coverage)
     assert np.isinf(model.predict_interval(X[:1], 0.9999)).all()
+
+
+# -- calibrated quantiles -------------------------------------------------------------------------
+
+OUTER = [0.1, 0.5, 0.9]
+
+
+def drawn(n, seed, scale=1.0):
+    """Noise that depends on a feature."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, size=(n, 2))
+    noise = (0.2 + 0.3 * np.abs(X[:, 1])) * rng.normal(size=n)
+    return X, scale * (np.sin(X[:, 0]) + noise)
+
+
+def losses(y, values):
+    return [mean_pinball_loss(y, v, alpha=q) for v, q in zip(values.T, OUTER, strict=True)]
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
+@pytest.mark.parametrize("order", ["random", "sorted", "copies"])
+def test_calibrated_shares_are_those_of_new_targets(order, scale):
+    """A model that follows its targets closely: without an offset, its quantiles are too near."""
+    X, y = drawn(1000, 0, scale)
+    Xt, yt = drawn(8000, 1, scale)
+    if order == "sorted":
+        X, y = X[np.argsort(y)], np.sort(y)
+    if order == "copies":
+        X, y = np.repeat(X[:500], 3, axis=0), np.repeat(y[:500], 3)
+    settings = {"quantile": OUTER, "C": 30.0 * scale, "gamma": 1.0}
+    plain = LASVMRegressor(**settings).fit(X, y).predict(Xt)
+    values = LASVMRegressor(calibrated=True, **settings).fit(X, y).predict(Xt)
+    peer = np.column_stack([
+        HistGradientBoostingRegressor(loss="quantile", quantile=q, random_state=0).fit(X, y).predict(Xt)
+        for q in OUTER
+    ])  # fmt: skip
+    off, off_plain, off_peer = (
+        np.abs((yt[:, None] < v).mean(axis=0) - OUTER) for v in (values, plain, peer)
+    )
+    within = 0.02 if order != "copies" else 0.04  # a standard error is .022 of 500 rows
+    assert (off[[0, 2]] < within).all()
+    assert off[1] < 0.05  # three standard errors of 1,000 rows
+    assert (off_plain[[0, 2]] > 0.03).all()
+    assert (off[[0, 2]] < off_peer[[0, 2]]).all()
+    assert np.mean(losses(yt, values)) < np.mean(losses(yt, plain))
+
+
+@pytest.mark.parametrize("kind", ["zeros", "heavy", "rounded", "constant"])
+def test_calibration_of_awkward_targets(kind):
+    rng = np.random.default_rng(3)
+
+    def draw(n):
+        X = rng.normal(size=(n, 2))
+        y = {
+            "zeros": np.where(rng.random(n) < 0.7, 0.0, rng.exponential(1 + np.exp(X[:, 0]), n)),
+            "heavy": X[:, 0] + rng.standard_t(1.5, n),
+            "rounded": np.round(X[:, 0] + rng.normal(size=n)),
+            "constant": np.full(n, 7.0),
+        }[kind]
+        return X, y
+
+    (X, y), (Xt, yt) = draw(800), draw(8000)
+    plain, calibrated = (
+        LASVMRegressor(quantile=OUTER, C=1.0, gamma=0.5, calibrated=c).fit(X, y).predict(Xt)
+        for c in (False, True)
+    )
+    tie = 1e-3 * yt.std()
+    assert ((yt[:, None] < calibrated - tie).mean(axis=0) < np.array(OUTER) + 0.04).all()
+    assert ((yt[:, None] <= calibrated + tie).mean(axis=0) > np.array(OUTER) - 0.04).all()
+    assert np.mean(losses(yt, calibrated)) <= 1.01 * np.mean(losses(yt, plain))
+
+
+def test_the_exact_problem_is_left_alone_and_only_the_offsets_differ():
+    X, y = drawn(400, 0)
+    settings = {"quantile": OUTER, "C": 30.0, "gamma": 1.0, "epochs": "converge"}
+    exact, other = (LASVMRegressor(calibrated=c, **settings).fit(X, y) for c in (False, True))
+    np.testing.assert_array_equal(exact.support_, other.support_)
+    np.testing.assert_array_equal(exact.dual_coef_, other.dual_coef_)
+    moved = other.intercept_ - exact.intercept_
+    assert moved[0] < -0.1 < 0.1 < moved[2]
+    again = rbf(X, X[other.support_], 1.0) @ other.dual_coef_.T + other.intercept_
+    np.testing.assert_allclose(other.predict(X), np.sort(again, axis=1), atol=5e-4)
+
+
+def test_offsets_are_those_of_models_without_the_examples():
+    """Next to ten fits of nine tenths each, whose folds are other ones."""
+    X, y = drawn(600, 0)
+    settings = {"quantile": OUTER, "C": 30.0, "gamma": 1.0}
+    plain = LASVMRegressor(**settings).fit(X, y).intercept_
+    moved = LASVMRegressor(calibrated=True, **settings).fit(X, y).intercept_ - plain
+    fold, errors = np.arange(600) % 10, np.empty((600, 3))
+    for k in range(10):
+        there = fold == k
+        part = LASVMRegressor(**settings).fit(X[~there], y[~there]).predict(X[there])
+        errors[there] = y[there, None] - part
+    expected = [np.quantile(e, q) for e, q in zip(errors.T, OUTER, strict=True)]
+    np.testing.assert_allclose(moved, expected, atol=0.06)
+    assert np.abs(expected)[[0, 2]].min() > 0.12
+
+
+def test_weights_count_in_calibration():
+    """Examples of weight 0.001 are nearly absent: their targets do not move the quantiles."""
+    X, y = drawn(600, 0)
+    Xt, yt = drawn(4000, 1)
+    both, far = np.concatenate([X, X + 0.01]), np.concatenate([y, y + 50.0])
+    weight = np.repeat([1.0, 1e-3], 600)
+    model = LASVMRegressor(quantile=OUTER, C=10.0, gamma=1.0, calibrated=True)
+    values = model.fit(both, far, sample_weight=weight).predict(Xt)
+    np.testing.assert_allclose((yt[:, None] < values).mean(axis=0), OUTER, atol=0.05)
+
+
+@pytest.mark.parametrize("limits", [{"window": 200}, {"budget": 100}, {"half_life": 200}])
+def test_calibrated_streams_follow_a_change(limits):
+    X, y = drawn(1600, 0)
+    y[800:] = 3 * y[800:] + 5.0
+    model = LASVMRegressor(quantile=OUTER, C=5.0, gamma=1.0, calibrated=True, **limits)
+    plain = LASVMRegressor(quantile=OUTER, C=5.0, gamma=1.0, **limits)
+    told, was = np.zeros((2, 1600, 3))
+    for i in range(1600):
+        if i >= 20:
+            told[i], was[i] = model.predict_one(X[i]), plain.predict_one(X[i])
+        model.learn_one(X[i], y[i])
+        plain.learn_one(X[i], y[i])
+    for part in (slice(100, 800), slice(800, 1600)):
+        off = np.abs((y[part, None] < told[part]).mean(axis=0) - OUTER)
+        assert (off < 0.03).all()
+        off_plain = np.abs((y[part, None] < was[part]).mean(axis=0) - OUTER)
+        assert off_plain[[0, 2]].max() > off[[0, 2]].max() + 0.02
+
+
+@pytest.mark.parametrize("learned", ["fit", "stream", "window", "fit, then stream"])
+def test_everything_sees_the_same_offsets(learned, tmp_path):
+    X, y = drawn(700, 0)
+    model = LASVMRegressor(
+        quantile=OUTER, C=30.0, gamma=1.0, calibrated=True, window=300 if learned == "window" else None
+    )  # fmt: skip
+    if learned.startswith("fit"):
+        model.fit(X[:500], y[:500])
+    if learned != "fit":
+        for i in range(500, 620):
+            model.learn_one(X[i], y[i])
+    bare = rbf(X, model.support_vectors_, 1.0) @ model.dual_coef_.T
+    offsets = model.intercept_.copy()
+    values = model.predict(X)
+    np.testing.assert_allclose(np.sort(bare + offsets, axis=1), values, atol=5e-4)
+    for i in (0, 1, 650):
+        np.testing.assert_allclose(model.predict_one(X[i]), values[i], atol=1e-5)
+    why = model.explain(X[:5])
+    np.testing.assert_allclose(
+        np.sort(why.base_values + why.values.sum(axis=1), axis=1), values[:5], atol=1e-4
+    )
+    model.save(tmp_path / "model.safetensors")
+    others = [
+        load_model(tmp_path / "model.safetensors"),
+        pickle.loads(pickle.dumps(model)),
+        deepcopy(model),
+    ]
+    for other in others:
+        np.testing.assert_array_equal(other.predict(X), values)
+        np.testing.assert_array_equal(other.predict_interval(X), model.predict_interval(X))
+    model.partial_fit(X[620:], y[620:])
+    for other in others:
+        other.partial_fit(X[620:], y[620:])
+        np.testing.assert_array_equal(other.intercept_, model.intercept_)
+        np.testing.assert_array_equal(other.predict_interval(X), model.predict_interval(X))
+
+
+def test_a_calibrated_interval_is_not_widened_twice():
+    """Its errors are those of the shifted quantiles: on a band that holds, little is left to add."""
+    X, y = drawn(1000, 0)
+    Xt, yt = drawn(4000, 1)
+    settings = {"quantile": [0.05, 0.95], "C": 30.0, "gamma": 1.0, "calibrated": True}
+    model = LASVMRegressor(**settings).fit(X, y)
+    assert inside(model.predict(Xt), yt).mean() == pytest.approx(0.9, abs=0.03)
+    assert inside(model.predict_interval(Xt, 0.9), yt).mean() == pytest.approx(0.9, abs=0.03)
+
+
+def test_forgotten_errors_leave_the_offsets():
+    """Wild targets, far away from the others: without them offsets are those of the rest."""
+    X, y = drawn(400, 0)
+    rng = np.random.default_rng(0)
+    wild = rng.choice(400, 120, replace=False)
+    y[wild] += rng.choice([-100.0, 100.0], 120)
+    model = LASVMRegressor(quantile=OUTER, C=1.0, gamma=1.0, calibrated=True).fit(X, y)
+    wide = np.diff(model.intercept_[[0, 2]])
+    model.forget(wild, X, y)
+    rest = np.delete(np.arange(400), wild)
+    without = LASVMRegressor(quantile=OUTER, C=1.0, gamma=1.0, calibrated=True).fit(
+        X[rest], y[rest]
+    )
+    np.testing.assert_allclose(model.intercept_, without.intercept_, atol=0.35)
+    assert wide > 10 * np.diff(model.intercept_[[0, 2]])
+
+
+def test_few_examples_are_not_calibrated():
+    X, y = drawn(19, 0)
+    fitted = [LASVMRegressor(quantile=OUTER, C=3.0, calibrated=c).fit(X, y) for c in (False, True)]
+    np.testing.assert_array_equal(fitted[0].intercept_, fitted[1].intercept_)
+
+
+def test_without_quantiles_there_is_nothing_to_calibrate():
+    X, y = drawn(200, 0)
+    plain, other = (LASVMRegressor(calibrated=c).fit(X, y) for c in (False, True))
+    np.testing.assert_array_equal(plain.predict(X), other.predict(X))

@@ -180,6 +180,49 @@ def test_rows_of_another_width_never_reach_compiled_code():
 # -- kernel values ----------------------------------------------------------------------------
 
 
+def dot_products(A, B):
+    values = A @ B.T
+    return values.toarray() if sparse.issparse(values) else values
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "sigmoid", "rbf", "laplacian", dot_products])
+def test_the_diagonal_is_that_of_the_block(form, kernel):
+    X = np.random.default_rng(0).normal(size=(7, 3)) * np.arange(1, 8)[:, None]
+    rows = ExactRows(form(X), make_kernel(kernel, gamma=0.2, coef0=0.5))
+    np.testing.assert_allclose(rows.diagonal(), rows.block(rows).diagonal(), rtol=1e-14)
+
+
+@pytest.mark.parametrize("low_rank", [None, 4])
+def test_a_python_kernel_gives_the_model_of_the_same_kernel_by_name(low_rank):
+    X, y = blobs(80)
+    options = {"low_rank": low_rank, "tol": 1e-8}
+    own = SimpleSVMClassifier(kernel=dot_products, **options).fit(X, y)
+    peer = SVC(kernel="linear", tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(
+        own.decision_function(X), peer.decision_function(X), atol=1e-4, rtol=0
+    )
+
+
+@kinds
+def test_a_stream_of_far_rows_and_a_python_kernel_ends(kind):
+    """Most values are tiny and some rows far away: the scale of the kernel must be the true one."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-2, 3, size=(39, 40)) * 1e-3 * (rng.random((39, 40)) < 0.1)
+    X[rng.random(39) < 0.1] = -999999.0
+    y = rng.integers(2, size=39).astype(float)
+    models = [kind(kernel=kernel, random_state=0) for kernel in (dot_products, "linear")]
+    for model in models:
+        if "C" in model.get_params():
+            model.set_params(C=100.0)
+        for first, last in ((0, 10), (10, 39), (0, 11), (11, 39)):
+            part = slice(first, last)
+            model.partial_fit(*([X[part]] if kind is SimpleSVMOneClass else [X[part], y[part]]))
+    near = X[np.abs(X).max(axis=1) < 1]  # equal far rows have both labels: theirs are not unique
+    ours, named = (values_of(model, near) for model in models)
+    np.testing.assert_allclose(ours, named, atol=1e-5)
+
+
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("offset", [0.0, 1e3, 1e6])
 @pytest.mark.parametrize("gamma", [1.0, 100.0, 1e300, 1e308])

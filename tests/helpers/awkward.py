@@ -9,6 +9,7 @@ a seeded generator by hand, which goes on after a failure and sorts what it find
     python tests/helpers/awkward.py --draws 20000 --seed 0
     python tests/helpers/awkward.py --draws 20000 --seed 0 --tasks
     python tests/helpers/awkward.py --draws 20000 --seed 0 --odd
+    python tests/helpers/awkward.py --draws 20000 --seed 0 --answers
 """
 
 from __future__ import annotations
@@ -57,11 +58,14 @@ ODD = TASKS * 3 + (
 )
 """Drawn by themselves, too (``--odd``): with odd targets, or kernels whose values are nearly equal."""
 
-DRAWN = {"": ESTIMATORS, "--tasks": TASKS, "--odd": ODD}
+ANSWERS = ("answers",)
+"""Drawn by ``awkward_answers`` (``--answers``): what a model is asked after it has learned."""
+
+DRAWN = {"": ESTIMATORS, "--tasks": TASKS, "--odd": ODD, "--answers": ANSWERS}
 
 TARGETS = ("plain", "zero-inflated", "constant but few", "heavy-tailed", "shifted")
 
-_POLICIES = ("outlier", "oldest", "join")
+POLICIES = ("outlier", "oldest", "join")
 KERNELS = ("rbf", "rbf", "rbf", "linear", "poly", "sigmoid", "callable", "precomputed")
 
 
@@ -108,11 +112,15 @@ class Chooser:
 
 def build(choose: Any, estimators: tuple[str, ...] = ESTIMATORS) -> Case:
     """A case."""
+    if estimators[0] == ANSWERS[0]:
+        from awkward_answers import build as build_answers
+
+        return build_answers(choose)
     name, kernel = choose.of(estimators), choose.of(KERNELS)
     rng = np.random.default_rng(choose.whole(0, 2**32 - 1))
     n = choose.whole(4, 60)
-    y = _labels(choose, rng, n)
-    dense, scale, notes = _values(choose, rng, y)
+    y = draw_labels(choose, rng, n)
+    dense, scale, notes = draw_values(choose, rng, y)
     form = choose.of(list(FORMS)) if kernel != "precomputed" else "C order"
     X = FORMS[form](dense, rng)
     dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
@@ -136,7 +144,7 @@ def _odd(choose: Any, case: Case) -> Case:
     return case
 
 
-def _labels(choose: Any, rng: np.random.Generator, n: int) -> np.ndarray:
+def draw_labels(choose: Any, rng: np.random.Generator, n: int) -> np.ndarray:
     """Two to four classes, even or down to one example, in random or sorted order."""
     k = min(choose.of([2, 2, 2, 3, 4]), n)
     balance = choose.of(["even", "few", "one"])
@@ -153,7 +161,9 @@ def _labels(choose: Any, rng: np.random.Generator, n: int) -> np.ndarray:
     return y.copy() if names is None else names[y]
 
 
-def _values(choose: Any, rng: np.random.Generator, y: np.ndarray) -> tuple[np.ndarray, float, dict]:
+def draw_values(
+    choose: Any, rng: np.random.Generator, y: np.ndarray
+) -> tuple[np.ndarray, float, dict]:
     """Examples (n, d), the scale of their differences, and how they were made."""
     n = len(y)
     d = choose.of([1, 2, 3, 8, 40, n + 5])
@@ -278,7 +288,7 @@ def _settings(choose: Any, name: str, kernel: str, dense: np.ndarray, scale: flo
     if name.startswith("LASVM"):
         wanted["block_size"] = choose.of([2048, 2048, 1, 2, 16])
         if wanted["epochs"] != "converge" and choose.of([0, 0, 0, 1]):
-            wanted |= {"budget": choose.whole(5, 20), "policy": choose.of(_POLICIES)}
+            wanted |= {"budget": choose.whole(5, 20), "policy": choose.of(POLICIES)}
         elif wanted["epochs"] != "converge" and choose.of([0, 0, 0, 1]):
             wanted |= {"window": choose.whole(5, 40), "half_life": choose.of([None, 5.0])}
     elif name == "BudgetPerceptronClassifier":
@@ -300,17 +310,17 @@ def _steps(choose: Any, name: str, kernel: str, n: int) -> list[tuple[str, Any]]
         later = ["fit", "finish", "pickle", "deepcopy", "clone", "set_params"]
         return [
             ("fit", 0),
-            *(_step(choose, choose.of(later), n) for _ in range(choose.whole(1, 3))),
+            *(draw_step(choose, choose.of(later), n) for _ in range(choose.whole(1, 3))),
         ]
-    steps = [_step(choose, choose.of(["fit", "fit", "stream"]), n)]
-    later = ["fit", "stream", "stream", "one", "one", "finish", "new label", *_COPIES, "set_params"]
-    return steps + [_step(choose, choose.of(later), n) for _ in range(choose.whole(1, 5))]
+    steps = [draw_step(choose, choose.of(["fit", "fit", "stream"]), n)]
+    later = ["fit", "stream", "stream", "one", "one", "finish", "new label", *COPIES, "set_params"]
+    return steps + [draw_step(choose, choose.of(later), n) for _ in range(choose.whole(1, 5))]
 
 
-_COPIES = ("pickle", "deepcopy", "clone")
+COPIES = ("pickle", "deepcopy", "clone")
 
 
-def _step(choose: Any, what: str, n: int) -> tuple[str, Any]:
+def draw_step(choose: Any, what: str, n: int) -> tuple[str, Any]:
     if what == "stream":  # all examples, in parts
         cuts = sorted({choose.whole(1, n) for _ in range(choose.whole(0, 6))} - {n})
         return what, [0, *cuts, n]
@@ -389,6 +399,10 @@ def main() -> None:
     parser.add_argument(
         "--odd", action="store_const", const="--odd", dest="drawn",
         help="odd targets, and kernels whose values are nearly equal",
+    )  # fmt: skip
+    parser.add_argument(
+        "--answers", action="store_const", const="--answers", dest="drawn",
+        help="newer kernels and tasks, and all that a model can be asked",
     )  # fmt: skip
     parser.add_argument("--work", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()

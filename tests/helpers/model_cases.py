@@ -67,6 +67,12 @@ CASES = {
     ),
     "SimpleSVM": ("SimpleSVMClassifier", {}, X, Y),
     "SimpleSVM, small cache": ("SimpleSVMClassifier", {"cache_size": 0.4, "C": 0.2}, X, Y),
+    "SimpleSVM weighted": (
+        "SimpleSVMClassifier",
+        {"class_weight": {"no": 3.0, "perhaps": 0.5}},
+        X,
+        WORDS,
+    ),
     "SimpleSVM quadratic, low rank": (
         "SimpleSVMClassifier",
         {"margin": "quadratic", "low_rank": 20, "gamma": 0.2},

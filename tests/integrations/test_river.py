@@ -332,6 +332,8 @@ def test_bad_frames_change_nothing(frame, labels, message):
     names, chances = model.feature_names, model.predict_proba_one({"a": 0.5})
     with pytest.raises(ValueError, match=message):
         model.learn_many(frame, pd.Series(labels))
+    with pytest.raises(ValueError, match=r"2 rows, but labels of shape \(2, 1\)"):
+        model.learn_many(pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"y": [True, False]}))
     assert model.feature_names == names
     assert model.predict_proba_one({"a": 0.5}) == chances
     taught(model, *examples(5, seed=1))
@@ -488,6 +490,18 @@ def test_quantiles_and_intervals():
             model.learn_one(x, target)
     np.testing.assert_allclose(np.mean(below, axis=0), [0.1, 0.5, 0.9, 0.9], atol=0.07)
     assert abs(np.mean(inside) - 0.8) < 0.05
+    settings = {"C": 20.0, "gamma": 3.0, "budget": 60, "quantile": [0.1, 0.9]}
+    loose, tight = (LASVMRegressor(calibrated=c, **settings) for c in (True, False))
+    off = []
+    for k, (row, target) in enumerate(zip(X, y.tolist())):
+        if k >= 300:
+            told = [model.predict_quantiles_one(named(row)) for model in (loose, tight)]
+            off.append([[target < v for v in each.values()] for each in told])
+        for model in (loose, tight):
+            model.learn_one(named(row), target)
+    shares = np.abs(np.mean(off, axis=0) - [0.1, 0.9])
+    assert (shares[0] < 0.05).all()
+    assert (shares[1] > shares[0] + 0.05).all()
     with pytest.raises(ValueError, match="set quantile"):
         plain.predict_quantiles_one(named(X[0]))
     with pytest.raises(ValueError, match="coverage"):

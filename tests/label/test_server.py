@@ -1,6 +1,8 @@
 """The real server: hostile requests are refused, and change nothing."""
 
+import gc
 import json
+import signal
 import socket
 import struct
 import threading
@@ -9,6 +11,10 @@ import zlib
 import pytest
 from label_server import Client, Server, serving
 from labelling import digit, write_images
+
+from onlinesvm.label.opening import Settings, open_session
+from onlinesvm.label.running import bind, run
+from onlinesvm.label.server import Config
 
 GOOD = {"annotator": "ann", "client": "client-1", "key": "k" * 16}
 
@@ -30,6 +36,20 @@ def client(server):
 
 def labelled(client):
     return client.call("question")["panel"]["labelled"]
+
+
+def test_after_ctrl_c_it_says_where_the_answers_are(tmp_path):
+    """The page was told that nothing is lost."""
+    table = tmp_path / "t.csv"
+    table.write_text("body\n" + "".join(f"text {k}\n" for k in range(20)))
+    running = Server(tmp_path, table, "--text", "body")
+    try:
+        running.process.send_signal(signal.SIGINT)
+        said = next(line for line in running.process.stdout if line.startswith("Stopped"))
+    finally:
+        running.kill()  # a thread may be compiling
+    where = tmp_path / "labels.db"
+    assert said == f"Stopped; every answer is in '{where}', and the same command continues.\n"
 
 
 def test_the_token_becomes_a_cookie(server):
@@ -310,6 +330,41 @@ def test_exports_over_http(tmp_path):
             assert "attachment" in headers["content-disposition"]
         assert client.raw("GET", "/export/model.safetensors")[0] == 200
         assert client.raw("GET", "/export/labels.parquet")[2][:4] == b"PAR1"
+
+
+class Finalized:
+    """A cycle whose finalizer, run by the garbage collector, finds that Ctrl-C has been pressed."""
+
+    def __init__(self):
+        self.cycle = self
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_in_a_finalizer_is_not_lost(tmp_path):
+    """An exception that is raised there is printed and dropped: the server ran on."""
+    session = open_session(Settings(None, tmp_path / "labels.db")).session
+    late = []
+
+    def end():
+        late.append(True)
+        signal.raise_signal(signal.SIGINT)
+
+    def say(line):
+        if "Ctrl-C" in line:
+            Finalized()
+
+    watch = threading.Timer(20, end)
+    watch.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(session, Config("digits", "n", None, "ann", ""), bind("127.0.0.1", 0), False, say)
+    finally:
+        watch.cancel()
+        gc.unfreeze()
+        session.journal.close()
+    assert not late
 
 
 def test_the_server_ends_by_ctrl_c(tmp_path):

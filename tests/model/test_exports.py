@@ -15,6 +15,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -28,6 +29,7 @@ from onlinesvm import (
     SimpleSVMRegressor,
     StreamSVMClassifier,
     register_onnx,
+    save_model,
 )
 from onlinesvm.model.errors import ModelFileError
 from onlinesvm.model.export.libsvm import export_libsvm
@@ -529,6 +531,8 @@ def quantile_models():
     yield "crossing", LASVMRegressor(gamma=0.3, **settings).partial_fit(X, noise)
     yield "window", LASVMRegressor(gamma=0.3, window=50, **settings).partial_fit(X, VALUES)
     yield "linear", LASVMRegressor(kernel="linear", **settings).fit(X, VALUES)
+    calibrated = LASVMRegressor(gamma=2.0, C=20.0, calibrated=True, **settings)
+    yield "calibrated", calibrated.fit(X, VALUES)
     yield "one of them", LASVMRegressor(gamma=0.3, quantile=[0.9]).fit(X, VALUES)
     yield "large", LASVMRegressor(gamma=0.3, C=1e9, quantile=[0.1, 0.9]).fit(X, VALUES * 1e9)
 
@@ -666,3 +670,24 @@ def test_pairs_of_classes_are_libsvms_own_form(tmp_path, kernel, labels):
     whole = isinstance(labels[0], int)
     expected = model.predict(X) if whole else np.searchsorted(model.classes_, model.predict(X))
     assert (found == expected).mean() > 0.99
+
+
+@pytest.mark.parametrize("export", [export_onnx, export_libsvm, export_python])
+def test_what_holds_a_model_says_where_it_is(export, tmp_path):
+    """It said that a Pipeline cannot be saved, which it can, and listed sixteen classes."""
+    pipeline = make_pipeline(StandardScaler(), LASVMClassifier()).fit(X, Y)
+    search = GridSearchCV(LASVMClassifier(), {"C": [1.0]}, cv=2).fit(X, Y)
+    best = GridSearchCV(pipeline, {"lasvmclassifier__C": [1.0]}, cv=2).fit(X, Y)
+    for model, part, words in (
+        (pipeline, pipeline[-1], r"A Pipeline cannot be exported .* its last step, pipeline\[-1\]"),
+        (search, search.best_estimator_, r"A GridSearchCV cannot be .* its best_estimator_, whose"),
+        (best, best.best_estimator_[-1], r"A GridSearchCV cannot be .* its best_estimator_\[-1\]"),
+    ):
+        with pytest.raises(ModelFileError, match=words):
+            export(model, tmp_path / "m")
+        assert not list(tmp_path.iterdir())
+        export(part, tmp_path / "m")
+        for path in tmp_path.iterdir():
+            path.unlink()
+    with pytest.raises(ModelFileError, match="Save its best_estimator_, or use pickle or skops"):
+        save_model(search, tmp_path / "m")

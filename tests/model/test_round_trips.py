@@ -146,6 +146,20 @@ LABELS = {
 }
 
 
+@pytest.mark.parametrize("kind", ["i4", "u1", "?", "f4", "f8", "O"])
+@pytest.mark.parametrize("name", ["LASVMRegressor", "SimpleSVMRegressor"])
+def test_targets_of_every_type_of_numbers(kind, name, tmp_path):
+    """A SimpleSVMRegressor that had learned few whole numbers was saved, and its file refused."""
+    y = (np.arange(160) % 2).astype(kind)
+    model = getattr(onlinesvm, name)().partial_fit(X[:40], y[:40])
+    twin = through_a_file(model, tmp_path)
+    np.testing.assert_array_equal(twin.predict(X), model.predict(X))
+    for one in (model, twin):
+        one.partial_fit(X[40:160], y[40:])
+    np.testing.assert_array_equal(twin.predict(X), model.predict(X))
+    assert twin.gamma_ == model.gamma_
+
+
 @pytest.mark.parametrize("kind", LABELS)
 @pytest.mark.parametrize("name", ["LASVM", "SimpleSVM"])
 def test_labels_of_every_type(kind, name, tmp_path):
@@ -283,8 +297,8 @@ def differences(here, there, where):
     return [line for k in here for line in differences(here[k], there[k], f"{where}.{k}")]
 
 
-# Of SimpleSVM: its ``shape_fit_`` is that of its rows, and it shows no ``class_weight_``.
-UNUSED = {"shape_fit", "class_weights"}
+# Of SimpleSVM: its ``shape_fit_`` is that of its rows.
+UNUSED = {"shape_fit"}
 
 
 @pytest.mark.parametrize("how", ["fit", "stream"])
@@ -299,6 +313,20 @@ def test_a_trained_model_is_the_same_in_all_its_fields(name, how, tmp_path):
     assert {"kernel", "encoder", "centre", "first_rows", "n_iter", "fit_status"} < values[0].keys()
     kept = [{k: v for k, v in each.items() if k not in left_out} for each in values]
     assert not differences(*kept, "trained")
+
+
+@both_ways
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 0.5, 1: 20.0}, None])
+@pytest.mark.parametrize("name", ["LASVMClassifier", "SimpleSVMClassifier"])
+def test_probabilities_do_not_depend_on_when_they_are_first_asked_for(
+    name, class_weight, way, tmp_path
+):
+    """Weights of classes are in the weights of examples, and are divided out of probabilities."""
+    y = (X[:, 0] + X[:, 1] > 1.5).astype(int)
+    model = getattr(onlinesvm, name)(class_weight=class_weight).fit(X, y)
+    twin = way(model, tmp_path)
+    np.testing.assert_array_equal(twin.predict_proba(X), model.predict_proba(X))
+    np.testing.assert_array_equal(twin.predict_set(X), model.predict_set(X))
 
 
 @pytest.mark.parametrize("kind", ["LASVMClassifier", "LASVMRegressor", "LASVMOneClass"])

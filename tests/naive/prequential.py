@@ -3,7 +3,9 @@
 import math
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
+
+from onlinesvm.core.prequential.calibration import BEYOND, LEVEL, NEIGHBOURS, SIDES
 
 
 def kl(p, q):
@@ -71,8 +73,8 @@ def bent(slopes, f):
     return total
 
 
-def loss(slopes, scores, label):
-    """Cross-entropy of labels, smoothed like the targets of the code."""
+def loss(slopes, scores, label, unit=None):
+    """Cross-entropy of labels, smoothed like the targets, and the prior of slopes in this unit."""
     n, machines = scores.shape
     h = bent(slopes, scores)
     logits = np.concatenate([np.zeros((n, 1)), h], axis=1) if machines == 1 else h
@@ -81,14 +83,27 @@ def loss(slopes, scores, label):
     count = np.array([(label == k).sum() for k in label])
     target = np.ones((n, labels)) / (count + labels)[:, None]
     target[np.arange(n), label] = (count + 1) / (count + labels)
-    return -(target * logs).sum() / n
+    entropy = -(target * logs).sum() / n
+    if unit is None:
+        return entropy
+    first, second, last = (slopes / unit).reshape(3, 2)
+    sides = sum((below - above) ** 2 for below, above in (first, second, last))
+    neighbours, beyond = ((first - second) ** 2).sum(), ((last - LEVEL * second) ** 2).sum()
+    return entropy + (SIDES * sides + NEIGHBOURS * neighbours + BEYOND * beyond) / n
 
 
-def best_slopes(scores, label):
+def straight(scores, label):
+    """The slope of the best straight line."""
+    found = minimize_scalar(
+        lambda slope: loss(np.full(6, slope), scores, label), (0.1, 1.0), tol=1e-12
+    )
+    return found.x
+
+
+def best_slopes(scores, label, unit):
     """By a general-purpose optimiser."""
-    bounds = [(1e-3 / np.abs(scores).mean(), None)] * 6
     found = minimize(
-        loss, np.ones(6), (scores, label), method="L-BFGS-B", bounds=bounds,
-        options={"ftol": 1e-14, "gtol": 1e-9},
+        loss, np.full(6, unit), (scores, label, unit), method="L-BFGS-B",
+        bounds=[(1e-3 * unit, None)] * 6, options={"ftol": 1e-14, "gtol": 1e-9},
     )  # fmt: skip
     return found.x

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +50,7 @@ def test_empty_files(tmp_path, name):
         (CSV + "1,inf,x\n", "line 12 of .* has inf in column 'b'"),
         (CSV + "1,2,\n", "line 12 of .* has no label in column 'target'"),
         ("a,a,target\n1,2,x\n", "has two columns 'a'"),
+        ("1,1,x\n1,2,x\n", "has two columns '1'; .* If the first line is a row, write a line of column names"),
         ("target\nx\n", "no column besides the label"),
         (CSV.replace("target", "label"), "has no column 'target' for the label; its columns are 'a', 'b', 'label'"),
     ],
@@ -153,6 +155,9 @@ def test_parquet(tmp_path):
     path.write_bytes(path.read_bytes()[:-20])
     refused(path, "t.parquet.* not Parquet, or is damaged", label="y")
     refused("-", "cannot be read from standard input", "parquet")
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2]), pa.array([0])], ["a", "a", "y"])
+    pyarrow.parquet.write_table(twice, path)
+    refused(path, "t.parquet' has two columns 'a'; rename one", label="y")
 
 
 def test_numpy_files(tmp_path):
@@ -173,6 +178,10 @@ def test_numpy_files(tmp_path):
     data = (tmp_path / "a.npz").read_bytes()
     (tmp_path / "cut.npz").write_bytes(data[: len(data) // 2])
     refused(tmp_path / "cut.npz", "not an .npz file, or is damaged")
+    with zipfile.ZipFile(tmp_path / "t.csv.zip", "w") as archive:
+        archive.writestr("t.csv", "a,y\n1,2\n")
+    (tmp_path / "t").write_bytes((tmp_path / "t.csv.zip").read_bytes())
+    refused(tmp_path / "t", r"a zip archive without NumPy arrays; unpack it, .* \(t.csv\)")
 
 
 def test_what_cannot_be_known(tmp_path):

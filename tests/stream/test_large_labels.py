@@ -45,6 +45,17 @@ def test_floats_are_refused_before_anything_is_learned(source):
     assert not hasattr(model, "classes_")
 
 
+@pytest.mark.parametrize(
+    ("label", "says"),
+    [(1e300, r"row 1 of .* has the label 1e\+300, a floating"), (np.nan, r"row 1 of .* has no label .NaN.; leave")],
+)  # fmt: skip
+def test_labels_of_arrays_are_shown_in_a_few_digits_and_gaps_are_told(tmp_path, label, says):
+    np.savez(tmp_path / "t.npz", X=X, y=np.full(len(X), label))
+    for model in (LASVMClassifier(), *[LASVMRegressor()] * bool(np.isnan(label))):
+        with pytest.raises(StreamError, match=says):
+            fit_stream(model, open_reader(tmp_path / "t.npz"))
+
+
 def test_values_to_predict_may_be_as_large():
     model = fit_stream(LASVMRegressor(), open_reader(libsvm(), "libsvm")).estimator
     assert np.isfinite(model.predict(X)).all()

@@ -164,6 +164,94 @@ def test_a_model_of_one_format_reads_the_others(tmp_path):
         np.testing.assert_array_equal(X, expected)
 
 
+@pytest.mark.parametrize(
+    ("values", "spelled"),
+    [
+        ([True, False], [("True", "False"), ("true", "false"), ("TRUE", "FALSE")]),
+        ([1, 0], [("1", "0"), ("1.0", "0.0"), (" 1", "0")]),
+        ([2**53 + 1, 0], [(str(2**53 + 1), "0")]),
+    ],
+)
+def test_labels_are_the_same_whatever_the_format_and_the_spelling(values, spelled, tmp_path):
+    """pandas writes True, JSON true, spreadsheets TRUE: a model of one said that all of the others is wrong."""
+    table = pa.table({"a": [0.5] * 8, "y": values * 4})
+    pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
+    rows = [{"a": 0.5, "y": value} for value in values * 4]
+    texts = ["a,y\n" + "".join(f"0.5,{word}\n" for word in pair * 4) for pair in spelled]
+    first = csv(texts[0])
+    _, expected = whole(first)
+    assert len(set(expected.tolist())) == 2
+    assert set(first.schema["label_kind"].split()) <= {"truth", "integer"}
+    for schema in (first.schema, None):
+        others = [
+            open_reader(tmp_path / "t.parquet", label="y", schema=schema),
+            lines(rows, schema=schema),
+        ]
+        others += [csv(text, schema=schema) for text in texts if schema or "." not in text]
+        for reader in others:
+            _, y = whole(reader)
+            assert y.dtype.kind == expected.dtype.kind
+            np.testing.assert_array_equal(y, expected)
+
+
+def test_a_third_label_beside_truth_values():
+    head = "a,y\n" + "1,True\n2,False\n" * 2
+    assert whole(csv(head + "3,perhaps\n"))[1].tolist()[2:] == ["True", "False", "perhaps"]
+    first = csv(head)
+    whole(first)
+    assert whole(csv("a,y\n3,perhaps\n4,TRUE\n", schema=first.schema))[1].tolist() == [
+        "perhaps",
+        "true",
+    ]
+    with pytest.raises(StreamError, match=r"line 6 of .* has no label in column 'y'"):
+        whole(csv(head + "3,NA\n"))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([[1], [2]]),
+        pa.array([b"\xff\xfe", b"\x00"], pa.binary()),
+        pa.array([{"a": [1]}] * 2),
+    ],
+    ids=["list", "bytes", "structure"],
+)
+def test_labels_that_are_neither_numbers_nor_text(values, tmp_path):
+    pyarrow.parquet.write_table(pa.table({"a": [1, 2], "y": values}), tmp_path / "t.parquet")
+    label = "y.a" if pa.types.is_struct(values.type) else "y"
+    says = rf"row 1 of .* has a label of type '.*' in column '{label}', neither a number nor text"
+    first = csv("a,y\n1,0\n2,1\n")
+    whole(first)
+    for schema in (None, first.schema | {"label": label}):
+        with pytest.raises(StreamError, match=says):
+            whole(open_reader(tmp_path / "t.parquet", label=label, schema=schema))
+
+
+def test_names_in_advice_can_be_copied_into_a_shell():
+    with pytest.raises(StreamError, match=r"--ignore 'home town'\)"):
+        whole(csv("home town,y\n1,0\n,1\n"))
+    with pytest.raises(
+        StreamError, match=r"--ignore 'home town'\), or .*--categorical 'home town'\)"
+    ):
+        whole(csv("home town,y\n1,0\n2,1\n3,1\nx,1\n"))
+    with pytest.raises(StreamError, match=r"--ignore ''\)"):
+        whole(csv("a,y,\n1,0,\n2,1,\n"))
+
+
+@pytest.mark.parametrize(
+    "word", ["\N{ARABIC-INDIC DIGIT THREE}", "\N{FULLWIDTH DIGIT ONE}", "1_000"]
+)
+def test_digits_that_pyarrow_does_not_read_make_no_categories_of_numbers(word):
+    """float reads them, PyArrow does not: all numbers of the column were categories, without a word."""
+    with pytest.raises(
+        StreamError, match=r"line 6 of .* in column 'c', where most rows have numbers"
+    ):
+        whole(one_column([1, 2, 3, 4, word]))
+    reader = one_column([1, 2, 1000, 4, word] * 2, categorical=["c"])
+    whole(reader)
+    assert f"c={word}" in reader.feature_names()
+
+
 def test_small_files_of_a_folder_decide_together(tmp_path):
     for k, town in enumerate(("Ulm", "Bonn", "Oslo")):
         table = pa.table({"town": [town] * 3, "v": [1.0, 2.0, 3.0], "y": [0, 1, 0]})
@@ -257,6 +345,26 @@ def test_a_quoted_line_break_anywhere(tmp_path, end, monkeypatch):
         whole(open_reader(path, label="y", ignore=["c"]))
 
 
+@pytest.mark.parametrize("piece", [10, 61, 1 << 20])
+def test_a_header_or_a_first_row_longer_than_the_head(tmp_path, piece, monkeypatch):
+    """A hundred thousand columns have names of more than a megabyte."""
+    from onlinesvm.stream import lines as module
+
+    monkeypatch.setattr(module, "PIECE", piece)
+    names = [f"feature {k}" for k in range(40)]
+    path = tmp_path / "t.csv"
+    for text in (
+        ",".join([*names, "y"]) + "\n\n" + "\n".join("1," * 40 + label for label in "abba") + "\n",
+        'x,"note",y\n1,' + "r" * 500 + ",a\n" + "2,s,b\n" * 3,
+        'x,"note",y\n1,' + "r" * 500 + ",a",
+    ):
+        path.write_text(text)
+        frame = pd.read_csv(path)
+        X, y = whole(open_reader(path, label="y"))
+        assert y.tolist() == frame["y"].tolist()
+        np.testing.assert_array_equal(X[:, 0], frame.iloc[:, 0])
+
+
 def test_a_quotation_mark_that_is_never_closed(tmp_path):
     (tmp_path / "t.csv").write_text('a,c,y\n1,x,0\n2,"z,1\n3,w,0\n')
     with pytest.raises(StreamError, match=r"line 3: a quotation mark is not closed"):
@@ -303,6 +411,12 @@ def test_json_lines_by_name_and_by_content(tmp_path, name):
         ('{"y": 0}', r"line 4 of .* has no value in column 'a'.*--missing"),
         ('{"a": 1e999, "y": 0}', r"line 4 of .* has inf in column 'a'"),
         ("[1, 2]", r"line 4: a list where an object is needed"),
+        ('{"a": 1, "a": 2, "y": 0}', r"line 4: two values for 'a'; rename one"),
+        ('{"b": {"a": 1, "a": 2}, "a": 1, "y": 0}', r"line 4: two values for 'a'; rename one"),
+        ('{"a": "\\ud83d", "y": 0}', r"line 4: an escape such as .ud83d without its second half"),
+        ('{"a": 1, "y": "\\ud83d"}', r"line 4: an escape such as .ud83d without its second half"),
+        ('{"\\uD83D": 1, "y": 0}', r"line 4: an escape such as .ud83d without its second half"),
+        ('{"a": 1, "y": [0]}', r"The label 'y' of .* is a list; a label is one number or text"),
         ('{"a": "\xff"}'.encode("latin-1"), r"line 4: text that is not UTF-8"),
     ],
 )

@@ -107,8 +107,9 @@ class ActiveLearner:
     the pool. These rows take up to the estimator's ``cache_size`` MB. If many labels were taught
     since the last question, only the decision values of the candidates are computed.
 
-    With ``probability=True`` in the estimator, reading ``estimator`` after new labels finishes the
-    model, as its ``finish`` does, and recalibrates its probabilities and prediction sets. Questions
+    With ``probability=True`` in the estimator, reading ``estimator`` after new labels judges all labelled
+    examples again, finishes the model, as its ``finish`` does, and recalibrates its probabilities and
+    prediction sets. Questions
     lie near the boundary, so their scores are not representative of the pool: each labelled example
     is scored by models that have not learned it, and weighted by the number of examples of the pool
     with a similar score. An estimator that was already fitted, or that has a ``window``, ``budget``

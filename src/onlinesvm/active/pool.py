@@ -267,6 +267,7 @@ class KernelPool(Pool):
         numbers = np.array([access.number(label) for label in labels.values()])
         bounds = np.array([access.bound(label) for label in labels.values()])
         chosen = self._fresh.take(which)._replace(label=numbers, bound=bounds)
+        access.look_again(chosen)
         rest = np.setdiff1d(np.arange(len(self._fresh.rows)), which)
         some = np.random.default_rng(seed).permutation(rest)[:_POOL_SCORES]
         access.calibrate(chosen, self._decide(access, some).T, seed)

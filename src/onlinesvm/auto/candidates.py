@@ -21,6 +21,9 @@ PLAINNESS = ("rbf", "laplacian", "matern12")
 SCALES = ("standard", "ranks")
 """How numbers are scaled (``tables``), the plainer first."""
 
+DECISIONS = ("ovr", "ovo")
+"""How more than two labels are told apart, the plainer first."""
+
 GAMMAS = {"rbf": (1.0, 0.25, 4.0), "laplacian": (1.0, 0.25, 3.0), "matern12": (1.5, 0.3)}
 COSTS = (4.0, 0.5, 32.0)
 EPSILON = 0.1
@@ -45,6 +48,7 @@ class Setting:
     epsilon: float | None = None
     numbers: str = "standard"
     metric: Metric | None = None
+    decision: str = "ovr"
 
     @property
     def rounds(self) -> int:
@@ -52,9 +56,14 @@ class Setting:
         return 0 if self.metric is None else self.metric.by.rounds + self.metric.rounds
 
     @property
-    def structure(self) -> tuple[bool, int, int]:
-        """The less the plainer: weights, kernel and scale."""
-        return self.metric is not None, PLAINNESS.index(self.kernel), SCALES.index(self.numbers)
+    def structure(self) -> tuple[bool, int, int, int]:
+        """The less the plainer: weights, kernel, scale, and how several labels are told apart."""
+        return (
+            self.metric is not None,
+            PLAINNESS.index(self.kernel),
+            SCALES.index(self.numbers),
+            DECISIONS.index(self.decision),
+        )
 
     def neighbours(self, up: bool = False) -> list[Setting]:
         """A step up and a step down in each number; or up only, in those that grow with the rows."""
@@ -65,6 +74,10 @@ class Setting:
                 change: dict[str, Any] = {name: _rounded(value * factor)}
                 found.append(replace(self, **change))
         return found
+
+    def decided_otherwise(self) -> Setting:
+        """The same with the other way to tell several labels apart."""
+        return replace(self, decision=DECISIONS[1 - DECISIONS.index(self.decision)])
 
     def variants(self, rows: int) -> list[Setting]:
         """The same with the other scale of numbers, with weights learned from so many rows, and without.
@@ -135,6 +148,8 @@ class Units:
             "gamma": setting.gamma * self.gamma[setting.numbers, setting.kernel],
             "C": setting.C,
         }
+        if setting.decision != DECISIONS[0]:
+            made["decision"] = setting.decision
         if setting.epsilon is not None:
             made |= {"C": setting.C * self.spread, "epsilon": setting.epsilon * self.spread}
         return made

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from .readings import NUMBERS, read_texts, reading_of
+from .readings import NUMBERS, is_gap_word, read_texts, reading_of
 
 NUMBER, MOMENT, CATEGORY, EMPTY = "number", "moment", "category", "empty"
 
@@ -59,6 +59,9 @@ def read_columns(X: Any) -> Table:
             )
         declared = frozenset(j for j, each in enumerate(series) if _is_declared(each))
         return Table(names, columns, declared)
+    refuse_dictionaries(X)
+    if isinstance(X, np.ma.MaskedArray):  # NumPy forgets the mask
+        X = _unmasked(X)
     if not hasattr(X, "dtype"):  # a list of rows may mix numbers and texts
         X = np.asarray(X, object) if _has_text(X) else X
     X = check_array(X, dtype=None, ensure_all_finite="allow-nan" if _is_numeric(X) else False)
@@ -67,6 +70,28 @@ def read_columns(X: Any) -> Table:
             "Complex data not supported: give real and imaginary parts as two columns."
         )
     return Table(None, [X[:, j] for j in range(X.shape[1])])
+
+
+def refuse_dictionaries(X: Any) -> None:
+    """Refuse tables whose columns have names, but which are no data frames."""
+    named = getattr(getattr(X, "dtype", None), "names", None)
+    if named or _is_of_dictionaries(X):
+        what = "a structured array" if named else "made of dictionaries"
+        raise ValueError(f"The table is {what}: give a data frame, such as pandas.DataFrame(X).")
+
+
+def _unmasked(X: Any) -> np.ndarray:
+    """The values, with a gap for each that is masked."""
+    kind = np.float64 if X.dtype.kind in "biuf" else object
+    values = X.data.astype(kind)
+    values[np.ma.getmaskarray(X)] = np.nan if kind is np.float64 else None
+    return values
+
+
+def _is_of_dictionaries(X: Any) -> bool:
+    if isinstance(X, dict):
+        return not hasattr(X, "dtype")  # SciPy has a sparse matrix that is a dictionary
+    return isinstance(X, list) and bool(X) and isinstance(X[0], dict)
 
 
 def _has_text(X: Any) -> bool:
@@ -82,7 +107,9 @@ def _is_numeric(X: Any) -> bool:
 
 def _is_declared(series: Any) -> bool:
     """Whether the type of a column of a data frame is one of categories."""
-    return str(series.dtype).startswith(("category", "Categorical", "Enum", "dictionary<"))
+    return str(series.dtype).startswith(
+        ("category", "Categorical", "Enum", "dictionary<", "interval[")
+    )
 
 
 def _plain(series: Any) -> np.ndarray:
@@ -94,8 +121,12 @@ def _plain(series: Any) -> np.ndarray:
         series = series.cast(float)
     if kind.startswith("datetime64[") and "," in kind:  # pandas, with a time zone
         series = series.dt.tz_convert("UTC").dt.tz_localize(None)
+    if kind.startswith("period["):
+        series = series.dt.to_timestamp()
     if kind == "category":
         series = series.astype(object)
+    if kind.startswith("Struct"):  # polars; NumPy would get a matrix
+        return np.fromiter(series.to_list(), object, len(series))
     values = series.to_numpy()
     if values.dtype == object and kind in _NULLABLE:  # pandas: numbers with gaps
         values = np.array([np.nan if _is_gap(v) else float(v) for v in values])
@@ -142,13 +173,7 @@ def kind_of(values: np.ndarray, name: str) -> str:
     seen = [value for value in values if not _is_gap(value)]
     if not seen:
         return EMPTY
-    for value in seen:
-        if not isinstance(value, _SCALARS) and not _is_moment(value):
-            raise ValueError(
-                f"Column {name} contains values of type {type(value).__name__}, such as "
-                f"{str(value)[:40]!r}: use a number, a text or a date in each field, or leave "
-                "the column out."
-            )
+    _check_fields(seen, name)
     if all(_is_moment(value) for value in seen[:LOOKED_AT]):
         return MOMENT
     if not any(isinstance(value, str | bytes) for value in seen):
@@ -157,6 +182,38 @@ def kind_of(values: np.ndarray, name: str) -> str:
     if reading is None:
         return CATEGORY
     return NUMBER if reading in NUMBERS else MOMENT
+
+
+def _check_fields(seen: list[Any], name: str) -> None:
+    for value in seen:
+        if not isinstance(value, _SCALARS) and not _is_moment(value):
+            raise ValueError(
+                f"Column {name} contains values of type {type(value).__name__}, such as "
+                f"{str(value)[:40]!r}: use a number, a text or a date in each field, or leave "
+                "the column out."
+            )
+
+
+def check_as_before(values: np.ndarray, kind: str, name: str) -> None:
+    """Refuse values that a column of this kind cannot have, in a table that is to be encoded."""
+    if kind == NUMBER and values.dtype.kind == "M":
+        raise ValueError(f"Column {name} contains dates; it had numbers in the training table.")
+    if kind == MOMENT and values.dtype.kind in "biufm" and not _is_all_gaps(values):
+        raise ValueError(f"Column {name} contains numbers; it had dates in the training table.")
+    if values.dtype.kind == "O" and kind != EMPTY:
+        _check_fields([value for value in values.tolist() if not _is_gap(value)], name)
+
+
+def _is_all_gaps(values: np.ndarray) -> bool:
+    return values.dtype.kind == "f" and bool(np.isnan(values).all())
+
+
+def unread(values: np.ndarray, read: np.ndarray) -> Any:
+    """A text of a column of which no value could be read as a number or date; None if some could."""
+    if values.dtype.kind in "biufmM" or not np.isnan(read).all():
+        return None
+    texts = (v for v in values.tolist() if not _is_gap(v) and not is_gap_word(v))
+    return next(texts, None)
 
 
 def reading_in(values: np.ndarray, kind: str) -> str | None:

@@ -13,22 +13,34 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, check_is_fitted
 
 from ..core.runtime.interrupts import clock
 from ..estimators.cells import CellEstimator
 from ..estimators.explanation import Explanation
+from ..estimators.labels import (
+    LARGEST_TARGET,
+    check_no_gaps,
+    check_target_size,
+    unique_labels,
+)
 from ..estimators.lasvm import LASVMClassifier
 from ..estimators.lasvm_values import LASVMRegressor
 from ..estimators.metric import plot_weights
 from .candidates import SCALES
+from .columns import refuse_dictionaries
 from .learning import Outcome, race_and_learn
 from .showing import plot_race, race_bar, race_table
 from .tables import TableEncoder
 
 ENCODING = 0.1
 """Share of the time limit after which the table is not encoded again with another scale of numbers."""
+
+
+_OF_TIME = {
+    "M": ("dates", "days since one of them", "(y - y.min()) / numpy.timedelta64(1, 'D')"),
+    "m": ("durations", "hours or seconds", "y / numpy.timedelta64(1, 'h')"),
+}
 
 
 class AutoSVM(BaseEstimator):
@@ -97,6 +109,10 @@ class AutoSVM(BaseEstimator):
                     warnings.simplefilter("ignore")
                 rows[numbers] = encoder.fit_transform(X, y)
             encoders[numbers] = encoder
+            if not rows[numbers].shape[1]:
+                raise ValueError(
+                    "Every column of the table has the same value in all rows: nothing can be learned."
+                )
         return encoders, rows
 
     def _commit(self, found: Outcome, encoder: TableEncoder) -> None:
@@ -112,7 +128,7 @@ class AutoSVM(BaseEstimator):
         self.race_ = race_table(found.race, found.winner)
         self.learned_from_ = found.learned_from()
         if found.is_cut_short:
-            warnings.warn(found.told(self.time_limit), ConvergenceWarning, stacklevel=3)
+            warnings.warn(found.told(self.time_limit), ConvergenceWarning, stacklevel=4)
 
     # -- checks ---------------------------------------------------------------------------
 
@@ -122,6 +138,8 @@ class AutoSVM(BaseEstimator):
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
+        refuse_dictionaries(X)
+        check_no_gaps(y)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         if len(y) < 2:
@@ -313,12 +331,11 @@ class AutoSVMClassifier(ClassifierMixin, AutoSVM):
     def _checked(self, X: Any, y: Any) -> np.ndarray:
         y = super()._checked(X, y)
         assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
-        labels = np.unique(y)
+        labels = unique_labels(y, whole_set=True)
         if len(labels) < 2:
             raise ValueError(
                 f"AutoSVMClassifier can't train when only one class is present: all {len(y)} labels "
-                f"are {labels[0]!r}; give rows of at least two classes."
+                f"are {labels.tolist()[0]!r}; give rows of at least two classes."
             )
         return y
 
@@ -449,14 +466,28 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
 
     def _checked(self, X: Any, y: Any) -> np.ndarray:
         y = super()._checked(X, y)
+        if y.dtype.kind in "mM":
+            what, words, how = _OF_TIME[y.dtype.kind]
+            raise ValueError(
+                f"The targets are {what}, which have no unit as numbers: give {words}, such as {how}."
+            )
         try:
             numbers = np.asarray(y, np.float64)
+        except OverflowError as error:
+            raise ValueError(f"y must be numbers in double precision: {error}.") from error
         except (TypeError, ValueError):
             raise ValueError(
                 f"The targets are not numbers (for example {str(y[0])[:40]!r}): AutoSVMRegressor "
                 "learns numbers; for labels use AutoSVMClassifier."
             ) from None
         assert_all_finite(numbers, input_name="y")
+        check_target_size(numbers)
+        largest = np.abs(numbers).max()
+        if 0.0 < largest < 1.0 / LARGEST_TARGET:
+            raise ValueError(
+                f"y has no value larger than {largest:.3g}, whose square vanishes in double "
+                "precision. Multiply y by a constant."
+            )
         return numbers
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> np.ndarray:

@@ -179,7 +179,7 @@ def _cell_count(race: Race, winner: Candidate, n: int, seconds: float, threads: 
 
 def expected_loss(rounds: list[Round], count: int) -> float:
     """Expected loss of the winner on ``count`` rows: a power law through its last two rounds."""
-    losses = [float(each.losses.mean()) for each in rounds[-2:]]
+    losses = [float(each.errors.mean()) for each in rounds[-2:]]
     if len(losses) < 2 or not 0 < losses[1] < losses[0]:
         return losses[-1]
     grown = np.log(rounds[-1].rows / rounds[-2].rows)

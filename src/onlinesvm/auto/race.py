@@ -7,9 +7,10 @@
                     what still more rows allow: larger C and gamma, weights rescaled once more
     at last  the winner learns all rows
 
-All candidates of a round learn the same rows and are scored on the same held-out rows, so that two
-of them are compared row by row: the difference has a standard error, and of two that differ by
-less, the simpler one wins. One half of the rows is learned and the other half scored, up to 10,000
+All candidates of a round learn the same rows and are scored on the same held-out rows (``scoring``), so
+that two of them are compared row by row: the difference has a standard error, and of two that differ by
+less, the simpler one wins. Candidates that differ in C alone are machines of one fit, which share its kernel
+values. One half of the rows is learned and the other half scored, up to 10,000
 of them. Tables of fewer than 8,000 rows are scored in two to five folds; candidates that are
 clearly worse than the best after one or two of them skip the others.
 
@@ -26,9 +27,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.runtime.interrupts import clock
-from ..estimators.metric import Sample, TooLong, loss, next_weights, spread_of
+from ..estimators.costs import Answers, fit_costs, predict_costs
+from ..estimators.metric import TooLong, losses_of, next_weights, spread_of
 from ..estimators.side_by_side import side_by_side
-from .candidates import Metric, Setting, Units, first_settings
+from .candidates import DECISIONS, Metric, Setting, Units, first_settings
+from .scoring import losses_of_labels, margins_of
 
 FIRST, GROWTH = 1000, 3
 """Number of rows of the first round, and the factor from each round to the next."""
@@ -66,6 +69,18 @@ METRIC_ROWS = 2500
 
 EVERYWHERE, NOWHERE_SCORED = -1, -2
 """Rows that weights are learned from: all, those that no fold scores, or (0, 1, ...) those of a fold."""
+
+TOGETHER, EACH = 2000, 0.25
+"""Maximum number of rows that candidates which differ in C learn together: of more rows, their support
+sets differ too much. And what each after the first adds to the work of the fit."""
+
+FAR, NORMAL = 1000.0, 1.4826
+"""Ratio of the standard deviation to the spread of most targets from which the latter is the unit: rare
+targets that are a hundred times larger may well be predictable, and count. And standard deviations of
+a normal distribution in its median absolute deviation."""
+
+IN_PAIRS = (3, 20)
+"""Numbers of labels from which, and up to which, a machine for each pair of them is tried."""
 
 WARMING = 100
 """Rows of a fit before the race."""
@@ -108,26 +123,58 @@ class Candidate:
         """Mean loss in the last round."""
         return float(self.last.losses.mean())
 
-    def score(self, rows: int, results: list[tuple[np.ndarray, float]]) -> None:
+    def score(self, rows: int, results: list[Result]) -> None:
         """Record losses and seconds of the folds of a round; called again for more folds."""
-        losses = np.concatenate([losses for losses, _ in results])
-        noted = Round(rows, losses, min(seconds for _, seconds in results))
+        errors = np.concatenate([each.errors for each in results])
+        margins = [each.margins for each in results if each.margins is not None]
+        scores = np.concatenate(margins) if margins else None
+        losses = errors if scores is None else losses_of_labels(errors, scores)
+        fastest = min(results, key=lambda each: each.seconds)
+        noted = Round(rows, losses, fastest.seconds, fastest.sharers, errors, scores)
         if self.rounds and self.last.rows == rows:
             self.rounds.pop()
         self.rounds.append(noted)
+
+
+class Result(NamedTuple):
+    """One candidate on one fold."""
+
+    errors: np.ndarray
+    margins: np.ndarray | None  # of labels
+    seconds: float  # its share of the fit
+    sharers: int
 
 
 class Round(NamedTuple):
     """One candidate in one round."""
 
     rows: int
-    losses: np.ndarray
-    seconds: float  # of one fit
+    losses: np.ndarray  # what candidates are compared by
+    seconds: float  # of one fit, or its share of one
+    sharers: int = 1  # candidates that were fitted together
+    wrong: np.ndarray | None = None  # errors of rows, if these are not the losses
+    margins: np.ndarray | None = None  # of labels
+
+    @property
+    def errors(self) -> np.ndarray:
+        """Whether the label of each row is wrong, or its squared error."""
+        return self.losses if self.wrong is None else self.wrong
+
+    def losses_of(self, count: int) -> np.ndarray:
+        """Losses as if only the first rows had been scored."""
+        if self.margins is None or count == len(self.losses):
+            return self.losses[:count]
+        return losses_of_labels(self.errors[:count], self.margins[:count])
+
+    @property
+    def alone(self) -> float:
+        """Estimated seconds of a fit of its own."""
+        return self.seconds * self.sharers / fits_of(self.sharers)
 
     @property
     def noise(self) -> float:
-        """Standard error of the mean loss."""
-        return float(self.losses.std() / np.sqrt(len(self.losses)))
+        """Standard error of the mean of the errors."""
+        return float(self.errors.std() / np.sqrt(len(self.errors)))
 
 
 class Race:
@@ -140,7 +187,10 @@ class Race:
         self.make, self.X, self.y, self.has_classes = make, X, y, has_classes
         self.ends, self.stops, self.threads, self.tell = ends, ends, threads, tell
         self.rng = np.random.RandomState(seed)
-        spread = 1.0 if has_classes else float(np.std(y)) or 1.0
+        few, most = IN_PAIRS
+        self.tries_pairs = has_classes and few <= len(np.unique(y)) <= most
+        spread = 1.0 if has_classes else target_spread(y)
+        self.most_loss = np.inf if has_classes or spread == np.std(y) else (FAR * spread) ** 2
         self.units = Units(X, spread, self.rng)
         self.order = _spread_out(y, has_classes, self.rng)
         self.folds = _folds(self.order)
@@ -193,7 +243,7 @@ class Race:
         rows = self.order[:WARMING]
         for kernel in {c.setting.kernel: c for c in among}.values():
             if not self._is_one_label(rows) and clock() < self.ends:
-                self._fit(kernel.setting, rows, None, must=True)
+                self._fit([kernel.setting], rows, None, must=True)
 
     def _join(self, setting: Setting) -> Candidate:
         made = Candidate(len(self.candidates), setting)
@@ -209,13 +259,13 @@ class Race:
         """
         self._tell(among, rows)
         self._learn_weights(among, folds)
-        found: dict[int, list[tuple[np.ndarray, float]]] = {c.number: [] for c in among}
+        found: dict[int, list[Result]] = {c.number: [] for c in among}
         going = list(among)
         for k in range(folds):
-            tasks = [(c, k) for c in going]
-            self.work_left -= len(tasks) * work_of(rows)
-            for (candidate, _), result in zip(tasks, self._run_tasks(tasks, rows), strict=True):
-                if result is not None:
+            groups = sharing(going, rows)
+            self.work_left -= sum(fits_of(len(group)) for group in groups) * work_of(rows)
+            for group, results in zip(groups, self._run_groups(groups, k, rows), strict=True):
+                for candidate, result in zip(group, results, strict=False):
                     found[candidate.number].append(result)
             going = [c for c in going if len(found[c.number]) == k + 1]
             for candidate in going:
@@ -225,30 +275,44 @@ class Race:
                 going = [c for c in going if behind(c.last, best.last) <= BEHIND]
         return going
 
-    def _run_tasks(self, tasks: list[Any], rows: int) -> Iterable[Any]:
-        """Losses and seconds of each task; None for those that had no time left."""
+    def _run_groups(
+        self, groups: list[list[Candidate]], k: int, rows: int
+    ) -> Iterable[list[Result]]:
+        """Results of each group on a fold; none of those that had no time left."""
 
-        def run(task: Any) -> Any:
-            candidate, k = task
+        def run(group: list[Candidate]) -> list[Result]:
             try:
-                return self._score(candidate, k, rows)
+                return self._score(group, k, rows)
             except TooLong:
                 self.out_of_time = True
-                return None
+                return []
 
-        return side_by_side(run, tasks, self.threads)
+        return side_by_side(run, groups, self.threads)
 
-    def _score(self, candidate: Candidate, k: int, rows: int) -> tuple[np.ndarray, float]:
-        fold = self.folds[k]
+    def _score(self, group: list[Candidate], k: int, rows: int) -> list[Result]:
+        fold, first, count = self.folds[k], group[0], len(group)
         begin, learn, truth = clock(), fold.learn[:rows], self.y[fold.score[: PER_ROW * rows]]
         if self._is_one_label(learn):
-            return np.asarray(truth != self.y[learn[0]], np.float64), clock() - begin
-        must = candidate.number == 0 and not candidate.rounds  # there is always a winner
-        learned, scored = self._shared(candidate.setting.numbers, k, rows)
-        model = self._fit(candidate.setting, learn, self._metric(candidate, k), must, learned)
-        seconds = clock() - begin
-        score = Sample(scored, truth, np.ones(len(truth)), self.has_classes)
-        return loss(model, score), seconds
+            wrong = np.asarray(truth != self.y[learn[0]], np.float64)
+            return [Result(wrong, 1.0 - 2.0 * wrong, (clock() - begin) / count, count)] * count
+        must = any(c.number == 0 and not c.rounds for c in group)  # there is always a winner
+        learned, scored = self._shared(first.setting.numbers, k, rows)
+        settings = [c.setting for c in group]
+        model = self._fit(settings, learn, self._metric(first, k), must, learned)
+        seconds = (clock() - begin) / count
+        return [
+            Result(*self._judged(model, answers, truth), seconds, count)
+            for answers in predict_costs(model, count, scored)
+        ]
+
+    def _judged(
+        self, model: Any, answers: Answers, truth: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Errors, and margins of labels; a few huge targets do not decide the race by themselves."""
+        errors = np.minimum(losses_of(answers.predicted, truth, self.has_classes), self.most_loss)
+        if not self.has_classes:
+            return errors, None
+        return errors, margins_of(answers.scores, model.classes_, truth)
 
     def _shared(self, numbers: str, k: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
         """Rows that all candidates of a round learn and score, copied once."""
@@ -265,19 +329,22 @@ class Race:
         return self.has_classes and bool((self.y[rows] == self.y[rows[0]]).all())
 
     def _fit(
-        self, setting: Setting, rows: np.ndarray, weights: np.ndarray | None, must: bool = False,
-        X: np.ndarray | None = None,
+        self, settings: list[Setting], rows: np.ndarray, weights: np.ndarray | None,
+        must: bool = False, X: np.ndarray | None = None,
     ) -> Any:  # fmt: skip
-        """The setting, fitted on these rows. ``X``: their features, if they are at hand."""
+        """Settings that differ in C alone, fitted on these rows. ``X``: their features, if at hand."""
         left = self.stops - clock()
         if left <= 0 and not must:
             raise TooLong
-        parameters = self.units.parameters(setting)
+        largest = max(settings, key=lambda setting: setting.C)
+        costs = [self.units.parameters(setting)["C"] for setting in settings]
+        parameters = self.units.parameters(largest)
         model = self.make(
             **parameters, feature_weights=weights, n_jobs=1, random_state=0,
             time_limit=max(left, 0.05) if np.isfinite(left) else None,
         )  # fmt: skip
-        model.fit(self.X[setting.numbers][rows] if X is None else X, self.y[rows])
+        X = self.X[largest.numbers][rows] if X is None else X
+        fit_costs(model, costs, X, self.y[rows])
         if clock() > self.stops and not must:
             raise TooLong  # a fit that was cut short says nothing about its settings
         return model
@@ -338,7 +405,7 @@ class Race:
                 if self._is_one_label(rows):
                     weights = plain
                 else:
-                    model = self._fit(metric.by, rows, weights)
+                    model = self._fit([metric.by], rows, weights, X=X)
                     weights = next_weights(model, X, weights, spread, np.random.RandomState(0))
             except TooLong:
                 self.out_of_time = True
@@ -364,6 +431,8 @@ class Race:
         made = candidate.setting.variants(max(rows, METRIC_ROWS))
         if again:
             made = [s for s in made if s.metric and s.metric.by == candidate.setting]
+        elif self.tries_pairs:
+            made.append(candidate.setting.decided_otherwise())
         return [self._with_known(setting) for setting in made if setting.numbers in self.X]
 
     def _with_known(self, setting: Setting) -> Setting:
@@ -442,17 +511,25 @@ class Race:
     def _affords_new(self, fresh: list[Setting], best: Candidate, rows: int, folds: int) -> bool:
         """Whether work and time are left for new settings, which take about as long as the best one."""
         more = self._work_of_weights(self._unknown(fresh, folds))
-        return self._affords([best] * len(fresh), rows, folds, more)
+        alike = [Candidate(-1, setting, best.rounds) for setting in fresh]
+        return self._affords(alike, rows, folds, more)
 
     def _affords(self, among: list[Candidate], rows: int, folds: int, more: float = 0.0) -> bool:
         """Whether work and time are left for a round of so many rows, ``more`` work, and the winner."""
         known = [c.last for c in self.candidates if c.rounds]
-        if len(among) * folds * work_of(rows) + more > self.work_left - self.reserved:
+        groups = sharing(among, rows)
+        if sum(fits_of(len(g)) for g in groups) * folds * work_of(rows) + more > (
+            self.work_left - self.reserved
+        ):
             return False
         if not np.isfinite(self.ends):
             return True
         typical = float(np.median([seconds_for(each, rows) for each in known]))
-        own = [seconds_for(c.last, rows) if c.rounds else typical for c in among]
+        own = [
+            max(seconds_for(c.last, rows) if c.rounds else typical for c in group)
+            * fits_of(len(group))
+            for group in groups
+        ]
         work = max(sum(own) * folds / self.threads, max(own))
         return clock() + work < self.stops
 
@@ -464,15 +541,27 @@ class Race:
 
     def error(self, candidate: Candidate) -> float:
         """The error of the last round: share of wrong labels, or root of the mean squared error."""
-        return candidate.loss if self.has_classes else float(np.sqrt(candidate.loss))
+        mean = float(candidate.last.errors.mean())
+        return mean if self.has_classes else float(np.sqrt(mean))
 
 
 def behind(one: Round, other: Round) -> float:
     """Difference of two losses in standard errors, on rows scored for both."""
     count = min(len(one.losses), len(other.losses))
-    difference = one.losses[:count] - other.losses[:count]
+    difference = one.losses_of(count) - other.losses_of(count)
     noise = float(difference.std() / np.sqrt(count))
     return float(difference.mean()) / noise if noise > 0 else 0.0
+
+
+def target_spread(y: np.ndarray) -> float:
+    """The unit of C and epsilon: the standard deviation of y, or what outliers leave of it.
+
+    A long tail is part of the target, but not a few values that are thousands of times larger than all
+    others: in their unit all others would be equal.
+    """
+    deviation = float(np.std(y))
+    most = NORMAL * float(np.median(np.abs(y - np.median(y))))
+    return (most if 0.0 < most * FAR < deviation else deviation) or 1.0
 
 
 def still_learns(candidate: Candidate) -> bool:
@@ -480,6 +569,25 @@ def still_learns(candidate: Candidate) -> bool:
     if len(candidate.rounds) < 2:
         return True
     return behind(candidate.rounds[-2], candidate.last) > BEHIND
+
+
+def sharing(among: list[Candidate], rows: int) -> list[list[Candidate]]:
+    """Candidates by the fit of so many rows that they have a part in: those that differ in C alone.
+
+    A fit with a machine for each pair of labels is of one C.
+    """
+    groups: dict[Any, list[Candidate]] = {}
+    for candidate in among:
+        setting = candidate.setting
+        alone = rows > TOGETHER or setting.decision != DECISIONS[0]
+        key = id(candidate) if alone else replace(setting, C=1.0)
+        groups.setdefault(key, []).append(candidate)
+    return list(groups.values())
+
+
+def fits_of(sharers: int) -> float:
+    """The work of a fit of so many C, in fits of one."""
+    return 1.0 + EACH * (sharers - 1)
 
 
 def work_of(rows: int) -> float:
@@ -490,7 +598,7 @@ def work_of(rows: int) -> float:
 def seconds_for(known: Round, rows: int) -> float:
     """Estimated seconds for a fit of so many rows, more or fewer."""
     factor = rows / known.rows
-    return float(known.seconds * factor ** (POWER if factor > 1.0 else WORK))
+    return float(known.alone * factor ** (POWER if factor > 1.0 else WORK))
 
 
 def _sizes(most: int) -> list[int]:

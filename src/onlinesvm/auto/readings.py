@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -45,43 +46,74 @@ GAP_WORDS = frozenset(
 
 Read = Callable[[Any], float]
 
-_MARKS = str.maketrans("", "", "$€£¥%_' \u00a0")
+_MARKS = str.maketrans(
+    "\N{MINUS SIGN}", "-", "$€£¥₹₩₽₺₪₫₴฿¢%_'\N{RIGHT SINGLE QUOTATION MARK} \u00a0\u2009\u202f"
+)
+_NEGATIVE = re.compile(r"\((.*)\)$")  # accountants write (1,234.50) for -1,234.50
 _THOUSANDS = re.compile(r"[+-]?([1-9]\d{0,2}(,\d{3})+|\d+)(\.\d*)?$")
 _DECIMAL_COMMA = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d+)?$")
-_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?$")
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?:\s*([ap])\.?m\.?)?$", re.I)
+_DURATION = re.compile(r"(?:([+-]?\d+) days?,? )?\+?(\d+):(\d{2}):(\d{2}(?:\.\d+)?)$")
+
+_MONTH = re.compile(r"(19|20)\d{2}-(0[1-9]|1[0-2])$")
+_OFFSET = re.compile(r"(.*\d:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([+-])(\d{2}):?(\d{2})$")
 
 _DATES = (
     "%Y/%m/%d", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%m-%d-%Y", "%d-%m-%Y", "%m/%d/%y", "%d/%m/%y",
-    "%d.%m.%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y",
+    "%d.%m.%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%Y.%m.%d",
+    "%a, %d %b %Y", "%A, %d %B %Y", "%A, %B %d, %Y",
 )  # fmt: skip
-_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
+_CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
+_OTHERS = (
+    "%a, %d %b %Y %H:%M:%S %z", "%a, %d %b %Y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y", "%b %Y", "%B %Y",
+    "%b-%Y",
+)  # fmt: skip
 
 
 def number(value: Any) -> float:
-    """A number, or NaN where it is none; times of a day and durations are numbers of seconds."""
+    """A number, or NaN where it is none; times of a day and durations are numbers of seconds.
+
+    Infinity stays what it is: whoever reads the column refuses it.
+    """
     if isinstance(value, time):
         return _seconds_of_day(value.replace(tzinfo=None))
     try:
-        found = value.total_seconds() if isinstance(value, timedelta) else float(value)
+        if isinstance(value, np.timedelta64):
+            found = float(value / np.timedelta64(1, "s"))
+        else:
+            found = value.total_seconds() if isinstance(value, timedelta) else float(value)
     except (TypeError, ValueError, ArithmeticError):
         return np.nan
-    return found if np.isfinite(found) else np.nan
+    return found
 
 
 def moment(value: Any) -> float:
     """Seconds since 1970 of a date, or of a text in ISO 8601; NaN where it is none."""
-    value = _decoded(value)
+    value, ahead = _decoded(value), 0.0
+    if isinstance(value, Number | np.number):  # NumPy would take it for microseconds
+        return np.nan
     try:
         if isinstance(value, str):
-            if len(value) < 8 or value[:4].isdigit() is False or "-" not in value:
+            value, ahead = _without_offset(value.strip().removesuffix("Z"))
+            if not value[:4].isdigit() or "-" not in value:
                 return np.nan
-            value = value.strip().removesuffix("Z")
+            if len(value) < 8 and not _MONTH.match(value):
+                return np.nan
         elif hasattr(value, "isoformat") and getattr(value, "tzinfo", None) is not None:
             return float(value.timestamp())
         found = np.datetime64(value, "us")
     except (TypeError, ValueError):
         return np.nan
-    return np.nan if np.isnat(found) else float(found.astype(np.int64)) / 1e6
+    return np.nan if np.isnat(found) else float(found.astype(np.int64)) / 1e6 - ahead
+
+
+def _without_offset(text: str) -> tuple[str, float]:
+    """A text in ISO 8601, and how many seconds its clock is ahead of UTC."""
+    found = _OFFSET.match(text)
+    if found is None:
+        return text, 0.0
+    ahead = 3600.0 * int(found[3]) + 60.0 * int(found[4])
+    return found[1], -ahead if found[2] == "-" else ahead
 
 
 def _decoded(value: Any) -> Any:
@@ -94,6 +126,9 @@ def _marked(value: Any, pattern: re.Pattern[str], thousands: str) -> float:
     if not isinstance(value, str):
         return number(value)
     text = value.translate(_MARKS)
+    negative = _NEGATIVE.match(text)
+    if negative is not None:
+        text = f"-{negative[1]}"
     if not pattern.match(text):
         return number(text)
     return float(text.replace(thousands, "").replace(",", "."))
@@ -101,9 +136,23 @@ def _marked(value: Any, pattern: re.Pattern[str], thousands: str) -> float:
 
 def _seconds_of_day(value: Any) -> float:
     found = _TIME.match(str(_decoded(value)).strip())
-    if found is None or int(found[1]) > 24 or int(found[2]) > 59:
+    if found is None or int(found[2]) > 59:
         return np.nan
-    return 3600.0 * int(found[1]) + 60.0 * int(found[2]) + float(found[3] or 0)
+    hour, half = int(found[1]), (found[4] or "").lower()
+    if hour > 24 or (half and not 1 <= hour <= 12):
+        return np.nan
+    if half:
+        hour = hour % 12 + 12 * (half == "p")
+    return 3600.0 * hour + 60.0 * int(found[2]) + float(found[3] or 0)
+
+
+def _seconds_long(value: Any) -> float:
+    """A duration as pandas and Python write it: 1 days 02:30:00, 1 day, 2:30:00, 26:30:00."""
+    found = _DURATION.match(str(_decoded(value)).strip())
+    if found is None or int(found[3]) > 59:
+        return np.nan
+    seconds = 3600.0 * int(found[2]) + 60.0 * int(found[3]) + float(found[4])
+    return 86400.0 * int(found[1] or 0) + seconds
 
 
 def _by_format(form: str) -> Read:
@@ -112,7 +161,8 @@ def _by_format(form: str) -> Read:
         if not isinstance(value, str):
             return moment(value)
         try:
-            return datetime.strptime(value.strip(), form).replace(tzinfo=UTC).timestamp()
+            found = datetime.strptime(value.strip(), form)
+            return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
         except ValueError:
             return np.nan
 
@@ -124,12 +174,14 @@ NUMBERS: dict[str, Read] = {
     "1,234.5": lambda value: _marked(value, _THOUSANDS, ","),
     "1.234,5": lambda value: _marked(value, _DECIMAL_COMMA, "."),
     "12:30": _seconds_of_day,
+    "1 days 02:30:00": _seconds_long,
 }
-"""Ways to write numbers, the plainest first; times of a day are numbers of seconds."""
+"""Ways to write numbers, the plainest first; times of a day and durations are numbers of seconds."""
 
 MOMENTS: dict[str, Read] = {
     "ISO 8601": moment,
     **{day + clock: _by_format(day + clock) for day in _DATES for clock in _CLOCKS},
+    **{form: _by_format(form) for form in _OTHERS},
 }
 """Ways to write dates."""
 

@@ -21,7 +21,7 @@ def race_table(race: Race, winner: Candidate) -> dict[str, np.ndarray]:
     for candidate in race.candidates:
         own = {**race.units.parameters(candidate.setting)}
         for each in candidate.rounds:
-            mean = float(each.losses.mean())
+            mean = float(each.errors.mean())
             error = mean if race.has_classes else float(np.sqrt(mean))
             noise = each.noise if race.has_classes else each.noise / max(2 * error, 1e-300)
             lines.append(
@@ -29,9 +29,10 @@ def race_table(race: Race, winner: Candidate) -> dict[str, np.ndarray]:
                     "candidate": candidate.number, "kernel": own["kernel"], "C": own["C"],
                     "gamma": own["gamma"], "epsilon": own.get("epsilon", np.nan),
                     "numbers": candidate.setting.numbers,
-                    "rescalings": candidate.setting.rounds, "rows": each.rows,
-                    "scored": len(each.losses), "error": error, "noise": noise,
-                    "seconds": each.seconds, "won": candidate is winner,
+                    "rescalings": candidate.setting.rounds,
+                    "decision": candidate.setting.decision, "rows": each.rows,
+                    "scored": len(each.errors), "error": error, "noise": noise,
+                    "seconds": each.seconds, "together": each.sharers, "won": candidate is winner,
                 }
             )  # fmt: skip
     lines.sort(key=lambda line: (line["rows"], line["error"]))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, TargetEncoder
+from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,11 +20,14 @@ from .columns import (
     NUMBER,
     Table,
     as_kind,
+    check_as_before,
     is_frame,
     kinds_of,
     read_columns,
     reading_in,
+    unread,
 )
+from .means import Means, fit_means, is_continuous, means_of, names_of_means, scale_of_means
 
 MISSING = "(missing)"
 """The category of a gap."""
@@ -31,12 +35,18 @@ MISSING = "(missing)"
 FEW_LEVELS = 30
 """Number of categories up to which a column gets one feature for each."""
 
+FOLDS = 5
+"""Number of folds in which mean targets are computed."""
+
 RAREST = 4
 """Categories with fewer rows than this are merged into one."""
 
-BEND = 4.0
-"""Numbers are compressed smoothly to this number of robust standard deviations: z / sqrt(1 + (z /
-BEND)^2)."""
+STRAIGHT, FARTHEST = 2.5, 5.0
+"""Numbers up to the first number of robust standard deviations stay as they are, so that smooth functions of
+them stay simple; larger ones are compressed, to at most the second."""
+
+FAR = 1e100
+"""Numbers are compressed from here at the latest: the square of a larger one may be infinite."""
 
 FREQUENT = 0.25
 """Share of a column from which its most frequent value does not count for the spread."""
@@ -63,7 +73,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     replaced by their ranks (``QuantileTransformer``). Columns with two values become 0 and 1.
     Missing values are replaced by the median, and an additional feature indicates them. Categories
     are one-hot encoded (``OneHotEncoder``), rare ones together; a column of more than 30 categories
-    is replaced by the mean target of each (``TargetEncoder``, cross-fitted). Dates become seconds,
+    is replaced by the mean target of each (``TargetEncoder``, cross-fitted; that of a category of few
+    rows is drawn to the mean of all). Dates become seconds,
     and the phase within the day, the week and the year. Texts that are numbers (1,234.50, 12.5 %,
     $3), dates (2021-03-31, 3/31/2021, 31.03.2021, 31 Mar 2021) or times (12:30) are converted, each
     column in the way that fits most of its texts; words such as "n/a" or "?" among them are missing
@@ -111,6 +122,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         "target_type": [StrOptions({"auto", "continuous"})],
         "random_state": [Integral],
     }
+
+    means_: Means | None
 
     def __init__(
         self, *, numbers: str = "standard", target_type: str = "auto", random_state: int = 0
@@ -200,6 +213,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                         f"Input X contains infinity, in column {word}: replace it by a missing "
                         "value or a finite number."
                     )
+                text = unread(values, number)
+                if text is not None:
+                    warnings.warn(
+                        f"No value of column {word} can be read as a {kind}, such as "
+                        f"{str(text)[:40]!r}: all of them are treated as missing.",
+                        stacklevel=4,
+                    )
                 parts.append(number)
                 if kind == MOMENT:
                     for length in CYCLES.values():
@@ -219,7 +239,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         two = np.array([each.distinct <= 2 for each in facts], bool)
         self.varies_ = high > low
         self.centre_ = np.where(two, low, self.median_)
-        self.spread_[two] = np.where(high > low, high - low, 1.0)[two]
+        self.spread_[two] = np.where(high > low, _distance(low, high), 1.0)[two]
         self.bent_, self.ranks_ = self.varies_ & ~two, None
         if self.numbers == "ranks" and self.bent_.any():
             filled = np.where(np.isnan(numbers), self.median_, numbers)
@@ -238,18 +258,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             out[part] = self._scaled_part(numbers[part])
         return out
 
+    @np.errstate(over="ignore")
     def _scaled_part(self, numbers: np.ndarray) -> np.ndarray:
         gaps = np.isnan(numbers)
         filled = np.where(gaps, self.median_, numbers) if gaps.any() else numbers
         scaled = filled - self.centre_
         scaled /= self.spread_
+        np.clip(scaled, -FAR, FAR, out=scaled)
         if self.ranks_ is not None:
             scaled[:, self.bent_] = UNIFORM * (self.ranks_.transform(filled[:, self.bent_]) - 0.5)
         else:
-            bend = scaled / BEND
-            np.square(bend, out=bend)
-            bend += 1.0
-            scaled /= np.sqrt(bend, out=bend)
+            _compress(scaled)
         return _side_by_side([scaled[:, self.varies_], gaps[:, self.has_gaps_]])
 
     # -- categories -----------------------------------------------------------------------
@@ -266,7 +285,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _fit_categories(self, labels: np.ndarray, y: Any) -> list[np.ndarray]:
         levels = np.array([len(set(column)) for column in labels.T], int)
-        self.many_ = (levels > FEW_LEVELS) if y is not None else np.zeros(len(levels), bool)
+        many = levels > FEW_LEVELS
+        folds = self._folds(y) if y is not None and many.any() else 0
+        self.many_ = many & (folds > 1)
         self.one_hot_ = self.means_ = None
         parts = []
         if (~self.many_).any():
@@ -276,16 +297,19 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             )  # fmt: skip
             parts.append(self.one_hot_.fit_transform(labels[:, ~self.many_]))
         if self.many_.any():
-            self.means_ = TargetEncoder(
-                target_type=self.target_type, random_state=self.random_state
+            self.means_, means = fit_means(
+                labels[:, self.many_], y, folds, self.target_type, self.random_state
             )
-            with warnings.catch_warnings():  # scikit-learn 1.9 requires folds instead of a seed
-                warnings.simplefilter("ignore", FutureWarning)
-                means = self.means_.fit_transform(labels[:, self.many_], y)
-            self.means_centre_, spread = means.mean(axis=0), means.std(axis=0)
-            self.means_spread_ = np.where(spread > 0, spread, 1.0)
+            scale = scale_of_means(self.means_, labels[:, self.many_], means, y)
+            self.means_centre_, self.means_spread_ = scale
             parts.append((means - self.means_centre_) / self.means_spread_)
         return parts
+
+    def _folds(self, y: Any) -> int:
+        """Number of folds for mean targets: some label must be in each of them."""
+        if is_continuous(y, self.target_type):
+            return FOLDS
+        return min(FOLDS, max(Counter(np.asarray(y).tolist()).values()))
 
     def _encoded(self, labels: np.ndarray) -> list[np.ndarray]:
         parts = []
@@ -294,7 +318,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 warnings.simplefilter("ignore", UserWarning)
                 parts.append(self.one_hot_.transform(labels[:, ~self.many_]))
         if self.means_ is not None:
-            means = self.means_.transform(labels[:, self.many_])
+            means = means_of(self.means_, labels[:, self.many_])
             parts.append((means - self.means_centre_) / self.means_spread_)
         return parts
 
@@ -315,6 +339,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         table = self._same_columns(X)
+        columns = zip(table.columns, self.kinds_, self._words(table), strict=True)
+        for j, (values, kind, word) in enumerate(columns):
+            if kind != CATEGORY or j not in table.declared:
+                check_as_before(values, kind, word)
         return _side_by_side(
             [self._scaled(self._numbers(table)), *self._encoded(self._categories(table))]
         )
@@ -333,7 +361,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             table = read_columns(X)
             assert table.names is not None
             place = {name: j for j, name in enumerate(table.names)}
-            return Table(list(names), [table.columns[place[name]] for name in names])
+            order = [place[name] for name in names]
+            declared = frozenset(j for j, k in enumerate(order) if k in table.declared)
+            return Table(list(names), [table.columns[k] for k in order], declared)
         table = read_columns(X)
         if len(table.columns) != self.n_features_in_:
             raise ValueError(
@@ -372,7 +402,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.one_hot_ is not None:
             made += self.one_hot_.get_feature_names_out(labels[~self.many_]).tolist()
         if self.means_ is not None:
-            made += self.means_.get_feature_names_out(labels[self.many_]).tolist()
+            made += names_of_means(self.means_, labels[self.many_])
         return np.array(made, object)
 
     def __sklearn_tags__(self) -> Any:
@@ -385,6 +415,15 @@ def _side_by_side(parts: list[np.ndarray]) -> np.ndarray:
     """The columns of all parts; without a copy if only one has some."""
     some = [part for part in parts if part.shape[1]] or parts[:1]
     return np.concatenate(some, axis=1) if len(some) > 1 else some[0]
+
+
+def _compress(z: np.ndarray) -> None:
+    """Bring numbers in units of their spread to at most ``FARTHEST``, in place, in order and smoothly."""
+    size = np.abs(z)
+    beyond = np.maximum(size - STRAIGHT, 0.0)
+    np.minimum(size, STRAIGHT, out=size)
+    size += beyond / (1.0 + beyond / (FARTHEST - STRAIGHT))
+    np.copysign(size, z, out=z)
 
 
 class Facts(NamedTuple):
@@ -428,5 +467,11 @@ def _spread(known: np.ndarray, starts: np.ndarray, counts: np.ndarray) -> float:
         return 1.0
     low, middle, high = np.percentile(others, [25, 50, 75])
     if high > low:
-        return float(high - low) / NORMAL
-    return float(abs(middle - frequent)) or float(known.std()) or 1.0
+        return float(_distance(low, high)) / NORMAL
+    return float(_distance(frequent, middle)) or float(known.std()) or 1.0
+
+
+@np.errstate(over="ignore")
+def _distance(low: Any, high: Any) -> Any:
+    """The absolute difference, finite."""
+    return np.minimum(np.abs(high - low), np.finfo(np.float64).max)

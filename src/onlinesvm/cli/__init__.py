@@ -5,6 +5,7 @@ A command imports what it needs when it runs, so that ``--help`` and errors appe
 
 from __future__ import annotations
 
+import errno
 import importlib
 import logging
 import os
@@ -18,7 +19,7 @@ import click
 from .. import __version__
 from ..exceptions import OnlineSVMError
 from .mistakes import Mistake
-from .standard_streams import occupy_closed, refuse_closed
+from .standard_streams import occupy_closed, refuse_closed, show_any_text
 
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells have it: 128 and the number of the signal."""
@@ -45,6 +46,9 @@ PRINTS = ("predict", "evaluate", "info", "tune")
 """Commands that are of no use without standard output."""
 
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 class Commands(click.Group):
     """A group of commands; Ctrl-C and errors that users can correct end with one sentence."""
 
@@ -53,6 +57,7 @@ class Commands(click.Group):
     def main(self, *args: Any, **extra: Any) -> Any:
         """The command line, whichever of the standard streams are closed."""
         self.output_is_closed = occupy_closed()
+        show_any_text()
         return super().main(*args, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -110,6 +115,8 @@ def sentence(error: Exception) -> str | None:
         return (
             "There is not enough memory; use --budget, a smaller --batch-rows, or fewer features."
         )
+    if isinstance(error, OSError) and error.errno in _FULL and not error.filename:
+        return f"The output cannot be written: {error.strerror}; free disk space, or name another file."
     if isinstance(error, OSError):
         return f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."
     return None
@@ -155,7 +162,7 @@ def demo_command(output: Path, seed: int, no_plots: bool) -> None:
     try:
         run(folder, seed)
     except OSError as error:
-        raise click.ClickException(f"The demo stopped: {error}.") from error
+        raise Mistake(f"The demo stopped: {error}.") from error
 
 
 DOCKER = """\b
@@ -196,12 +203,12 @@ def writable_folder(path: Path) -> Path:
         with tempfile.TemporaryFile(dir=path):
             pass
     except (FileExistsError, NotADirectoryError) as error:
-        raise click.ClickException(
+        raise Mistake(
             f"The output folder {str(path)!r} cannot be created: there is a file of that name. "
             "Choose another with --output."
         ) from error
     except OSError as error:
-        raise click.ClickException(
+        raise Mistake(
             f"The output folder {str(path)!r} cannot be written ({error.strerror}). "
             "Choose another with --output."
         ) from error

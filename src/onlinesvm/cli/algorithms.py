@@ -142,7 +142,7 @@ def parsed(each: Any, name: str, text: str) -> Any:
         if found:
             return value
     constraints = each._parameter_constraints.get(name, [])
-    allowed = " or ".join(_described(c) for c in constraints if c != callable)
+    allowed = " or ".join(_described(c) for c in constraints if c not in (callable, "array-like"))
     names = [option for c in constraints if isinstance(c, StrOptions) for option in c.options]
     near = difflib.get_close_matches(text, names, 1)
     hint = f" Did you mean {near[0]}?" if near else ""
@@ -155,6 +155,8 @@ def _described(constraint: Any) -> str:
         return ", ".join(sorted(constraint.options - {"precomputed"}))
     if constraint is dict:
         return """weights such as '{"yes": 2, "no": 1}'"""
+    if constraint is Real:
+        return "a number"
     return "none" if constraint is None else str(constraint)
 
 

@@ -20,8 +20,8 @@ from sklearn.base import is_classifier, is_regressor
 from ..auto.learning import Outcome, race_and_learn
 from ..auto.showing import race_table
 from ..core.runtime.interrupts import clock
-from ..stream.blocks import stacked
-from ..stream.learning import measure_of
+from ..stream.blocks import Block, stacked
+from ..stream.learning import check_labels, measure_of
 from ..stream.reader import Reader
 from ..stream.standardising import RunningScale
 from ..stream.table import TableReader
@@ -85,7 +85,11 @@ def raced(source: str, options: dict[str, Any]) -> tuple[Rows, Outcome]:
         raise Mistake("--auto supports the algorithms lasvm and lasvm-regressor only.")
     rows = Rows(_reader(source, options))
     has_classes = is_classifier(each())
-    _check_labels(rows, has_classes, source)
+    check_labels(each(), Block(rows.X, rows.y, 0), rows.reader.place)
+    if has_classes and len(np.unique(rows.y)) < 2:
+        raise Mistake(
+            f"All rows of {rows.reader.name} have the same label; nothing can be learned. Check --label."
+        )
     limit = options.get("time_limit") or DEFAULT_LIMIT
     with Reporter(options["as_json"]) as reporter:
         found = race_and_learn(
@@ -104,17 +108,6 @@ def _reader(source: str, options: dict[str, Any]) -> Reader:
     if isinstance(reader, TableReader) and reader.options.missing is None:
         reader.options = replace(reader.options, missing="median", missing_indicator=True)
     return reader
-
-
-def _check_labels(rows: Rows, has_classes: bool, source: str) -> None:
-    if has_classes and len(np.unique(rows.y)) < 2:
-        raise Mistake(
-            f"All rows of {source!r} have the same label; nothing can be learned. Check --label."
-        )
-    if not has_classes and rows.y.dtype.kind not in "biuf":
-        raise Mistake(
-            f"The targets of {source!r} are not numbers; check --label, or use --algorithm lasvm."
-        )
 
 
 def train_by_race(source: str | None, output: Path | None, options: dict[str, Any]) -> None:
@@ -182,6 +175,8 @@ def _settings(facts: dict[str, Any]) -> str:
     words = [f"kernel {facts['kernel']}", f"C {facts['C']:.4g}", f"gamma {facts['gamma']:.4g}"]
     if "epsilon" in facts:
         words.append(f"epsilon {facts['epsilon']:.4g}")
+    if facts.get("decision") == "ovo":
+        words.append("one-vs-one")
     return ", ".join([*words, "learned weights"] if facts["feature_weights"] else words)
 
 

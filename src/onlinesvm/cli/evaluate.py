@@ -14,6 +14,9 @@ from sklearn.base import is_classifier, is_outlier_detector
 
 from ..estimators.classifier import scores_and_labels
 from ..estimators.probabilities import has_probabilities
+from ..stream.blocks import Block
+from ..stream.errors import shortened
+from ..stream.learning import Place, located
 from ..stream.opening import is_standard_input, name_of, open_source
 from .lines import labels_of
 from .measures import Deviations, Pair, Ranking, confusion, counts_of, of_classes, of_outliers
@@ -53,7 +56,8 @@ def command(arguments: tuple[str, ...], predictions: str | None, **options: Any)
     expected = 1 if predictions is not None else 2
     if len(arguments) != expected:
         needs = "SOURCE alone" if predictions is not None else "MODEL and SOURCE"
-        raise Mistake(f"evaluate takes {needs}, but got {len(arguments)} names.")
+        names = " ".join(arguments) or "nothing"
+        raise Mistake(f"evaluate takes {needs}, but got {names}.")
     if options["plot"] is not None:
         check_writable(options["plot"], "--plot", (*arguments, predictions))
     if predictions is not None:
@@ -85,20 +89,27 @@ def _of_model(
     blocks = loaded.blocks(reader)
     if task == CLASSES and len(estimator.classes_) > 1:
         ranking = Ranking(estimator.classes_.tolist())
-        return _ranked(estimator, blocks, ranking), task, ranking
-    pairs = (
-        ([None] * X.shape[0] if y is None else y.tolist(), estimator.predict(X).tolist())
-        for X, y in blocks
-    )
-    return pairs, task, None
+        return _ranked(estimator, blocks, reader.place, ranking), task, ranking
+    return _predicted(estimator, blocks, reader.place), task, None
 
 
-def _ranked(estimator: Any, blocks: Iterator[Any], ranking: Ranking) -> Pairs:
+def _predicted(estimator: Any, blocks: Iterator[Block], place: Place) -> Pairs:
+    """The pairs of a model that has no scores to rank."""
+    for block in blocks:
+        with located(block, place):
+            found = estimator.predict(block.X).tolist()
+        yield [None] * block.n if block.y is None else block.y.tolist(), found
+
+
+def _ranked(estimator: Any, blocks: Iterator[Block], place: Place, ranking: Ranking) -> Pairs:
     """The pairs of a classifier; labels follow from the scores, which are computed once."""
     sure = has_probabilities(estimator)
-    for X, y in blocks:
-        truth, (scores, labels) = y.tolist(), scores_and_labels(estimator, X)
-        proba = estimator.predict_proba(X) if sure else None
+    for block in blocks:
+        assert block.y is not None
+        with located(block, place):
+            scores, labels = scores_and_labels(estimator, block.X)
+            proba = estimator.predict_proba(block.X) if sure else None
+        truth = block.y.tolist()
         ranking.add(truth, scores, proba)
         yield truth, labels.tolist()
 
@@ -200,7 +211,18 @@ def _tell_outliers(pairs: Pairs, options: dict[str, Any], _: Ranking | None) -> 
 
 def _tell_classes(pairs: Pairs, options: dict[str, Any], ranking: Ranking | None) -> None:
     counts = counts_of(pairs)
+    if ranking is not None and not ranking.some_known:
+        true = sorted({str(label) for label, _ in counts})
+        click.echo(
+            f"No label of the file is a class of the model: the file has {_few(true)}, the model "
+            f"{_few([str(label) for label in ranking.classes])}; check --label.", err=True,
+        )  # fmt: skip
     _tell_counts(counts, options, {} if ranking is None else ranking.result())
+
+
+def _few(labels: list[str], most: int = 3) -> str:
+    more = ", ..." if len(labels) > most else ""
+    return ", ".join(shortened(label) for label in labels[:most]) + more
 
 
 def _tell_counts(counts: Any, options: dict[str, Any], ranked: dict[str, Any]) -> None:

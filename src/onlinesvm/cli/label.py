@@ -10,6 +10,7 @@ import click
 
 from ..core.runtime.dependencies import check_installed
 from .mistakes import Mistake, check_writable
+from .sources import NumberRange
 
 EPILOG = """\b
 Examples:
@@ -73,7 +74,7 @@ def command() -> None:
 )
 @click.option(
     "--overlap",
-    type=click.FloatRange(0.0, 1.0),
+    type=NumberRange(0.0, 1.0),
     default=0.0,
     show_default=True,
     help="Share of questions about items that another annotator has answered.",
@@ -131,6 +132,12 @@ def page(
     config = Config(session.source.name, _nonce(), annotator, _user(), said[:200_000])
     try:
         run(session, config, place, opens, _say)
+    except KeyboardInterrupt:
+        click.echo(
+            f"\nStopped; every answer is in {str(output)!r}, and the same command continues.",
+            err=True,
+        )
+        raise click.exceptions.Exit(130) from None
     finally:
         session.journal.close()
 

@@ -64,11 +64,13 @@ class Ranking:
         self._truth: list[np.ndarray] = []
         self._every, self._count, self._kept = 1, 0, 0
         self._loss, self._judged, self._all_known = 0.0, 0, True
+        self.classes, self.some_known = classes, False
 
     def add(self, truth: list[Any], scores: np.ndarray, probabilities: np.ndarray | None) -> None:
         """More rows: labels, scores (n,) or (n, classes), probabilities (n, classes) or None."""
         y = np.array([self._number.get(label, -1) for label in truth])
         self._all_known &= bool((y >= 0).all())
+        self.some_known |= bool((y >= 0).any())
         chosen = (self._count + np.arange(len(y))) % self._every == 0
         self._count += len(y)
         self._scores.append(scores[chosen])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Iterable
@@ -26,6 +27,11 @@ class Mistake(click.ClickException):
 
 def check_writable(path: Path, option: str = "-o", inputs: Iterable[Any] = ()) -> None:
     """Check before training that a file can be written, and that it is not an input file."""
+    if str(path) == "-":
+        raise Mistake(
+            f"{option} needs the name of a file; - is none. To send a file through a pipe, name a "
+            "FIFO, such as >(gzip > FILE)."
+        )
     folder = path.resolve().parent
     for each in inputs:
         if each is not None and Path(each).resolve() == path.resolve():
@@ -35,6 +41,11 @@ def check_writable(path: Path, option: str = "-o", inputs: Iterable[Any] = ()) -
             )
     if path.is_dir():
         raise Mistake(f"{str(path)!r} is a folder; name a file with {option}.")
+    if _is_standard_output(path):
+        raise Mistake(
+            f"{str(path)!r} is standard output, to which this command prints; name another file "
+            f"with {option}."
+        )
     if is_special(path):
         _check_special(path, option)
         return
@@ -47,6 +58,15 @@ def check_writable(path: Path, option: str = "-o", inputs: Iterable[Any] = ()) -
         raise Mistake(
             f"Nothing can be written to {str(folder)!r} ({error.strerror}); choose another {option}."
         ) from error
+
+
+def _is_standard_output(path: Path) -> bool:
+    """Whether a path leads to the file or pipe to which the command prints; not to a device."""
+    try:
+        there, printed = os.stat(path), os.fstat(1)
+    except OSError:
+        return False
+    return os.path.samestat(there, printed) and not stat.S_ISCHR(there.st_mode)
 
 
 def _check_special(path: Path, option: str) -> None:

@@ -110,7 +110,10 @@ def _drift(axes: Any, found: tour.Drift) -> None:
     _title(axes, "2. A stream that changes")
     axes.set_xlabel("examples seen", color=INK)
     axes.set_ylabel(f"error of the last {tour.RECENT}", color=INK)
-    axes.legend(frameon=False, fontsize=9, loc="upper left", labelcolor=INK)
+    axes.legend(
+        frameon=False, fontsize=9, loc="upper right", labelcolor="linecolor", handlelength=0,
+        handletextpad=0,
+    )  # fmt: skip
     _plain(axes)
 
 
@@ -172,7 +175,8 @@ def _plane(axes: Any, portrait: Portrait) -> None:
     for label, colour in enumerate((BLUE, ORANGE)):
         axes.scatter(*portrait.X[portrait.y == label].T, s=6, color=colour, lw=0, zorder=2)
     axes.scatter(*portrait.support.T, s=22, facecolor="none", edgecolor=INK, lw=0.8, zorder=3)
-    _title(axes, f"{len(portrait.X):,} examples, {len(portrait.support):,} support vectors")
+    held, seen = f"{len(portrait.support):,}", f"{len(portrait.X):,}"
+    _title(axes, f"6. {held} support vectors of {seen}")
     axes.set(
         aspect="equal", xlabel="$x_1$", ylabel="$x_2$", xticks=range(-2, 3), yticks=range(-2, 3)
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,10 +16,12 @@ from sklearn.base import is_classifier
 from ..estimators.base import view_of
 from ..estimators.explaining import refuse_unexplained
 from ..estimators.probabilities import has_probabilities
+from ..stream.errors import as_word
 from .lines import line_of
 from .mistakes import Mistake, check_writable
 from .resuming import check_same_columns
 from .sources import reader_for, reader_of, source_options
+from .standard_streams import exact_output
 
 EPILOG = """\b
 Examples:
@@ -65,6 +66,7 @@ name:share. The shares of all features add up to the score minus its value witho
 def command(model: Path, source: str, output: Path | None, **options: Any) -> None:
     """Predict the label of each row of SOURCE with MODEL: one line per row, in order."""
     from ..model.files import read_model
+    from ..stream.learning import located
     from .scoring import Loaded
 
     if output is not None:
@@ -81,10 +83,12 @@ def command(model: Path, source: str, output: Path | None, **options: Any) -> No
     with _written(output) as file:
         if options["header"]:
             file.write(_header(found.estimator, options))
-        for X, y in loaded.blocks(reader, options["batch_rows"]):
-            ids = y.tolist() if with_ids and y is not None else None
+        for block in loaded.blocks(reader, options["batch_rows"]):
+            ids = block.y.tolist() if with_ids and block.y is not None else None
             names = _feature_names(found.estimator, reader) if options["explain"] else []
-            file.write(_lines(found.estimator, X, options, ids, names))
+            with located(block, reader.place):
+                lines = _lines(found.estimator, block.X, options, ids, names)
+            file.write(lines)
             file.flush()
 
 
@@ -109,7 +113,7 @@ def _reader_with_ids(source: str, options: dict[str, Any], model: Any) -> Any:
     if name in [column["name"] for column in schema.get("columns") or ()]:
         raise Mistake(
             f"Column {name!r} is a feature of the model; an id must be a column that the model "
-            f"does not use (train with --ignore {name})."
+            f"does not use (train with --ignore {as_word(name)})."
         )
     if "columns" in schema:
         schema["label_kind"] = "text"
@@ -157,7 +161,8 @@ def _check_columns(estimator: Any, model: Path, options: dict[str, Any]) -> None
 def _written(output: Path | None) -> Iterator[IO[str]]:
     """Standard output, or a file that appears whole."""
     if output is None:
-        yield sys.stdout
+        with exact_output() as out:
+            yield out
         return
     from ..model.atomic import atomic_write
     from ..model.errors import not_written

@@ -14,6 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from ..stream.errors import as_word
 from .mistakes import Mistake
 from .sources import NAMES
 
@@ -74,7 +75,7 @@ def check_same_columns(options: dict[str, Any], model: Any, path: Any) -> None:
         if name in used:
             raise Mistake(
                 f"{str(path)!r} was trained on column {name!r}, which cannot be ignored; leave "
-                f"out --ignore {name}, or train again."
+                f"out --ignore {as_word(name)}, or train again."
             )
 
 

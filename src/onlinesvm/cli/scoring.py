@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from ..stream.blocks import Block
 from ..stream.errors import StreamError
-from ..stream.learning import loss_of
+from ..stream.learning import located, loss_of
 from ..stream.reader import Reader
 from ..stream.standardising import RunningScale
 
@@ -55,10 +54,10 @@ class Loaded:
             )
         return X[:, [there.index(name) for name in known]]
 
-    def blocks(self, reader: Reader, size: int = 2048) -> Iterator[tuple[Any, np.ndarray | None]]:
+    def blocks(self, reader: Reader, size: int = 2048) -> Iterator[Block]:
         """Rows as the model takes them, and labels, as they arrive."""
         for block in reader.arriving(size):
-            yield self.rows(block, reader), block.y
+            yield replace(block, X=self.rows(block, reader))
 
 
 def score_source(training: Any, test: Any) -> float | None:
@@ -72,7 +71,8 @@ def score_source(training: Any, test: Any) -> float | None:
 
         test = MemoryReader(*test)
     total, loss = 0, 0.0
-    for X, y in loaded.blocks(test):
-        loss += loss_of(estimator, X, y) or 0.0
-        total += X.shape[0]
+    for block in loaded.blocks(test):
+        with located(block, test.place):
+            loss += loss_of(estimator, block.X, block.y) or 0.0
+        total += block.n
     return loss / total

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -25,6 +26,17 @@ class Missing(click.ParamType):
             return parsed_missing(str(value))
         except ValueError as error:
             self.fail(f"{error}.", param, ctx)
+
+
+class NumberRange(click.FloatRange):
+    """A range of numbers; NaN, which click lets into any range, is in none."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """The number."""
+        number = float(super().convert(value, param, ctx))
+        if math.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
 
 
 OPTIONS: list[Callable[[Any], Any]] = [

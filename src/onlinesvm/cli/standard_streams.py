@@ -7,8 +7,12 @@ null device.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
 
 from .mistakes import Mistake
 
@@ -26,6 +30,28 @@ def occupy_closed() -> bool:
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     return closed
+
+
+def show_any_text() -> None:
+    """Characters that the encoding of standard output lacks are shown as escapes, as on standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def exact_output() -> Iterator[IO[str]]:
+    """Standard output for data: a character that its encoding lacks raises an error."""
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper):
+        out.reconfigure(errors="strict")
+    try:
+        yield out
+    except UnicodeEncodeError as error:
+        lacking = error.object[error.start : error.end]
+        raise Mistake(
+            f"Standard output has the encoding {error.encoding}, which lacks {lacking!r}: give -o "
+            "FILE, or set PYTHONIOENCODING=utf-8."
+        ) from error
 
 
 def refuse_closed(command: str) -> None:

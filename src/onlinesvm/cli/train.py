@@ -19,11 +19,11 @@ from ..stream.training import StreamSettings, Training
 from . import algorithms
 from .curves import Curve
 from .mistakes import Mistake, check_writable, remove_remains
-from .resuming import kept_options, resumed_options
+from .resuming import given_options, kept_options, resumed_options
 from .scoring import score_source
 from .showing import Log, Reporter, counted_drifts
 from .signals import Interrupts, StopReading
-from .sources import reader_of, source_options
+from .sources import NumberRange, reader_of, source_options
 
 EPILOG = """\b
 Examples:
@@ -76,7 +76,7 @@ Exit codes: 0 done (or time limit reached), 2 an error that you can correct, 130
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0, min_open=True),
+    type=NumberRange(0, min_open=True),
     metavar="SECONDS",
     help="Stop and save after this time.",
 )
@@ -120,6 +120,11 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
     learned, which gives the error so far. Ctrl-C finishes the block and saves; a second one stops
     immediately, and the last checkpoint is kept.
     """
+    if source is None and given_options(options):
+        name = next(iter(given_options(options))).replace("_", "-")
+        raise Mistake(
+            f"--{name} says how SOURCE is read, but there is no SOURCE: name a file, or -."
+        )
     if source is not None and output is None:
         raise Mistake("The model needs a file: give -o MODEL.")
     if output is None and (options["resume"] or options["checkpoint"]):
@@ -149,6 +154,10 @@ def command(source: str | None, output: Path | None, **options: Any) -> None:
 
 
 command.params += algorithms.parameter_options()
+
+
+FEW_ROWS = 20
+"""Nothing is said of the labels of so few rows."""
 
 
 class Run:
@@ -186,6 +195,7 @@ class Run:
         from ..stream.memory import MemoryReader
         from .streams import digits
 
+        click.echo("No SOURCE is given: scikit-learn's digits are learned.", err=True)
         stream = digits(self.options["seed"])
         self.test = (stream.X_test, stream.y_test)
         return MemoryReader(stream.X, stream.y)
@@ -350,6 +360,11 @@ class Run:
             click.echo(
                 f"All rows have the label {result['classes'][0]}, and the model predicts nothing "
                 "else; check --label.", err=True,
+            )  # fmt: skip
+        elif result["rows"] > FEW_ROWS and 2 * len(result["classes"] or ()) > result["rows"]:
+            click.echo(
+                f"{result['rows']:,} rows have {len(result['classes']):,} different labels; check "
+                "--label. Values to predict need --algorithm lasvm-regressor.", err=True,
             )  # fmt: skip
         click.echo(
             f"{result['algorithm']}: {result['rows']:,} rows in {result['seconds']:.1f} s, "

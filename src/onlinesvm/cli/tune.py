@@ -16,17 +16,19 @@ from typing import Any
 
 import click
 import numpy as np
+from click.core import ParameterSource
 from scipy import sparse
 from sklearn.base import is_outlier_detector
 
 from ..stream.blocks import Block
-from ..stream.learning import loss_of, match_width, measure_of, teach
+from ..stream.learning import judge, measure_of, teach
+from ..stream.opening import name_of
 from ..stream.reader import Reader
 from ..stream.training import StreamSettings, Training, first_parts
 from . import algorithms
 from .mistakes import Mistake
 from .showing import Reporter
-from .sources import reader_of, source_options
+from .sources import NumberRange, reader_of, source_options
 
 EPILOG = """\b
 Example:
@@ -93,7 +95,7 @@ def _numbers(_: Any, option: Any, text: str | None) -> list[float] | None:
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0, min_open=True),
+    type=NumberRange(0, min_open=True),
     metavar="SECONDS",
     help="With --auto: how long the race may take. Default: 60.",
 )
@@ -107,6 +109,7 @@ def command(source: str, **options: Any) -> None:
     if options.pop("auto"):
         from .auto import tune_by_race
 
+        _refuse_of_a_stream()
         tune_by_race(source, options)
         return
     if options["time_limit"] is not None:
@@ -123,6 +126,17 @@ def command(source: str, **options: Any) -> None:
     _tell(source, candidates, search.measure, options)
     if stopped:
         raise click.exceptions.Exit(130)
+
+
+def _refuse_of_a_stream() -> None:
+    """Refuse options that would have no effect with ``--auto``."""
+    context = click.get_current_context()
+    for name in ("C", "gamma", "first_round", "batch_rows", "shuffle_buffer"):
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            option = name.replace("_", "-")
+            raise Mistake(
+                f"--auto finds the settings itself, on all rows in memory; leave out --{option}, or --auto."
+            )
 
 
 class Search:
@@ -164,7 +178,7 @@ class Search:
             if done >= length:
                 length, done = 2 * length, 0
                 self._halve()
-                if len(self.alive) == 1:
+                if len(self.alive) == 1 and self.alive[0].error is not None:
                     return
         self._judge()
 
@@ -183,8 +197,7 @@ class Search:
 
     def _learn(self, candidate: Candidate, block: Block) -> None:
         if candidate.rows:
-            match_width(candidate.estimator, block.X)
-            candidate.loss += loss_of(candidate.estimator, block.X, block.y) or 0.0
+            candidate.loss += judge(candidate.estimator, block, self.stream.place) or 0.0
             candidate.judged += block.n
         teach(candidate.estimator, block, self.stream.place)
         candidate.rows += block.n
@@ -230,7 +243,7 @@ def _check(source: str, candidates: list[Candidate]) -> None:
     best = candidates[0] if candidates else None
     if best is None or best.error is None:
         raise Mistake(
-            f"{source!r} has too few rows to compare settings: no row was predicted before it "
+            f"{name_of(source)} has too few rows to compare settings: no row was predicted before it "
             "was learned; give a smaller --batch-rows, or more rows."
         )
     if len(getattr(best.estimator, "classes_", (0, 1))) < 2:

@@ -23,8 +23,8 @@ from ..core.keys import arrival_keys
 from ..core.runtime.interrupts import clock
 from ._progress import FitProgress
 from .base import KernelEstimator
-from .checks import Checked, check_indices
-from .labels import LabelBook
+from .checks import Checked, check_indices, check_once
+from .labels import LabelBook, Targets
 from .metric import Sample, TooLong, check_weights, learned_weights
 from .params import LASVM_CONSTRAINTS
 from .remaining import OTHER_DATA, Remaining, check_same
@@ -73,6 +73,8 @@ class LASVMEstimator(KernelEstimator):
     policy: str
     half_life: float | None
     feature_weights: Any = None
+    _shares: np.ndarray | None = None
+    """Of several C at once (``costs``), the shares of the largest; None: there is one."""
 
     # -- for subclasses -------------------------------------------------------------------
 
@@ -242,11 +244,17 @@ class LASVMEstimator(KernelEstimator):
         with self._learning():
             stays = np.ones(len(trained.original), bool)
             stays[asked.numbers] = False
-            left = None if X is None else self._data_again(trained, X, y, sample_weight, stays)
-            self._forget(trained, asked, stays, left)
+            left = targets = None
+            if X is not None:
+                left, given = self._data_again(trained, X, y, sample_weight, stays)
+                if isinstance(trained.encoder, Targets) and not (asked.keys < 0).any():
+                    targets = trained.encoder.encode(given.y[trained.original[asked.numbers]])
+            self._forget(trained, asked, stays, left, targets)
         return self
 
-    def _forget(self, trained: Trained, asked: Asked, stays: np.ndarray, left: Any) -> None:
+    def _forget(
+        self, trained: Trained, asked: Asked, stays: np.ndarray, left: Any, targets: Any
+    ) -> None:
         """Remove the examples from a copy of the learner, which then becomes the model."""
         from ..core.lasvm.block.removal import forget
         from ..core.lasvm.block.rescoring import MANY, score_again
@@ -254,7 +262,7 @@ class LASVMEstimator(KernelEstimator):
         learner = deepcopy(trained.learner)
         stored, labels = learner.stores_keys(asked.keys), self._labels_held(trained, learner)
         weights = trained.label_weights() if len(labels) else None
-        done = forget(learner, stays, left, asked.keys[asked.keys < 0], weights)
+        done = forget(learner, stays, left, asked.keys[asked.keys < 0], weights, targets)
         again = left is not None and 0 < MANY * learner.n < done.support_vectors
         if again:
             score_again(learner, left)
@@ -279,11 +287,15 @@ class LASVMEstimator(KernelEstimator):
             "gap": learner.gap(),
             "reached_tol": done.reached,
             **({"lacking": done.lacking} if learner.task.nu else {}),
-            "depends_on_them_still": self._remains(trained) + self._recorded(learner, again),
+            "depends_on_them_still": self._remains(trained, targets is None and not stored.all())
+            + self._recorded(learner, again),
         }
 
-    def _remains(self, trained: Trained) -> list[str]:
-        """What depends on the forgotten examples and is not recomputed."""
+    def _remains(self, trained: Trained, unknown: bool) -> list[str]:
+        """What depends on the forgotten examples and is not recomputed.
+
+        ``unknown``: the targets of some of them are not known.
+        """
         from ..core.lasvm.tasks import Regression
 
         found = []
@@ -297,6 +309,11 @@ class LASVMEstimator(KernelEstimator):
             found.append("the shift of the rows, which changes no kernel value")
         if isinstance(trained.learner.task, Regression):
             found.append("the spread of the last targets, in units of which tol is reached")
+            if unknown:
+                found.append(
+                    "the list of the last targets: that of an example that is not stored is removed "
+                    "from it only if X and y are given"
+                )
         return found
 
     @staticmethod
@@ -306,7 +323,8 @@ class LASVMEstimator(KernelEstimator):
         ``again``: scores of the examples of ``fit`` were computed again.
         """
         watch, asides, found = learner.watch, learner.asides, []
-        of_values = watch is not None and watch.n > 0 and not (again and watch.keeps_scores)
+        replaced = watch is not None and again and (watch.keeps_scores or watch.is_cross_fitted)
+        of_values = watch is not None and watch.n > 0 and not replaced
         if of_values or (asides is not None and (asides.n or not again)):
             found.append(
                 "scores of other examples by models that had learned them, for probabilities and "
@@ -328,6 +346,7 @@ class LASVMEstimator(KernelEstimator):
         asked = check_indices(indices)
         n_fit = 0 if trained.shape_fit is None else trained.shape_fit[0]
         self._check_known(trained, asked, n_fit)
+        check_once(asked)
         number = np.full(n_fit, -1)
         number[trained.original] = np.arange(len(trained.original))
         of_fit = asked[asked < n_fit]
@@ -378,8 +397,8 @@ class LASVMEstimator(KernelEstimator):
 
     def _data_again(
         self, trained: Trained, X: Any, y: Any, sample_weight: Any, stays: np.ndarray
-    ) -> Any:
-        """The examples of ``fit`` that remain, numbered in order.
+    ) -> tuple[Any, Checked]:
+        """The examples of ``fit`` that remain, numbered in order; and all, as they were given.
 
         Where slacks are known, few of them are needed, and their bounds are known too.
         """
@@ -387,13 +406,14 @@ class LASVMEstimator(KernelEstimator):
         check_same(trained, given)
         known = trained.learner.known_slacks()
         if known is not None:
-            return Remaining(trained, given, rows, np.broadcast_to(known.bound, len(stays))[stays])
+            bound = np.broadcast_to(known.bound, len(stays))[stays]
+            return Remaining(trained, given, rows, bound), given
         weight, _ = self._weights(given.y, trained.encoder, sample_weight)
         data = self._prepare(self._examples(trained, given.X, given.y, weight))
         place = np.minimum(np.searchsorted(data.key, rows), len(data.key) - 1)
         if not np.array_equal(data.key[place], rows):
             raise ValueError(OTHER_DATA)
-        return data.take(place)._replace(key=np.arange(len(rows)))
+        return data.take(place)._replace(key=np.arange(len(rows))), given
 
     # -- weights of features --------------------------------------------------------------
 
@@ -411,7 +431,8 @@ class LASVMEstimator(KernelEstimator):
             return None
         sample = Sample(given.X, given.y, weight, is_classifier(self))
         latest = np.inf if self.time_limit is None else clock() + SHARE * self.time_limit
-        fit = partial(self._fit_sample, latest)
+        gamma = self._new_kernel(given.X).gamma  # learned weights preserve the mean distance
+        fit = partial(self._fit_sample, latest, gamma)
         return learned_weights(fit, sample, np.random.RandomState(0))
 
     def _check_weights_apply(self, given: Checked) -> None:
@@ -428,7 +449,9 @@ class LASVMEstimator(KernelEstimator):
                 "Python function: give the weights as numbers, or use a built-in kernel."
             )
 
-    def _fit_sample(self, latest: float, sample: Sample, factors: np.ndarray | None) -> Any:
+    def _fit_sample(
+        self, latest: float, gamma: float, sample: Sample, factors: np.ndarray | None
+    ) -> Any:
         """Fit such an estimator on a sample, with these weights of features."""
         if clock() > latest:
             raise TooLong
@@ -436,7 +459,7 @@ class LASVMEstimator(KernelEstimator):
         own |= {name: value for name, value in OF_A_SAMPLE.items() if name in own}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            made: Any = type(self)(**{**own, "feature_weights": factors})
+            made: Any = type(self)(**{**own, "feature_weights": factors, "gamma": gamma})
             return made.fit(sample.X, sample.y, sample_weight=sample.weight)
 
     # -- what the parameters say ----------------------------------------------------------
@@ -522,6 +545,11 @@ class LASVMEstimator(KernelEstimator):
         if window is None:
             raise AttributeError("window_ is not available: all examples count; set window.")
         return int(window)
+
+
+def share_costs(estimator: LASVMEstimator, shares: np.ndarray) -> None:
+    """The next ``fit`` is one of several C, which are these shares of the estimator's."""
+    estimator._shares = shares
 
 
 def _warn(message: str) -> None:

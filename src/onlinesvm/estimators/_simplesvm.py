@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.runtime.interrupts import Deadline, Interruptible, TimeUp, checkpoint, is_asked
 from ._progress import FitProgress
 from .base import KernelEstimator
-from .checks import check_indices
+from .checks import check_indices, check_once
 from .exact import ExactTrained, Shifted
 from .params import SIMPLESVM_CONSTRAINTS
 from .trained import FittedView, Trained
@@ -178,6 +178,7 @@ class SimpleSVMEstimator(KernelEstimator):
                 f"Example {unknown[0]} was never seen: {learner.seen} examples were given, "
                 f"numbered 0 to {learner.seen - 1}."
             )
+        check_once(asked)
         missing = asked[~np.isin(asked, learner.number)]
         if len(missing):
             raise ValueError(f"Example {missing[0]} was already forgotten.")

@@ -11,6 +11,7 @@ import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -24,7 +25,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.kernel.kernel import GAMMA_NAMES, make_kernel
+from ..core.kernel.kernel import GAMMA_NAMES, Kernel, make_kernel
 from ..core.runtime.interrupts import Deadline, Interruptible, checkpoint, interrupted
 from ..core.runtime.published import published
 from ._progress import CallbackSupportMixin, FitProgress, finish_briefly, warn_of_time_limit
@@ -40,6 +41,7 @@ from .checks import (
     check_scale,
     check_square,
 )
+from .labels import check_finite
 from .params import with_nearest_kernel
 from .rows import ENOUGH, ENOUGH_FOR_WEIGHTS, is_estimated, joined, weighted
 from .trained import FittedView, Trained, finite_cost
@@ -47,6 +49,10 @@ from .weights import check_sample_weight
 
 if TYPE_CHECKING:
     from .explanation import Explanation
+
+
+_AS_IT_IS: ContextVar[bool] = ContextVar("as it is", default=False)
+"""Whether a state is made for a pickle or a copy, which keep the objects of a model."""
 
 
 class Absent:
@@ -376,10 +382,36 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         noted = self.__dict__.get("_validated")
         return noted is not None and all(map(is_, noted, self._parameters()))
 
+    # -- copies, and what others keep of an estimator --------------------------------------
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """For pickles and copies: the state with the model as it is."""
+        token = _AS_IT_IS.set(True)
+        try:
+            return super().__reduce_ex__(protocol)
+        finally:
+            _AS_IT_IS.reset(token)
+
     def __getstate__(self) -> dict[str, Any]:
+        """The attributes; for others than pickles and copies, with the model as data if it can be.
+
+        skops makes a list of all classes in a state, each of which a user has to trust.
+        """
         state = dict(super().__getstate__())
         state.pop("_validated", None)
+        if self._trained is not None and not _AS_IT_IS.get():
+            from ..model.files import data_of
+
+            state["_trained"] = data_of(self) or self._trained
         return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if isinstance(state.get("_trained"), bytes):
+            from ..model.files import estimator_from
+
+            made = estimator_from(state["_trained"], type(self))
+            state = state | {"_trained": trained_of(made)}
+        super().__setstate__(state)
 
     # -- checks and conversion ------------------------------------------------------------
 
@@ -393,22 +425,29 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         else:
             features = Features(type(self).__name__) if before is None else before.features
             given = check_examples(features, X, y, dtype=self._dtype, reset=reset, **(how or {}))
+        if how is not None and how.get("y_numeric"):
+            check_finite(given.y)
         return given if how is not None else given._replace(y=np.zeros(given.X.shape[0]))
 
     def _begin(
         self, given: Checked, encoder: Any, class_weights: Any, weight: np.ndarray | None = None
     ) -> Trained:
         """A model of these examples that has learned nothing, with the kernel that is asked for."""
-        factors = self._factors(given, weight)
+        factors, plain = self._factors(given, weight), given
         if factors is not None:
             given = given._replace(X=weighted(given.X, factors))
+        kernel = self._new_kernel((plain if self._learns_weights else given).X)
+        return self._kind_of_model.begin(kernel, given, encoder, class_weights, factors)
+
+    def _new_kernel(self, X: Any) -> Kernel:
+        """The kernel that is asked for; these rows say what gamma is."""
         kernel = make_kernel(
             self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0,
-            n_jobs=self.n_jobs, X=given.X,
+            n_jobs=self.n_jobs, X=X,
         )  # fmt: skip
         if self.gamma == "scale" and self._kind_of_model.is_single:
-            check_scale(kernel, given.X)
-        return self._kind_of_model.begin(kernel, given, encoder, class_weights, factors)
+            check_scale(kernel, X)
+        return kernel
 
     def _check_stream(self, X: Any) -> None:
         """Refuse a stream where kernel values or objects are given instead of rows."""

@@ -86,7 +86,10 @@ def check_examples(
         check_structure(X)
     has_y = not (isinstance(y, str) and y == UNCHECKED)
     checker = _checker(features.owner)(features, has_y)
-    checked = validate_data(checker, X, y, accept_sparse="csr", dtype=dtype, reset=reset, **how)
+    try:
+        checked = validate_data(checker, X, y, accept_sparse="csr", dtype=dtype, reset=reset, **how)
+    except OverflowError as error:  # Python's whole numbers have no largest one
+        raise ValueError(f"X and y must be numbers in double precision: {error}.") from error
     X, y = checked if has_y else (checked, None)
     found = vars(checker).get("n_features_in_"), vars(checker).get("feature_names_in_")
     return Checked(_plain(X), y, Features(features.owner, *found))
@@ -137,13 +140,18 @@ def check_number(value: Any, meaning: str, least: int, other: str = "") -> None:
 
 
 def check_indices(indices: Any) -> np.ndarray:
-    """Numbers of examples, each once; raises an error if invalid."""
+    """Numbers of examples; raises an error if they are no numbers."""
     asked = np.atleast_1d(np.asarray(indices))
     if asked.ndim != 1 or (asked.size and asked.dtype.kind not in "iu"):
         raise ValueError("indices must be an integer or a list of integers.")
-    if len(np.unique(asked)) < len(asked):
-        raise ValueError("indices contains an example twice.")
     return asked.astype(np.int64)  # also where there are none
+
+
+def check_once(asked: np.ndarray) -> None:
+    """Refuse a number given twice; after numbers that no example has, which are the graver mistake."""
+    number, count = np.unique(asked, return_counts=True)
+    if (count > 1).any():
+        raise ValueError(f"indices contains example {number[count > 1][0]} twice.")
 
 
 # -- objects ------------------------------------------------------------------------------

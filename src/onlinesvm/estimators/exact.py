@@ -74,6 +74,10 @@ class ExactTrained(Trained):
     def gap(self) -> None:
         """Not measured: it is at its optimum after every call."""
 
+    def has_chances(self) -> bool:
+        """Yes: leave-one-out values of its examples need no record."""
+        return True
+
     def held_values(self, view: Any) -> None:
         """Not known."""
 

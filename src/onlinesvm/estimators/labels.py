@@ -9,16 +9,21 @@ Labels of a stream are numbered in the order they appear, and shown to users in 
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from copy import deepcopy
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
 EXACT = 2**53
 """Whole numbers beyond this are not all told apart by float64."""
+
+LARGEST_TARGET = 1e60
+"""The largest target: squares and products of targets and coefficients stay finite below it."""
 
 WARNED_ABOVE = 20
 """scikit-learn says nothing of the labels of fewer examples."""
@@ -44,7 +49,39 @@ def label_array(labels: Any) -> np.ndarray:
 
 def unrounded(y: Any) -> Any:
     """Labels as users give them; a list becomes an array in which none of them is rounded."""
+    check_no_gaps(y)
     return label_array(y) if isinstance(y, list | tuple) else y
+
+
+def check_no_gaps(y: Any) -> None:
+    """Refuse gaps among labels or values that are objects.
+
+    pandas' NA has no truth value, which would be a TypeError later on.
+    """
+    dtype = getattr(y, "dtype", None)
+    if dtype is None or (isinstance(dtype, np.dtype) and dtype.kind != "O"):
+        return
+    flat = np.asarray(y, object).ravel().tolist()
+    rows = [row for row, value in enumerate(flat) if _is_na(value)]
+    if rows:
+        raise ValueError(
+            f"Input y contains NaN: {len(rows)} of {len(flat)} values are missing, the first in row "
+            f"{rows[0]} (counted from 0): {flat[rows[0]]!r}; leave these rows out."
+        )
+
+
+def check_finite(y: np.ndarray) -> None:
+    """Refuse values of which some are not finite: None and the text "nan" pass scikit-learn's check."""
+    # Where they become numbers, there is an error of its own.
+    with suppress(TypeError, ValueError, OverflowError):
+        y = np.asarray(y, np.float64)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        assert_all_finite(y, input_name="y")
+
+
+def _is_na(value: Any) -> bool:
+    is_nan = isinstance(value, float) and value != value
+    return is_nan or value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def joined_labels(*parts: np.ndarray) -> np.ndarray:
@@ -106,7 +143,7 @@ def check_several(labels: np.ndarray) -> None:
     if len(labels) < 2:
         raise ValueError(
             f"The number of classes has to be greater than one; got {len(labels)} class "
-            f"({labels[0]!r}). Use partial_fit for a stream that starts with one class."
+            f"({labels.tolist()[0]!r}). Use partial_fit for a stream that starts with one class."
         )
 
 
@@ -281,6 +318,13 @@ def _is_text(labels: np.ndarray) -> bool:
 # -- values, and nothing ------------------------------------------------------------------
 
 
+def _as_number(target: Any) -> float | None:
+    """A number that can be learned; None for anything else."""
+    if not isinstance(target, int | float | np.integer | np.floating):
+        return None
+    return float(target) if -LARGEST_TARGET <= target <= LARGEST_TARGET else None
+
+
 class Targets:
     """One machine per column of y; the targets are their own numbers."""
 
@@ -293,9 +337,7 @@ class Targets:
 
     def number(self, target: Any) -> float | None:
         """A single target as the learner takes it; None: use ``encode``, after all checks."""
-        if self.two_dimensional or not isinstance(target, int | float | np.number):
-            return None
-        return float(target) if np.isfinite(target) else None
+        return None if self.two_dimensional else _as_number(target)
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Targets as the learner takes them, (n, machines)."""
@@ -340,8 +382,7 @@ class QuantileTargets(Targets):
 
     def number(self, target: Any) -> float | None:
         """A single target as the learner takes it; None: use ``encode``, after all checks."""
-        good = isinstance(target, int | float | np.number) and np.isfinite(target)
-        return float(target) if good else None
+        return _as_number(target)
 
     def encode(self, y: np.ndarray) -> np.ndarray:
         """The same target for every machine, (n, machines)."""
@@ -376,8 +417,9 @@ def check_targets(
     """
     try:
         y = np.asarray(y, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"y must be numbers to predict, one per example: {error}.") from error
+    check_target_size(y)
     found = Targets(y.shape[1] if y.ndim == 2 else 1, y.ndim == 2)
     if quantiles is not None:
         if y.ndim != 1:
@@ -390,6 +432,16 @@ def check_targets(
             f"y has {_shape(found)}, but the examples learned so far had {_shape(known)}."
         )
     return y, found
+
+
+def check_target_size(y: np.ndarray) -> None:
+    """Refuse targets whose squares and products leave the range of double precision."""
+    largest = float(np.abs(y).max(initial=0.0))
+    if largest > LARGEST_TARGET:
+        raise ValueError(
+            f"y has values as large as {largest:.3g}; up to {LARGEST_TARGET:g} can be learned. "
+            "Divide y by a constant."
+        )
 
 
 def check_share(value: Any, name: str) -> None:
@@ -448,8 +500,9 @@ class Indicators(Targets):
 
 
 def is_indicator_matrix(y: Any) -> bool:
-    """Whether y has a column for each of several labels, dense or sparse."""
-    return sparse.issparse(y) or (getattr(y, "ndim", 1) == 2 and y.shape[1] > 1)
+    """Whether y has a column for each of several labels: an array, a matrix or any data frame."""
+    shape: tuple[int, ...] = getattr(y, "shape", ())  # data frames of Polars have no ndim
+    return sparse.issparse(y) or (len(shape) == 2 and shape[1] > 1)
 
 
 def check_indicators(y: Any, known: Any) -> np.ndarray:

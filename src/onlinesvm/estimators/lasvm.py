@@ -37,9 +37,6 @@ ONE_LABEL: dict[str, Any] = {
 """Parameters that support one label per example only, and the values required if there are several;
 of ``window`` only ``"auto"`` is meant."""
 
-NARROWEST = 100
-"""The initial and smallest window with ``window="auto"``."""
-
 
 def _has_one_label(estimator: Any) -> bool:
     """Whether examples have one label each, as probabilities and prediction sets require."""
@@ -149,7 +146,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         others; ``"ovo"``, one per pair of classes, which vote, as in ``SVC``. The attributes are
         then those of ``SVC`` as well: support vectors are grouped by class, ``dual_coef_`` has the
         shape (n_classes - 1, n_SV), ``intercept_`` one value per pair. Memory grows with the number
-        of pairs: with 100 classes there are 4,950. Not available with ``selection``.
+        of pairs: with 100 classes there are 4,950. ``"ovo"`` is much better where a class lies
+        between others, such as rings, or levels of a quantity. Not available with ``selection``.
         ``predict_proba``, ``predict_set`` and ``ActiveLearner`` use the smallest decision value of
         each class against another class; ``explain`` uses the mean of its values against
         the others.
@@ -368,6 +366,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
 
     def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
         learner = super()._make_learner(trained, data, n_labels)
+        if self._shares is not None:
+            return learner
         if self._notes_scores:
             from ..core.prequential.record import Prequential
 
@@ -395,6 +395,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         return settings
 
     def _bounded_settings(self, trained: Trained) -> dict[str, Any]:
+        from ..core.prequential.record import NARROWEST
+
         window = NARROWEST if self.window == "auto" else self.window
         return {"window": window, "cost": finite_cost(self.C), "task": self._task(trained)}
 
@@ -403,9 +405,15 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         from ..core.lasvm.pairs import Pairs
         from ..core.lasvm.tasks import Classification, SeveralLabels
 
+        if isinstance(trained.encoder, PairBook):
+            return Pairs()
+        if self._shares is not None:
+            from ..core.lasvm.costs import ClassificationOfCosts
+
+            return ClassificationOfCosts(self._shares, len(trained.encoder))
         if isinstance(trained.encoder, Indicators):
             return SeveralLabels(len(trained.encoder))
-        return Pairs() if isinstance(trained.encoder, PairBook) else Classification()
+        return Classification()
 
     def _book(self, labels: Any = ()) -> LabelBook:
         return PairBook(labels) if self.decision == "ovo" else LabelBook(labels)

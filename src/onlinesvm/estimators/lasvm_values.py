@@ -47,7 +47,17 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         Predict this quantile of the target, between 0 and 1, instead of its middle: errors above
         it cost ``quantile * C``, errors below ``(1 - quantile) * C`` (the pinball loss). Several, in
         ascending order, are learned at once on shared kernel values; predictions then have a
-        column for each.
+        column for each. About this share of the training targets lies below; of new targets, see
+        ``calibrated``.
+    calibrated : bool, default=False
+        Shift each quantile so that about the share asked for of *new* targets lies below it. The more
+        closely a model follows the training targets, the more new ones lie outside its outer
+        quantiles, which are moved outwards. The offset of each is a quantile of the errors of
+        examples by models that have not learned them: of a fit, models of 9 tenths of the data at a
+        time, which takes as long as one to four further fits; of a stream or with a limited
+        memory, models before each example is learned. ``intercept_``, predictions, explanations,
+        files and exports include it. False: the exact solution of the problem, as ``SVR``'s.
+        Without ``quantile``, or with fewer than 20 examples, it has no effect.
     kernel (LASVM), gamma, degree, coef0, feature_weights : shared
     tol : float, default=1e-3
         Tolerance: violations up to it are accepted, in units of about the standard deviation of y
@@ -137,6 +147,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         "C": [Interval(Real, 0.0, None, closed="right")],
         "epsilon": [Interval(Real, 0.0, None, closed="left")],
         "quantile": [Real, "array-like", None],
+        "calibrated": ["boolean"],
         "feature_weights": FEATURE_WEIGHTS,
     }
 
@@ -148,6 +159,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         C: float = 1.0,
         epsilon: float = 0.1,
         quantile: Any = None,
+        calibrated: bool = False,
         kernel: Any = "rbf",
         gamma: float | str = "scale",
         degree: int = 3,
@@ -172,6 +184,7 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         self.C = C
         self.epsilon = epsilon
         self.quantile = quantile
+        self.calibrated = calibrated
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -201,16 +214,27 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         from ..core.lasvm.tasks import Regression
 
         machines = len(trained.encoder)
+        if self._shares is not None:
+            from ..core.lasvm.costs import RegressionOfCosts
+
+            return {"task": RegressionOfCosts(float(self.epsilon), self._shares, machines)}
         if self.quantile is None:
             return {"task": Regression(float(self.epsilon), machines)}
-        levels = np.broadcast_to(check_quantiles(self.quantile), machines).copy()
-        return {"task": Regression(0.0, machines, levels)}
+        return {"task": Regression(0.0, machines, self._levels(machines))}
+
+    def _levels(self, machines: int) -> np.ndarray:
+        """The quantile that each machine learns."""
+        return np.broadcast_to(check_quantiles(self.quantile), machines).copy()
 
     def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
         from ..core.prequential.residuals import Residuals
 
         learner = super()._make_learner(trained, data, n_labels)
-        learner.watch = Residuals(learner.machines, self._n_quantiles is not None)
+        if self._shares is not None:
+            return learner
+        machines, several = learner.machines, self._n_quantiles is not None
+        wanted = self.calibrated and self.quantile is not None
+        learner.watch = Residuals(machines, several, self._levels(machines) if wanted else None)
         return learner
 
     def _view_extras(self, trained: Trained) -> dict[str, Any]:
@@ -670,7 +694,8 @@ class LASVMOneClass(LASVMEstimator, NoveltyDetector):
         Returns
         -------
         p : ndarray of shape (n_samples,)
-            Between 0 and 1, small for novelties. As long as nothing is known, it is 1.
+            Between 0 and 1, small for novelties. As long as nothing is known, it is 1: after a first
+            call of ``partial_fit`` too, if it learned its rows together, as one block.
 
         Examples
         --------

@@ -231,12 +231,14 @@ class _Path:
 
 def loss(model: Any, score: Sample) -> np.ndarray:
     """The loss of each example: whether its label is wrong, or the squared error."""
-    predicted = model.predict(score.X)
-    if score.has_classes:
-        return np.asarray(predicted != score.y, np.float64)
-    squares = (
-        np.reshape(predicted, (len(score.y), -1)) - np.reshape(score.y, (len(score.y), -1))
-    ) ** 2
+    return losses_of(model.predict(score.X), score.y, score.has_classes)
+
+
+def losses_of(predicted: np.ndarray, truth: np.ndarray, has_classes: bool) -> np.ndarray:
+    """The same from predictions."""
+    if has_classes:
+        return np.asarray(predicted != truth, np.float64)
+    squares = (np.reshape(predicted, (len(truth), -1)) - np.reshape(truth, (len(truth), -1))) ** 2
     return np.asarray(squares.sum(axis=1))
 
 

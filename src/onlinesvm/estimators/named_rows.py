@@ -105,7 +105,7 @@ class NamedRows:
             number = np.inf
         if not isfinite(number):
             raise ValueError(
-                f"Feature {name!r} is {value}: features must be finite numbers. Leave it out, which "
+                f"Feature {name!r} is {str(value)[:40]}: features must be finite numbers. Leave it out, which "
                 "means zero, or impute it, for instance with river.preprocessing.StatImputer."
             )
         return number

@@ -11,6 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from .base import KernelEstimator
 from .labels import NoTargets
 
+WEIGHTS = (1e-12, 1e12)
+"""Range of weights: the edge is found in units of them, and sums of them must keep their digits."""
+
 
 class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unused-ignore]
     """Base of the one-class estimators: no y, and values positive inside."""
@@ -22,6 +25,26 @@ class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unuse
 
     def _stream_encoder(self, y: Any, known: Any, classes: Any) -> NoTargets:
         return NoTargets()
+
+    def _weights(self, y: Any, encoder: Any, sample_weight: Any) -> tuple[np.ndarray, Any]:
+        weight, table = super()._weights(y, encoder, sample_weight)
+        if not self._is_in_range(weight):
+            least, most = weight[weight > 0].min(), weight.max()
+            raise ValueError(
+                f"sample_weight is between {least:.3g} and {most:.3g}; the weights of one class must be "
+                f"between {WEIGHTS[0]:g} and {WEIGHTS[1]:g}, or zero. Only their ratios matter: divide "
+                "them by their mean."
+            )
+        return weight, table
+
+    def _row_weight(self, y: Any, weight: float) -> float | None:
+        own, (least, most) = super()._row_weight(y, weight), WEIGHTS
+        return own if own is not None and (own == 0 or least <= own <= most) else None
+
+    @staticmethod
+    def _is_in_range(weight: np.ndarray) -> bool:
+        least, most = WEIGHTS
+        return bool(((weight == 0) | ((least <= weight) & (weight <= most))).all())
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Signed distance from the edge, positive inside.

@@ -142,8 +142,8 @@ feature_weights : "learn", array-like of shape (n_features,) or None
     ``"learn"`` learns them from up to 3,000 examples: the root mean squared gradient of the
     decision function along each feature, in up to five rounds. The round is selected by scores
     of examples that were not learned; all weights are one if no round is clearly better.
-    ``partial_fit`` learns them once, from the first 1,000 rows. With weights,
-    ``support_vectors_`` are multiplied by them, and ``gamma="scale"`` is that of weighted rows.
+    ``partial_fit`` learns them once, from the first 1,000 rows. ``gamma="scale"`` is that of the rows
+    before learned weights, which preserve the mean distance of two rows, but after given ones.
 feature_weights_ : ndarray of shape (n_features,)
     Factor of each feature; for features of the same scale, a larger one means that the model
     depends more on the feature. All one without ``feature_weights``.

@@ -101,6 +101,9 @@ class PoolModel(Protocol):
     def keeps_scores(self) -> bool:
         """Whether the classifier makes probabilities, of at least two labels."""
 
+    def look_again(self, chosen: Any) -> None:
+        """Judge the chosen examples again, by the model as it is now, and finish it."""
+
     def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
         """Calibrate probabilities on the chosen examples, weighted to represent the pool.
 
@@ -236,6 +239,26 @@ class PoolAccess:
         watch = None if self.learner is None else self.learner.watch
         return watch is not None and watch.keeps_scores and len(self._trained.encoder) > 1
 
+    def look_again(self, chosen: Any) -> None:
+        """Judge the chosen examples again, by the model as it is now, and finish it.
+
+        A model that is served should be like those of the folds, which are made with all the others.
+        With limits, examples that have left are not to come back.
+        """
+        from ..core.lasvm.choose.pool import renumbered
+
+        learner = self.learner
+        if learner.memory is not None:
+            return
+        with self.learning():
+            twin, which = renumbered(learner, chosen.key), chosen.key
+            slacks = np.full((learner.machines, len(which)), np.inf)  # all may join
+            twin.second_look(chosen._replace(key=np.arange(len(which))), slacks)
+            twin.finish()
+            key = twin.support.a.key[: twin.n]
+            key[:] = which[key]
+            learner.hold(twin.support, twin.memory)
+
     def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
         """Calibrate probabilities on cross-fitted scores of the chosen examples."""
         from ..core.lasvm.block.held_out import held_out
@@ -245,10 +268,8 @@ class PoolAccess:
         learner = self.learner
         slacks = np.full((learner.machines, len(chosen.label)), np.inf)  # all may join
         most, rng = learner.watch.most_scores, np.random.RandomState(seed)
-        twin, places = renumbered(learner, chosen.key), np.arange(len(chosen.label))
-        chosen = chosen._replace(key=places)
-        twin.second_look(chosen, slacks)
-        twin.finish()
+        twin = renumbered(learner, chosen.key)
+        chosen = chosen._replace(key=np.arange(len(chosen.label)))
         *_, found = held_out(twin, chosen, slacks, most, rng)
         assert found is not None
         label, bound = chosen.label[found.which], chosen.bound[found.which]

@@ -16,7 +16,7 @@ from .labels import check_share
 def has_probabilities(estimator: Any) -> bool:
     """Whether ``predict_proba`` is available; calibrates it if that was not done yet."""
     trained = trained_of(estimator) if hasattr(estimator, "predict_proba") else None
-    return trained is not None and (trained.noted() or trained.answered()) is not None
+    return trained is not None and trained.has_chances()
 
 
 def chances(

@@ -261,20 +261,26 @@ class Trained(Compact):
 
     def answered(self) -> Any:
         """The calibration from scores kept in passing, made if necessary; None without scores."""
-        asides = self.learner.asides
-        if asides is None or asides.known is not None:
-            return None if asides is None else asides.known
+        learner, asides = self.learner, self.learner.asides
+        known = None if asides is None else asides.known(learner.n)
+        if asides is None or known is not None:
+            return known
         weights, present = self.label_weights(), self.present()
         if not asides.wants_held:
             return asides.answer_of_stream(weights, present)
-        if not self.learner.n:  # all were forgotten
+        if not learner.n:  # all were forgotten
             return None
         from ..core.lasvm.block.held_out import score_held
 
         n = None if self.shape_fit is None else self.shape_fit[0]
         if n == len(self.original):  # no copies were merged
             n = None
-        return asides.answer_of_fit(score_held(self.learner, weights, n), weights, n, present)
+        held, keys = score_held(learner, weights, n), learner.support.a.key[: learner.n]
+        return asides.answer_of_fit(held, keys, weights, n, present)
+
+    def has_chances(self) -> bool:
+        """Whether there is a calibration of probabilities, which is made if necessary."""
+        return (self.noted() or self.answered()) is not None
 
     def held_values(self, view: Any) -> np.ndarray | None:
         """Values of the machines for ``support_vectors_``, as far as the learner knows them; None: it does
@@ -299,9 +305,10 @@ class Trained(Compact):
     def present(self) -> np.ndarray | None:
         """Whether each label, in the order of their numbers, has examples; None: none was emptied.
 
-        A label whose examples were forgotten has some again when one of its rows is stored.
+        A label whose examples were forgotten has some again when one of its rows is stored. Where no row
+        is stored at all, the biases alone decide, as they do for ``predict``.
         """
-        if not self.emptied:
+        if not self.emptied or not self.learner.n:
             return None
         held = self.learner.labels(np.arange(self.learner.n))
         missing = np.setdiff1d(self.emptied, held)

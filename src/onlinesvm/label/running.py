@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import secrets
+import signal
 import socket
 import webbrowser
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,19 +72,46 @@ def run(
     import uvicorn
 
     token = secrets.token_urlsafe(24)
+    address = _address(place, token)
     app = Gate(make_app(session, config), token, place.port, names_of(place.host))
-    shown = "127.0.0.1" if place.host in ("0.0.0.0", "::") else place.host
-    shown = f"[{shown}]" if ":" in shown else shown
-    address = f"http://{shown}:{place.port}/?token={token}"
-    say(f"Label here: {address}")
-    say("Every answer changes the next question. Press Ctrl-C to stop; nothing is lost.")
-    if opens:
-        webbrowser.open(address)
     settings: dict[str, Any] = {"log_level": "error", "access_log": False, "lifespan": "off"}
     server = uvicorn.Server(
         uvicorn.Config(app, server_header=False, timeout_graceful_shutdown=2, **settings)
     )
-    # A collection of everything that was imported and opened stops all threads for up to 0.2 s.
-    gc.collect()
-    gc.freeze()
-    server.run(sockets=[place.socket])
+    with _ended_by_ctrl_c(server):
+        say(f"Label here: {address}")
+        say("Every answer changes the next question. Press Ctrl-C to stop; nothing is lost.")
+        if opens:
+            webbrowser.open(address)
+        # A collection of everything that was imported and opened stops all threads for up to 0.2 s.
+        gc.collect()
+        gc.freeze()
+        server.run(sockets=[place.socket])
+
+
+def _address(place: Place, token: str) -> str:
+    shown = "127.0.0.1" if place.host in ("0.0.0.0", "::") else place.host
+    shown = f"[{shown}]" if ":" in shown else shown
+    return f"http://{shown}:{place.port}/?token={token}"
+
+
+@contextmanager
+def _ended_by_ctrl_c(server: Any) -> Iterator[None]:
+    """Ctrl-C ends the server, and is raised when it has ended.
+
+    Raised at once, it would be lost where it falls into a finalizer or a callback of the import system,
+    of which there are many between the invitation and the first request.
+    """
+    heard = []
+
+    def end(number: int, frame: Any) -> None:
+        heard.append(number)
+        server.should_exit = True
+
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard:
+        raise KeyboardInterrupt

@@ -74,7 +74,8 @@ def _plain(array: np.ndarray) -> np.ndarray:
 
 def read_layout(file: IO[bytes]) -> Layout:
     """Parse and check the header of an open file."""
-    size = os.fstat(file.fileno()).st_size
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
     prefix = file.read(8)
     length = int.from_bytes(prefix, "little")
     if len(prefix) < 8 or length > size - 8:

@@ -20,13 +20,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.runtime.published import published
+from ..exceptions import OnlineSVMError
 from .atomic import atomic_write
 from .container import Layout, TensorInfo, checksum, read_layout, read_tensors, to_bytes
 from .encoding import Decoder, Encoder, Unsupported
@@ -328,8 +332,13 @@ def read_model(path: str | os.PathLike[str]) -> LoadedModel:
     >>> found.summary, found.header["algorithm"]
     ({'trained on': 'iris'}, 'LASVMClassifier')
     """
+    return _read(path, lambda: _open(path))
+
+
+def _read(path: Any, opened: Callable[[], IO[bytes]]) -> LoadedModel:
+    """``path`` is how errors call it."""
     try:
-        with _open(path) as file:
+        with opened() as file:
             layout = read_layout(file)
             header = _header(path, layout.metadata)
             tensors = read_tensors(file, layout)
@@ -341,6 +350,23 @@ def read_model(path: str | os.PathLike[str]) -> LoadedModel:
         raise _not_read(path, error) from error
     except Exception as error:  # whatever is wrong with a file, the caller sees one kind of error
         raise damaged(path, error if isinstance(error, InvalidState) else repr(error)) from error
+
+
+def data_of(estimator: Any) -> bytes | None:
+    """The model file of an estimator; None where it cannot be one."""
+    try:
+        return model_bytes(estimator)
+    except (OnlineSVMError, NotFittedError):
+        return None
+
+
+def estimator_from(data: bytes, kind: type) -> Any:
+    """The estimator of this class that is in such a file."""
+    name = "The state of the estimator"
+    made = _read(name, lambda: BytesIO(data)).estimator
+    if type(made) is not kind:
+        raise damaged(name, f"it is that of a {type(made).__name__}, not of a {kind.__name__}")
+    return made
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:

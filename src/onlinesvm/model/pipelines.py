@@ -79,13 +79,20 @@ def split(pipeline: Any) -> tuple[Any, dict[str, Any]]:
     if type(pipeline) is not Pipeline or not pipeline.steps:
         raise ModelFileError(
             f"{type(pipeline).__name__} cannot be saved: save_model takes an estimator of onlinesvm, or "
-            "a scikit-learn Pipeline that ends with one. Use pickle, or skops."
+            f"a scikit-learn Pipeline that ends with one. {_instead(pipeline)}"
         )
     import sklearn
 
     model = pipeline.steps[-1][1]
     tree = _tree(pipeline, "pipeline", model)
     return model, {"pipeline": tree, "scikit-learn": sklearn.__version__}
+
+
+def _instead(model: Any) -> str:
+    inside = getattr(model, "best_estimator_", None)
+    if hasattr(inside, "predict"):
+        return "Save its best_estimator_, or use pickle or skops."
+    return "Use pickle, or skops."
 
 
 def joined(facts: dict[str, Any], model: Any) -> Pipeline:

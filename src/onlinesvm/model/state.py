@@ -106,11 +106,15 @@ def _simple(trained: Trained, algorithm: str) -> dict[str, Any]:
 
 
 def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
-    from .records.common import book_fields, first_rows_fields, kernel_fields
+    from .records.common import (
+        book_fields,
+        class_table_fields,
+        first_rows_fields,
+        kernel_fields,
+    )
     from .records.tasks import targets_fields
 
     book: Any = book_fields if isinstance(trained.encoder, LabelBook) else targets_fields
-    table = trained.class_weights or {}
     return {
         "labels": book(trained.encoder),
         "kernel": kernel_fields(trained.kernel),
@@ -121,7 +125,7 @@ def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
         "centre": trained.centre,
         "n_iter": None if trained.n_iter is None else int(trained.n_iter),
         "fit_status": None if trained.fit_status is None else int(trained.fit_status),
-        "class_table": [[key, float(value)] for key, value in table.items()],
+        "class_table": class_table_fields(trained.class_weights),
         "shape_fit": list(map(int, trained.shape_fit or ())) or None,
         # Absent in files of models without: earlier versions can read these.
         **({} if trained.feature_weights is None else {"feature_weights": trained.feature_weights}),
@@ -184,18 +188,6 @@ def _names(fields: Fields, count: int) -> np.ndarray:
     return names
 
 
-def _class_table(fields: Fields) -> dict[Any, float]:
-    """Weights of classes by label."""
-    pairs = fields.take("class_table")
-    if not isinstance(pairs, list):
-        raise fields.wrong("class_table", "is not a list")
-    for pair in pairs:
-        good = isinstance(pair, list) and len(pair) == 2 and type(pair[1]) is float
-        if not (good and pair[1] >= 0.0 and isinstance(pair[0], str | int | float | np.generic)):
-            raise fields.wrong("class_table", "has a malformed weight")
-    return dict(pairs)
-
-
 def _feature_weights(fields: Fields, count: int) -> np.ndarray:
     weights = fields.array("feature_weights", np.float64, (count,), low=0.0)
     if not weights.any():
@@ -222,7 +214,14 @@ def _knows(encoder: Any, y: np.ndarray) -> bool:
 def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
     from ..core.lasvm.pairs import Pairs
     from ..core.lasvm.tasks import SeveralLabels
-    from .records.common import Context, book_of, centre_of, first_rows_of, kernel_of
+    from .records.common import (
+        Context,
+        book_of,
+        centre_of,
+        class_table_of,
+        first_rows_of,
+        kernel_of,
+    )
     from .records.tasks import targets_of
 
     assert features.n_features is not None
@@ -246,7 +245,7 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
     fit_status = None
     if fields.has("fit_status") and not fields.absent("fit_status"):  # not in the first files
         fit_status = fields.whole("fit_status", 0, 1)
-    table = _class_table(fields)
+    table = class_table_of(fields)
     factors = _feature_weights(fields, d) if fields.has("feature_weights") else None
     counts = None
     if fields.has("n_iter_of_labels"):

@@ -175,7 +175,13 @@ class NpzReader(ArrayReader):
             ) from error
 
     def _members(self, archive: zipfile.ZipFile) -> tuple[_Member, _Member | None]:
-        there = [name.removesuffix(".npy") for name in archive.namelist()]
+        names = archive.namelist()
+        if not any(name.endswith(".npy") for name in names):
+            raise StreamError(
+                f"{self.name} is a zip archive without NumPy arrays; unpack it, and name one of its "
+                f"files ({', '.join(names[:3]) or 'it has none'})."
+            )
+        there = [name.removesuffix(".npy") for name in names]
         label = self.label or "y"
         if self.rows not in there:
             raise StreamError(

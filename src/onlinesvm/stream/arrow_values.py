@@ -20,7 +20,10 @@ GAPS = (
 )  # fmt: skip
 """Words that mean a missing value in a column of numbers, dates or times (those of PyArrow)."""
 
-_TRUTH = {"true": "true", "false": "false"}
+TRUTH_WORDS = {
+    "true": "true", "True": "true", "TRUE": "true", "false": "false", "False": "false", "FALSE": "false",
+}  # fmt: skip
+"""Texts that are truth values (those of PyArrow), and the one text that each has here."""
 
 
 def flat_columns(batch: Any) -> Iterator[tuple[str, Any]]:
@@ -108,12 +111,12 @@ def without_gaps(words: Any) -> Any:
 
 
 def is_numeric(word: str) -> bool:
-    """Whether a word is a number."""
+    """Whether a word is a number as PyArrow reads them: in ASCII digits."""
     try:
         float(word)
     except ValueError:
         return False
-    return "_" not in word
+    return "_" not in word and word.isascii()
 
 
 # -- categories -------------------------------------------------------------------------------
@@ -160,11 +163,12 @@ def _word(word: str) -> str:
     word = word.strip()
     if word in GAPS:
         return ""
+    if not is_numeric(word):
+        return TRUTH_WORDS.get(word, word)
     try:
         return number_text(int(word))
     except ValueError:
-        pass
-    return number_text(float(word)) if is_numeric(word) else _TRUTH.get(word.lower(), word)
+        return number_text(float(word))
 
 
 def number_text(value: Any) -> str:

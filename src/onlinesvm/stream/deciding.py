@@ -10,7 +10,7 @@ import numpy as np
 
 from .arrow_values import coded, is_number, is_numeric, is_text, without_gaps
 from .columns import HASHED, MOST_CATEGORIES, NUMBER, ONE_HOT, TRUTH, Column
-from .errors import StreamError, shortened
+from .errors import StreamError, as_word, shortened
 from .features import numbers
 from .gaps import RULES, fill_values
 from .moments import is_moment, kind_of_text, kind_of_type, look_like_moments
@@ -118,8 +118,8 @@ def _check_not_mixed(rows: FirstRows) -> None:
             name = rows.name
             raise StreamError(
                 f"{rows.place(row)} has {shortened(rows.values[row].as_py())} in column '{name}', where "
-                f"most rows have {what}; correct it, leave the column out (--ignore {name}), "
-                f"or treat it as categories (--categorical {name})."
+                f"most rows have {what}; correct it, leave the column out (--ignore {as_word(name)}), "
+                f"or treat it as categories (--categorical {as_word(name)})."
             )
 
 
@@ -140,8 +140,8 @@ def _check_no_commas(rows: FirstRows) -> None:
         name = rows.name
         raise StreamError(
             f"{rows.place(row)} has {shortened(words[row].as_py())} in column '{name}': write numbers "
-            f"with a decimal point and without other marks, leave the column out (--ignore {name}), "
-            f"or treat it as categories (--categorical {name})."
+            f"with a decimal point and without other marks, leave the column out (--ignore {as_word(name)}), "
+            f"or treat it as categories (--categorical {as_word(name)})."
         )
 
 
@@ -174,10 +174,12 @@ def _categories(rows: FirstRows, options: TableOptions) -> Column:
     if options.encode == "hash":
         return Column(name, HASHED, hash_size=options.hash_size, by_value=by_value)
     if len(found) > MOST_CATEGORIES:
-        numeric_ = f", read it as numbers (--numeric {name})" if _are_names(rows.values) else ""
+        numeric_ = (
+            f", read it as numbers (--numeric {as_word(name)})" if _are_names(rows.values) else ""
+        )
         raise StreamError(
             f"Column '{name}' of {rows.source} is not numeric and has {len(found):,} different "
-            f"values in its first {len(rows.values):,} rows; leave it out (--ignore {name})"
+            f"values in its first {len(rows.values):,} rows; leave it out (--ignore {as_word(name)})"
             f"{numeric_} or hash it (--encode hash)."
         )
     return Column(name, ONE_HOT, sorted(found), by_value=by_value)
@@ -186,7 +188,7 @@ def _categories(rows: FirstRows, options: TableOptions) -> Column:
 def _unusable(rows: FirstRows) -> StreamError:
     return StreamError(
         f"Column '{rows.name}' of {rows.source} is of type {shortened(str(rows.values.type))}, neither "
-        f"numbers nor text; leave it out (--ignore {rows.name}). Numbers, truth values, text, dates, "
+        f"numbers nor text; leave it out (--ignore {as_word(rows.name)}). Numbers, truth values, text, dates, "
         "times and durations can be used."
     )
 

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from .arrow_values import is_numeric
 from .blocks import Block
 from .columns import NUMBER, TRUTH
-from .errors import StreamError, shortened
+from .errors import StreamError, as_word, shortened
 from .lines import (
     end_of_records,
     head_and_rest,
@@ -86,6 +87,7 @@ class DelimitedReader(TableReader):
             whole_records(source, lambda text: end_of_records(text, self._mark)),
             lambda text: record_ends(text, self._mark),
             1 + rows if source.is_live else None,
+            least=2,  # the header, and the row that decides on the columns
         )
         head = next(texts)
         self._check_text(head)
@@ -105,7 +107,9 @@ class DelimitedReader(TableReader):
             names = self._read(head[:end] + b"\n").schema.names
         twice = [name for name in names if names.count(name) > 1]
         if twice:
-            raise StreamError(f"{self.name} has two columns '{min(twice)}'; rename one of them.")
+            raise StreamError(
+                f"{self.name} has two columns '{min(twice)}'; rename one of them.{_hint(names)}"
+            )
         self._lines.skip(head[:end])
         self._header = names
         return head[end:]
@@ -220,8 +224,8 @@ class DelimitedReader(TableReader):
             value = shortened(what.rsplit("invalid value ", 1)[-1].strip("'"))
             return StreamError(
                 f"{where}column '{name}' has {value} where the rows before have numbers; "
-                f"correct it, leave the column out (--ignore {name}), "
-                f"or treat it as categories (--categorical {name})."
+                f"correct it, leave the column out (--ignore {as_word(name)}), "
+                f"or treat it as categories (--categorical {as_word(name)})."
             )
         return StreamError(f"{where}{what.strip()}.")
 
@@ -267,9 +271,13 @@ class LineNumbers:
 
 
 def _hint(there: Sequence[str]) -> str:
-    """What separates the values, if the header seems to be a single name."""
+    """What separates the values, if the header seems to be a single name; that it seems to be missing."""
     other = [c for c in ";\t|" if len(there) == 1 and c in there[0]]
-    return f" Give --delimiter {other[0]!r} if that separates the values." if other else ""
+    if other:
+        return f" Give --delimiter {other[0]!r} if that separates the values."
+    if any(map(is_numeric, there)):
+        return " If the first line is a row, write a line of column names above it."
+    return ""
 
 
 def _count_lines(text: bytes) -> int:

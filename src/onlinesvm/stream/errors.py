@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from ..exceptions import StreamError as StreamError
 
 
@@ -14,3 +16,8 @@ def shortened(text: str, most: int = 60) -> str:
 def one_line(error: Exception) -> str:
     """Another library's message, on one line and not too long."""
     return " ".join(str(error).split())[:200].rstrip(".")
+
+
+def as_word(name: str) -> str:
+    """A name as one word of a command line, to be copied from a message: in quotes where it needs them."""
+    return shlex.quote(name)

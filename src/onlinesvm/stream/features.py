@@ -8,15 +8,24 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .arrow_values import coded, decoded, is_number, is_numeric, is_text, without_gaps
+from .arrow_values import (
+    TRUTH_WORDS,
+    coded,
+    decoded,
+    is_number,
+    is_numeric,
+    is_text,
+    without_gaps,
+)
 from .columns import TRUTH, Column, Columns
-from .errors import StreamError, shortened
+from .errors import StreamError, as_word, shortened
 from .moments import PARTS, is_moment, kind_of_type, parts
 
 Place = Callable[[int], str]
 """The place of a row of the batch, in words."""
 
-_TRUE, _FALSE = ("1", "true", "True", "TRUE"), ("0", "false", "False", "FALSE")
+_TRUTH = {"1": True, "0": False} | {word: to == "true" for word, to in TRUTH_WORDS.items()}
+_TRUE = [word for word, is_true in _TRUTH.items() if is_true]
 
 
 def matrix(columns: Columns, table: dict[str, Any], n: int, place: Place) -> Any:
@@ -81,11 +90,11 @@ def _no_value(column: Column, missing: float | str | None, where: str) -> Stream
     if missing is not None:
         return StreamError(
             f"{where} has no value in column '{name}', and neither have the first rows, so that "
-            f"their {missing} is unknown; leave the column out (--ignore {name})."
+            f"their {missing} is unknown; leave the column out (--ignore {as_word(name)})."
         )
     return StreamError(
-        f"{where} has no value in column '{name}'; fill it in, choose a replacement (--missing "
-        f"NUMBER, mean, median or most_frequent), or leave the column out (--ignore {name})."
+        f"{where} has no value in column '{name}'; fill it in, or train with a replacement (--missing "
+        f"NUMBER, mean, median or most_frequent) or without the column (--ignore {as_word(name)})."
     )
 
 
@@ -130,7 +139,7 @@ def _truth(column: Column, values: Any, place: Place) -> np.ndarray:
 
     what = "truth values"
     if is_text(values.type):
-        _refuse_first(column, values, (*_TRUE, *_FALSE).__contains__, what, place)
+        _refuse_first(column, values, _TRUTH.__contains__, what, place)
         values = pc.if_else(values.is_null(), None, pc.is_in(values, value_set=pa.array(_TRUE)))
     if not (is_number(values.type) or pa.types.is_boolean(values.type)):
         raise _other_type(column, values, what, place)
@@ -172,8 +181,8 @@ def _refuse_first(
 def _unlike(column: Column, value: str, what: str, where: str) -> StreamError:
     return StreamError(
         f"{where} has {value} in column '{column.name}' where the rows before have {what}; "
-        f"correct it, leave the column out (--ignore {column.name}), or treat it as categories "
-        f"(--categorical {column.name})."
+        f"correct it, leave the column out (--ignore {as_word(column.name)}), or treat it as categories "
+        f"(--categorical {as_word(column.name)})."
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from .arrow_values import GAPS, is_numeric, number_text
 from .blocks import Block
-from .errors import StreamError, shortened
+from .errors import StreamError, as_word, shortened
 from .lines import end_of_lines, head_and_rest, line_ends, whole_records
 from .opening import Source, can_repeat, import_arrow, name_of, open_source
 from .table import TableOptions, TableReader, listed
@@ -75,11 +75,21 @@ class JsonLinesReader(TableReader):
     def _row(self, line: bytes, number: int) -> Row:
         where = f"{self.name}, line {number}: "
         try:
-            found = json.loads(line)
+            text = str(line, "utf-8")
+            found = _DECODER.decode(text.removeprefix("\ufeff") if number == 1 else text)
+            if b"\\ud" in line.lower():  # half of a pair is no character
+                json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            raise StreamError(
+                f"{where}an escape such as \\ud83d without its second half is no character; correct "
+                "the line, or leave it out."
+            ) from error
         except UnicodeDecodeError as error:
             raise StreamError(f"{where}text that is not UTF-8; save the file as UTF-8.") from error
         except (ValueError, RecursionError) as error:
             raise StreamError(f"{where}not JSON: {_reason(error)}{_array(line, number)}") from error
+        except KeyError as error:
+            raise self._twice(where, error) from None
         if not isinstance(found, dict):
             what = _NAMES.get(type(found), "a value")
             raise StreamError(
@@ -90,8 +100,11 @@ class JsonLinesReader(TableReader):
         try:
             _flatten(found, "", row)
         except KeyError as error:
-            raise StreamError(f"{where}two values for '{error.args[0]}'; rename one.") from None
+            raise self._twice(where, error) from None
         return row
+
+    def _twice(self, where: str, error: KeyError) -> StreamError:
+        return StreamError(f"{where}two values for '{error.args[0]}'; rename one.")
 
     def _decide(self, rows: list[Row]) -> None:
         """Decide on the columns, or find those of the model."""
@@ -139,9 +152,13 @@ class JsonLinesReader(TableReader):
         if list in kinds:
             if name in self.options.ignore:
                 return pa.nulls(len(values))
+            if name == self.options.label:
+                raise StreamError(
+                    f"The label '{name}' of {self.name} is a list; a label is one number or text."
+                )
             raise StreamError(
                 f"Column '{name}' of {self.name} contains lists, which cannot be used; leave it "
-                f"out (--ignore {name})."
+                f"out (--ignore {as_word(name)})."
             )
         if kinds == {int} and all(v is None or abs(v) < 2**63 for v in values):
             return pa.array(values, pa.int64())
@@ -158,6 +175,18 @@ class JsonLinesReader(TableReader):
 
 
 _NAMES = {list: "a list", str: "text", int: "a number", float: "a number", bool: "a truth value"}
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Row:
+    """An object; Python's own takes the last of two values of a key."""
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise KeyError(next(name for name in names if names.count(name) > 1))
+    return row
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _flatten(found: dict[str, Any], prefix: str, row: Row) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -49,18 +50,35 @@ def teach(estimator: Any, block: Block, place: Place) -> None:
     """``partial_fit``; errors name the place of the rows."""
     X, y = block.X, block.y
     match_width(estimator, X)
-    _check_labels(estimator, block, place)
-    try:
+    check_labels(estimator, block, place)
+    with located(block, place, learning=True):
         estimator.partial_fit(X) if y is None else estimator.partial_fit(X, y)
+
+
+def judge(estimator: Any, block: Block, place: Place) -> float | None:
+    """``loss_of`` a block, before it is learned; errors name the place of the rows."""
+    match_width(estimator, block.X)
+    with located(block, place, learning=True):
+        return loss_of(estimator, block.X, block.y)
+
+
+@contextmanager
+def located(block: Block, place: Place, learning: bool = False) -> Iterator[None]:
+    """Errors of an estimator name the place of the rows that it was given.
+
+    ``learning``: the model is being trained, so that its features may still be scaled.
+    """
+    try:
+        yield
     except StreamError:
         raise
     except ValueError as error:
-        remedy = " --standardize scales them." if "scale the features" in str(error) else ""
-        where = place(block.first)
-        raise StreamError(f"{error}{remedy} (At {where} or after it.)") from error
+        unscaled = learning and "scale the features" in str(error)
+        remedy = " --standardize scales them." if unscaled else ""
+        raise StreamError(f"{error}{remedy} (At {place(block.first)} or after it.)") from error
 
 
-def _check_labels(estimator: Any, block: Block, place: Place) -> None:
+def check_labels(estimator: Any, block: Block, place: Place) -> None:
     """Refuse labels of the wrong kind for the task, and suggest the right task."""
     y = block.y
     if y is None or is_outlier_detector(estimator):
@@ -73,6 +91,9 @@ def _check_labels(estimator: Any, block: Block, place: Place) -> None:
             f"{place(block.first + row)} has the label {shortened(str(y[row]))}, which is not a "
             "number; correct it, or use a classifier (--algorithm lasvm)."
         )
+    if y.dtype.kind == "f" and np.isnan(y).any():
+        row = int(np.argmax(np.isnan(y)))
+        raise StreamError(f"{place(block.first + row)} has no label (NaN); leave the row out.")
     if is_classifier(estimator) and y.dtype.kind == "f" and (y != np.round(y)).any():
         row = int(np.flatnonzero(y != np.round(y))[0])
         raise StreamError(
@@ -82,10 +103,15 @@ def _check_labels(estimator: Any, block: Block, place: Place) -> None:
     if is_classifier(estimator) and y.dtype.kind == "f" and (np.abs(y) >= 2**53).any():
         row = int(np.argmax(np.abs(y) >= 2**53))
         raise StreamError(
-            f"{place(block.first + row)} has the label {y[row]:.0f}, a floating-point number; "
+            f"{place(block.first + row)} has the label {_whole(y[row])}, a floating-point number; "
             "beyond 2**53 these cannot all be distinguished. Use text labels, 64-bit integers "
             "(CSV, Parquet, npy), or smaller numbers."
         )
+
+
+def _whole(value: float) -> str:
+    """A large number: all digits while they are few enough to be read."""
+    return f"{value:.0f}" if abs(value) < 1e25 else f"{value:g}"
 
 
 def _is_finite(word: str) -> bool:

@@ -49,23 +49,24 @@ def whole_records(source: Source, end_of: EndOf) -> Iterator[bytes]:
 
 
 def head_and_rest(
-    texts: Iterator[bytes], ends_of: Callable[[bytes], np.ndarray], most: int | None
+    texts: Iterator[bytes], ends_of: Callable[[bytes], np.ndarray], most: int | None, least: int = 1
 ) -> Iterator[bytes]:
     """First the head, then the rest; the head does not depend on the pieces that arrive.
 
-    The head is the whole records within the first ``PIECE`` bytes, at least one; if ``most`` is
-    given, no more than so many that are not blank, and no more is waited for.
+    The head is the whole records within the first ``PIECE`` bytes, at least ``least`` that are not
+    blank; if ``most`` is given, no more than so many, and no more is waited for.
     """
     parts: list[bytes] = []
     size = breaks = 0
     for text in texts:
         parts.append(text)
         size, breaks = size + len(text), breaks + text.count(b"\n") + text.count(b"\r")
-        if size > PIECE or (most is not None and breaks >= most and _cut(parts, ends_of, most)[1]):
+        enough = size > PIECE or (most is not None and breaks >= most)
+        if enough and breaks >= least and _cut(parts, ends_of, most, least)[1]:
             break
     whole, end = b"".join(parts), 0
     if parts:
-        whole, end = _cut(parts, ends_of, most)
+        whole, end = _cut(parts, ends_of, most, least)
     yield whole[: end or None]
     if end and whole[end:]:
         yield whole[end:]
@@ -73,16 +74,16 @@ def head_and_rest(
 
 
 def _cut(
-    parts: list[bytes], ends_of: Callable[[bytes], np.ndarray], most: int | None
+    parts: list[bytes], ends_of: Callable[[bytes], np.ndarray], most: int | None, least: int
 ) -> tuple[bytes, int]:
     """The text, and where its head ends; 0: it is all head so far."""
     text = b"".join(parts)
     ends = ends_of(text)
-    found = 0
-    if len(text) > PIECE and len(ends):
-        within = int(np.searchsorted(ends, PIECE, side="right"))
-        found = int(ends[max(0, within - 1)])
     there = filled_ends(text, ends)
+    found = 0
+    if len(text) > PIECE and len(there) >= least:
+        within = int(np.searchsorted(ends, PIECE, side="right"))
+        found = max(int(ends[max(0, within - 1)]), int(there[least - 1]))
     if most is not None and len(there) >= most:
         found = min(found or len(text), int(there[most - 1]))
     return text, found

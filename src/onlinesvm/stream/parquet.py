@@ -56,6 +56,8 @@ class ParquetReader(TableReader):
         except UnicodeDecodeError as error:
             raise StreamError(f"{self.name} has text that is not UTF-8; write it again.") from error
         except (pa.ArrowException, OSError) as error:
+            if "duplicate field names" in str(error):
+                self._refuse_twice()
             raise StreamError(
                 f"{self.name} is not Parquet, or is damaged: {one_line(error)}."
             ) from error
@@ -82,6 +84,16 @@ class ParquetReader(TableReader):
         if self._columns is None and self._given is not None:
             self.use_schema(self._given, flat_names(found.schema), self._needs_label)
         return list(found.get_fragments())
+
+    def _refuse_twice(self) -> None:
+        """Name the columns that PyArrow cannot tell apart."""
+        from pyarrow import parquet
+
+        for path in self._files():
+            names = parquet.read_schema(path).names
+            twice = next((name for name in names if names.count(name) > 1), None)
+            if twice is not None:
+                raise StreamError(f"{path!r} has two columns '{twice}'; rename one of them.")
 
     def _files(self) -> list[str]:
         if self._path.is_dir():

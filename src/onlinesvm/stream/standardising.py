@@ -26,8 +26,9 @@ class RunningScale:
         self.squares = np.zeros(0)
         self.shifts = True
 
+    @np.errstate(over="ignore", invalid="ignore")  # too large is infinite, and seen at the end
     def update(self, X: Any) -> None:
-        """Learn from the rows of a block."""
+        """Learn from the rows of a block; an error changes nothing but the number of features."""
         n, width = X.shape
         self._widen(width)
         if sparse.issparse(X):
@@ -39,9 +40,15 @@ class RunningScale:
             squares = ((wide - mean) ** 2).sum(axis=0)
         total = self.count + n
         step = mean - self.mean
+        squares = self.squares + squares + step**2 * (self.count * n / total)
+        if not np.isfinite(squares).all():
+            feature = int(np.argmin(np.isfinite(squares)))
+            raise ValueError(
+                f"Values of feature {feature + 1} are too large to be standardised: their variance "
+                "is beyond double precision; correct them."
+            )
         self.mean = self.mean + step * (n / total)
-        self.squares = self.squares + squares + step**2 * (self.count * n / total)
-        self.count = total
+        self.squares, self.count = squares, total
 
     def _widen(self, width: int) -> None:
         """Add features: new ones were zero so far."""

@@ -105,7 +105,9 @@ class TableReader(Reader):
         has = f"its columns are {listed(there)}"
         if label is None:
             return StreamError(f"{self.name} needs a label column: give --label NAME; {has}.")
-        return StreamError(f"{self.name} has no column '{label}' for the label; {has}.")
+        return StreamError(
+            f"{self.name} has no column '{label}' for the {self.label_means}; {has}."
+        )
 
     def decide(self, batch: Any, needs_label: bool, inferred: dict[str, Any] | None = None) -> None:
         """Decide from the first rows how each column is encoded.

@@ -20,7 +20,7 @@ import numpy as np
 from ..estimators.base import trained_of
 from .blocks import Block
 from .errors import StreamError
-from .learning import loss_of, match_width, teach
+from .learning import judge, located, teach
 from .reader import BLOCK_ROWS, Reader
 from .shuffling import ShuffleBuffer
 from .standardising import RunningScale
@@ -189,7 +189,8 @@ class Training:
         if self.scale is None:
             columns = getattr(self.reader, "columns", None)
             self.scale = RunningScale(None if columns is None else columns.numeric())
-        self.scale.update(block.X)
+        with located(block, self.place):
+            self.scale.update(block.X)
 
     def _learn(self, block: Block) -> Progress:
         n_judged, loss = self.n_judged, self.loss
@@ -204,8 +205,7 @@ class Training:
         """Count the loss on rows that were not learned yet, once anything was learned."""
         if not self.rows:
             return
-        match_width(self.estimator, block.X)
-        loss = loss_of(self.estimator, block.X, block.y)
+        loss = judge(self.estimator, block, self.place)
         if loss is not None:
             self.loss += loss
             self.n_judged += block.n

@@ -149,6 +149,32 @@ def test_a_second_look_brings_back_what_was_turned_away_too_early(monkeypatch):
     assert error[1] < 0.8 * error[0]
 
 
+def test_copies_that_finishing_leaves_on_the_wrong_side_are_admitted():
+    """Few copies of a row are in S, many were turned away at the margin: all move with the few."""
+    X, label = noisy(200, d=3)
+    X = np.concatenate([X, np.zeros((420, 3))])
+    label = np.concatenate([label, np.repeat([1, 0], [120, 300])])
+    rows, kernel = Rows.of(X), Kernel("rbf", gamma=5.0)
+    data = Examples(rows, label, np.full(620, 3.0), kernel.diagonal(rows), np.arange(620))
+    learner = LASVM(kernel, rows, 2, block_size=620)
+    slacks = np.full((1, 620), np.inf)
+    in_time = np.arange(350)  # 30 of the 300 copies with label 0
+    for _ in learner.epoch(data, in_time, slacks):
+        pass
+    slacks[:, 350:] = 0.0  # the others were at the margin when they were turned away
+    origin = rows.take(np.array([400]))
+    learner.finish()
+    assert learner.decide(origin)[0, 0] > 0.5  # wrong: most copies have the other label
+    assert learner.admit_misled(data, slacks)
+    learner.finish()
+    exact = SVC(C=3.0, gamma=5.0).fit(X, label).decision_function(np.zeros((1, 3)))[0]
+    assert learner.decide(origin)[0, 0] == pytest.approx(exact, abs=0.05)
+    assert exact < -0.5
+    before = learner.n
+    assert not learner.admit_misled(data, slacks)  # and nothing is admitted where nothing is wrong
+    assert learner.n == before
+
+
 @pytest.fixture(scope="module")
 def one_pass_problems():
     moons = make_moons(3000, noise=0.3, random_state=1)

@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification, make_friedman1
 from sklearn.metrics.pairwise import rbf_kernel
 
 from onlinesvm import LASVMClassifier, LASVMRegressor
-from onlinesvm.core.lasvm.block import block, second_look
+from onlinesvm.core.lasvm.block import block, second_look, slack_bounds
 
 TOL = 1e-3
 
@@ -158,7 +158,7 @@ def test_kernel_values_of_others():
 def test_few_examples_are_scored_again(monkeypatch):
     X, y = table(3000)
     model = LASVMClassifier(gamma=0.1, epochs="converge", random_state=0).fit(X, y)
-    other, gone, scored = deepcopy(model), strongest(model, 3), []
+    other, gone, scored = deepcopy(model), strongest(model, 1), []
     other._trained.learner.judged = None
     judge = block.judge
     monkeypatch.setattr(
@@ -169,6 +169,32 @@ def test_few_examples_are_scored_again(monkeypatch):
     other.forget(gone, X, y)
     assert few < 0.02 * len(X) < 0.5 * len(X) < sum(scored) - few
     np.testing.assert_allclose(model.decision_function(X), other.decision_function(X), atol=4 * TOL)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern12"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_with_a_wide_kernel_a_centre_rules_out_most(monkeypatch, kernel, form):
+    """Bounds hold where rows are close to a common point, and few changes are computed."""
+    rng = np.random.default_rng(0)
+    ones = (rng.uniform(size=(2000, 60)) < 0.2).astype(float)
+    y = ones @ rng.normal(size=60) + rng.normal(size=2000) > 0
+    X, gamma = form(ones), {"rbf": 0.003, "laplacian": 0.005, "matern12": 0.01}[kernel]
+    settings = {"kernel": kernel, "gamma": gamma, "C": 10.0, "epochs": "converge"}
+    model = LASVMClassifier(random_state=0, **settings).fit(X, y)
+    gone, computed = strongest(model, 1), []
+    after = slack_bounds.Reference._after
+    monkeypatch.setattr(
+        slack_bounds.Reference,
+        "_after",
+        lambda *given: computed.append(len(given[2].rows)) or after(*given),
+    )
+    with monkeypatch.context() as without:
+        without.setattr(slack_bounds, "CLOSE", 0.0)
+        deepcopy(model).forget(gone, X, y)
+    by_length = sum(computed)
+    computed.clear()
+    check(model, X, y, gone)
+    assert sum(computed) < 0.75 * by_length
 
 
 def test_what_is_learned_since_ends_it_and_pickles_do_not_have_it():

@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
-from naive.prequential import best_slopes, loss
+from naive.prequential import best_slopes, loss, straight
+from scipy.special import expit
+from sklearn.calibration import _SigmoidCalibration
 
 from onlinesvm.core.prequential.calibration import fit_slopes, follow, probabilities
 
@@ -20,8 +22,9 @@ def sample(machines, n=3000, seed=0):
 @pytest.mark.parametrize("machines", [1, 3, 5])
 def test_slopes_are_the_optimum(machines):
     scores, label = sample(machines, 800)
-    own, theirs = fit_slopes(scores, label, np.ones(800)), best_slopes(scores, label)
-    assert loss(own, scores, label) <= loss(theirs, scores, label) + 1e-9
+    unit = straight(scores, label)
+    own, theirs = fit_slopes(scores, label, np.ones(800)), best_slopes(scores, label, unit)
+    assert loss(own, scores, label, unit) <= loss(theirs, scores, label, unit) + 1e-9
     np.testing.assert_allclose(own, theirs, rtol=1e-2)
 
 
@@ -31,12 +34,44 @@ def test_slopes_of_the_truth_are_found(machines):
     np.testing.assert_allclose(fit_slopes(scores, label, np.ones(40000)), TRUE, rtol=0.15)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_few_scores_are_about_as_good_as_for_platts_sigmoid(weighted):
+    """Six slopes of a hundred scores would follow chance, where its two numbers do not."""
+    rng, found = np.random.default_rng(0), []
+    asked = rng.normal(0.0, 1.2, 20000)
+    truth = expit(1.5 * asked)
+    for _ in range(60):
+        scores = rng.normal(0.0, 1.2, 100)
+        label = (rng.random(100) < expit(1.5 * scores)).astype(int)
+        weight = rng.choice([1.0, 10.0], 100) if weighted else np.ones(100)
+        own = probabilities(asked[:, None], fit_slopes(scores[:, None], label, weight))[:, 1]
+        peer = _SigmoidCalibration().fit(scores, label, weight).predict(asked)
+        found.append([((p - truth) ** 2).mean() for p in (own, peer)])
+    own, theirs = np.mean(found, axis=0)
+    assert own < 1.1 * theirs
+
+
+def test_a_few_scores_beyond_the_margin_make_nobody_certain():
+    """Of chosen examples few are there, each stands for many, and they agree too often."""
+    found = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        scores = np.concatenate([rng.uniform(-1, 1, 200), np.repeat([-2.0, 2.0], 3)])
+        label = (rng.random(206) < expit(1.5 * scores)).astype(int)
+        label[200:] = scores[200:] > 0
+        slopes = fit_slopes(scores[:, None], label, np.repeat([1.0, 10.0], [200, 6]))
+        found.append(probabilities(np.array([[2.0]]), slopes)[0, 1])
+    assert 0.9 < np.mean(found) < 0.97
+
+
 def test_weights_count_as_copies():
-    scores, label = sample(1, 6000)
-    count = np.random.default_rng(0).integers(1, 4, 6000)
+    scores, label = sample(1, 20000)
+    count = np.random.default_rng(0).integers(1, 4, 20000)
     weighted = fit_slopes(scores, label, count * 7.0)
     copied = fit_slopes(np.repeat(scores, count, 0), np.repeat(label, count), np.ones(count.sum()))
-    np.testing.assert_allclose(weighted, copied, rtol=0.03)  # targets depend on the number of rows
+    np.testing.assert_allclose(
+        weighted, copied, rtol=0.03
+    )  # targets and prior depend on the number of rows
 
 
 CASES = {

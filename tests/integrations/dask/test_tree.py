@@ -274,6 +274,11 @@ def test_bad_collections_are_told():
         tree().fit(pairs(X, X), pairs(Y))
     with pytest.raises(ValueError, match="no column 'zzz'"):
         tree().fit(dd.from_pandas(pd.DataFrame(X).rename(columns=str), npartitions=2), "zzz")
+    for rows in (array, dd.from_pandas(pd.DataFrame(X), npartitions=2), X, "a folder"):
+        with pytest.raises(
+            ValueError, match="The labels are missing: give y, which may be the name"
+        ):
+            tree().fit(rows, None)
 
 
 def test_files_that_cannot_be_read_are_named(tmp_path):

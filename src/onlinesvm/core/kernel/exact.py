@@ -292,7 +292,7 @@ class ExactRows:
             return np.asarray(self.values)[np.arange(len(self)), self.key].astype(np.float64)
         if kernel.name == "callable":
             one = np.arange(len(self))
-            return np.array([float(self._call(self.take(one[i : i + 1]))[0, 0]) for i in one])
+            return np.array([float(self.take(one[i : i + 1])._call()[0, 0]) for i in one])
         return self._finish(self.squares.copy(), None, None)
 
     def block(self, other: ExactRows, out: np.ndarray | None = None) -> np.ndarray:

@@ -441,6 +441,7 @@ class RowStore(Compact):
 
     def reserve_second_parts(self) -> None:
         """Make room for second parts of dense rows, zero for those that are here."""
+        self.reserve(1)  # a copy of an empty store has no memory, and no rows of it say nothing
         if not len(self._low):
             self._low = np.zeros((len(self._dense), self.n_features), np.float32)
 

@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..examples import Examples
-from .block.held_out import held_out
+from ..prequential.residuals import FEWEST
+from .block.block import LOOKS
+from .block.held_out import calibrate, held_out
 from .choose.selection import SelectiveLASVM, Urn
 from .learner import LASVM
 from .tasks import Classification
@@ -94,7 +96,7 @@ class Fit:
         if not self._selective:
             yield Stage(None, self._look_again(), 1)
         yield Stage(None, self._finish(), 1)
-        if self.plan.converge or self._is_cheap():
+        if self._converges:
             steps = self.learner.converge(self.data, self.slacks, self.reached)
             yield Stage("converge" if self.plan.converge else None, steps, None)
             self.reached = self.learner.converged
@@ -102,12 +104,26 @@ class Fit:
                 self.learner.keep_slacks(self.slacks, self.data.bound)
         if self._makes_probabilities:
             yield Stage(None, self._score_held_out(), None)
+        elif self._calibrates:
+            yield Stage(None, calibrate(self.learner, self.data, self.slacks, self.rng), None)
+
+    @property
+    def _converges(self) -> bool:
+        """Whether the fit goes on until no example violates."""
+        return self.plan.converge or self._is_cheap()
 
     @property
     def _makes_probabilities(self) -> bool:
         """Whether scores are wanted, and the order of the examples meant nothing."""
         watch = self.learner.watch
         return self.learner.memory is None and watch is not None and watch.keeps_scores
+
+    @property
+    def _calibrates(self) -> bool:
+        """Whether quantiles are to be calibrated, and the order of the examples meant nothing."""
+        watch = self.learner.watch
+        wanted = self.learner.memory is None and watch is not None and watch.offsets is not None
+        return wanted and len(self.data.rows) >= FEWEST
 
     def _is_cheap(self) -> bool:
         """Whether each example matters, all were learned in blocks, and to converge costs little."""
@@ -178,6 +194,10 @@ class Fit:
 
     def _finish(self) -> Iterator[None]:
         self.reached = _finish(self.learner, self.plan.converge)
+        for _ in range(0 if self._selective or self._converges else LOOKS):
+            if not self.learner.admit_misled(self.data, self.slacks):
+                break
+            self.reached = _finish(self.learner, self.plan.converge)
         if self.learner.watch is not None and self.plan.shuffle:
             self.learner.watch.use_quantiles()
         yield

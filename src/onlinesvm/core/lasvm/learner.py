@@ -21,7 +21,7 @@ from ..examples import Examples
 from ..kernel.cache import AllPairs, HeldValues, Pages
 from ..kernel.kernel import Kernel
 from ..kernel.rows import Rows, RowStore
-from ..kernel.tiles.one_row import EIGHT, decide_one, second_part
+from ..kernel.tiles.one_row import decide_one, second_part
 from ..model import Learner
 from ..prequential.record import FIRST_BLOCK, LARGEST_BLOCK
 from ..runtime.compact import Compact
@@ -32,8 +32,9 @@ from .block.slack_bounds import DataSet, Judged, Reference, judged_by, mark_of
 from .counted import Counted
 from .online import finish as finishing
 from .online.memory import SEEDS, Memory, next_look
-from .online.process import INSERT, NO_SLOTS, Call, Rules
-from .state import CLOCK, EVALUATIONS, MACHINE, NEED, PHASE, POSITION, STORED, Support
+from .online.one_by_one import OneByOne
+from .online.process import NO_SLOTS
+from .state import CLOCK, Support
 from .tasks import FINISHING_PASSES, Classification, OneClass, Regression, Task, Tolerances
 
 SMALLEST_BLOCK = 8
@@ -42,13 +43,6 @@ SMALLEST_BLOCK = 8
 ROWS_PER_OPTIMISATION = 16
 """All of S is optimised after every n // this number of single examples, for tasks other than
 classification."""
-
-STREAM_REPROCESS = 20
-"""Maximum number of REPROCESS after one PROCESS of a stream."""
-
-MOST_REPROCESS = 100_000
-"""Maximum number of REPROCESS after one PROCESS with ``delta_max``; reached only where rounding
-stalls them."""
 
 _SINGLES = 256
 """Examples between two signs of progress when they are learned one by one, and, with limits, between
@@ -59,9 +53,6 @@ _FEWEST = 64
 
 _SETTLED = 64
 """Number of targets from which on their spread is measured now and then, not for each."""
-
-_KEPT = 256
-"""Pairs of label and bound whose linear terms and bounds are kept."""
 
 
 class LASVM(Compact, Learner):
@@ -77,8 +68,7 @@ class LASVM(Compact, Learner):
     support: Support
     memory: Memory | None
     values: HeldValues  # kernel values among the rows held
-    _call: Call | None
-    _terms: dict[Any, np.ndarray]  # p, lo and hi of pairs of label and bound
+    _one_by_one: OneByOne | None
 
     def __init__(
         self,
@@ -116,7 +106,7 @@ class LASVM(Compact, Learner):
             self.values = Pages(support, self.kernel, self.cache_size)
         else:
             self.values = AllPairs(support, self.kernel, memory.budget)
-        self._forget_calls()
+        self._begin_anew()
 
     def keep_rows(self, mask: np.ndarray) -> np.ndarray:
         """Drop the rows where ``mask`` is false; returns the slot that each of the others had.
@@ -201,29 +191,9 @@ class LASVM(Compact, Learner):
         """How far machines are optimised, for the task."""
         return self.task.tolerances
 
-    @property
-    def rules(self) -> Rules:
-        """How far one example is optimised on the road of single examples."""
-        task, listed = self.task, self.memory is None and self.task.both_signs
-        if not listed:
-            return Rules(-np.inf, task.epsilon, task.nu, STREAM_REPROCESS, False)
-        if self.singly or self.delta_max < np.inf:
-            return Rules(self.delta_max, 0.0, 0.0, MOST_REPROCESS, True)
-        return Rules(self.tolerances.stream_delta, 0.0, 0.0, STREAM_REPROCESS, True)
-
-    def _set_thresholds(self) -> None:
-        """Tolerance, and how far beyond the margin rows leave, in the units of the machines."""
-        a, unit = self.support.a, self.unit
-        if self.memory is not None:
-            a.tau[:], a.beyond[:] = self.tau * unit, self.task.beyond(unit)
-        elif self.task.both_signs:
-            a.tau[:], a.beyond[:] = self.tau, 0.0 if self.singly else self.tolerances.stream_beyond
-        else:
-            a.tau[:] = self.tolerances.stream_goal * unit
-
     def _lasting(self) -> dict[str, Any]:
         """Without what is made again when it is used."""
-        return self.__dict__ | {"_call": None, "_terms": {}, "scores": None}
+        return self.__dict__ | {"_one_by_one": None, "scores": None}
 
     def _in_use(self) -> dict[str, Any]:
         """Without slacks, which take as much memory as there are examples: ``fit`` has made them."""
@@ -238,6 +208,12 @@ class LASVM(Compact, Learner):
     def bias(self) -> np.ndarray:
         """Bias of every machine."""
         return self.support.a.bias
+
+    @property
+    def shown_bias(self) -> np.ndarray:
+        """The same of the functions that predict: calibrated quantiles have an offset each."""
+        offsets = None if self.watch is None else self.watch.offsets
+        return self.bias.copy() if offsets is None else self.bias + offsets
 
     def gap(self) -> float | None:
         """Largest delta of the machines that have examples of both signs."""
@@ -264,10 +240,21 @@ class LASVM(Compact, Learner):
         if self.asides is not None:
             self.asides.add_label(self.n_labels)
         self.seeds = np.append(self.seeds, SEEDS)
-        self._forget_calls()
+        self._begin_anew()
 
-    def _forget_calls(self) -> None:
-        self._call, self._terms, self.scores = None, {}, None
+    @property
+    def one_by_one(self) -> OneByOne:
+        """The road of single examples, of the present support set."""
+        if self._one_by_one is None:
+            self._one_by_one = OneByOne(
+                self.kernel, self.support, self.values, self.memory, self.seeds, self.n_labels,
+                self.tau, self.delta_max, self.singly,
+            )  # fmt: skip
+        return self._one_by_one
+
+    def _begin_anew(self) -> None:
+        """The support set is another, or has another number of machines."""
+        self._one_by_one = self.scores = None
 
     # -- learning -------------------------------------------------------------------------
 
@@ -312,7 +299,7 @@ class LASVM(Compact, Learner):
             self.support.measure()
         if self._reduce_stream_delta() or not self.task.both_signs:
             n = self.n
-            lasvm_block.evict(self.support, self.tolerances.stream_beyond)
+            self._evict(self.tolerances.stream_beyond)
             if self.n < n:
                 self.values.drop()
 
@@ -365,7 +352,9 @@ class LASVM(Compact, Learner):
             self.counted.note(fresh.key[new], fresh.bound[new])
         few = size < SMALLEST_BLOCK and not task.both_signs
         n_old = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
-        watched = self.watch is not None and noted
+        # A model of nothing predicts no value.
+        knows = not isinstance(task, Regression) or self.support.n > 0
+        watched = self.watch is not None and noted and knows
         before = self.support.started()
         asides = self.asides if on_stream else None  # on a stream; a fit keeps its slacks
         aside = asides is not None and bool(before.all())
@@ -389,7 +378,14 @@ class LASVM(Compact, Learner):
             self._reduce_stream_delta()
         self.support.mend(self.kernel)
         told = None if aside or asides is None else self._keep_beyond
-        return slacks, *lasvm_block.evict(self.support, beyond, told)
+        return slacks, *self._evict(beyond, told)
+
+    def _evict(self, beyond: float, told: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Rows beyond the margin leave, and so does the rounding that they left in the gradients."""
+        largest = self.support.largest_change()
+        found = lasvm_block.evict(self.support, beyond, told)
+        self.support.mend_after(largest, self.kernel)
+        return found
 
     def keep_beyond(self, slacks: np.ndarray, data: Examples) -> None:
         """At the end of a fit: scores of examples that are not held, from their last known slacks."""
@@ -436,13 +432,17 @@ class LASVM(Compact, Learner):
                 checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
             few, first = fresh.take(slice(first, first + size)) if n > 1 else fresh, first + size
-            if not len(slot_of) and len(few.rows) <= SMALLEST_BLOCK and self._takes(few.rows):
-                scores = self._learn_dense(few)
+            if (
+                not len(slot_of)
+                and len(few.rows) <= SMALLEST_BLOCK
+                and self.one_by_one.takes(few.rows)
+            ):
+                scores = self.one_by_one.learn_dense(few)
             else:
                 values = self.kernel.block_with_self(
                     few.rows, self.support.rows(), self.support.buffers
                 )
-                scores = self.learn_known(few, values, slot_of)
+                scores = self.one_by_one.learn_known(few, values, slot_of)
             self._note_targets(few.label)
             if self.counted is not None:
                 self.counted.note(few.key, few.bound)
@@ -465,109 +465,6 @@ class LASVM(Compact, Learner):
             task.keep(targets)
             if len(task.recent) < _SETTLED:
                 task.observe(task.recent[:0], self.support)
-
-    def _takes(self, rows: Rows) -> bool:
-        """Whether the compiled loop computes the kernel values of these rows itself."""
-        return self.kernel.is_compiled and not (rows.is_sparse or self.store.is_sparse)
-
-    def _call_for(self, rules: Rules, dense: bool) -> Call:
-        """The arrays of the compiled loop, with space for one more row."""
-        self.values.reserve(self.n + EIGHT + 1)
-        call, cache = self._call, self.values.cache
-        if call is None or not call.fits(self.support, cache, rules, self.memory, dense):
-            assert cache is not None
-            if dense:
-                self.store.reserve(self.support.capacity)
-            call = self._call = Call(
-                self.support, cache, self.kernel, rules, self.seeds, self.memory,
-                self.n_labels, dense,
-            )  # fmt: skip
-            self._set_thresholds()
-        return call
-
-    def begin_reprocess(self) -> Call:
-        """What the finishing step as listed needs."""
-        self._set_thresholds()
-        return self._call_for(self.rules, False)
-
-    def _begin(self) -> None:
-        """A pass over some examples begins."""
-        if not self.task.both_signs:  # the unit varies
-            self._set_thresholds()
-        count = self.support.a.count
-        count[POSITION], count[PHASE], count[MACHINE] = 0, INSERT, 0
-
-    def _learn_dense(self, fresh: Examples) -> np.ndarray:
-        """Dense examples, with a compiled kernel; returns their scores."""
-        rows = fresh.rows
-        self.store.drop_unused_second_parts()
-        if len(rows.low) or len(self.store.low):
-            self.store.reserve_second_parts()
-        scores = np.empty((len(rows), self.machines))
-        tags = np.stack([self.task.groups(fresh.label), fresh.key], axis=1)
-        given = self._given(fresh.label, fresh.bound)
-        about = np.stack([fresh.bound, fresh.diagonal], axis=1)
-        self._run_dense(np.asarray(rows.values), rows.low, tags, given, about, scores)
-        return scores
-
-    def _run_dense(self, X: np.ndarray, low: np.ndarray, *examples: Any) -> bool:
-        """The compiled loop over dense rows; false: the first is far and needs a second part."""
-        self._begin()
-        rules, count = self.rules, self.support.a.count
-        evaluations, done, before = int(count[EVALUATIONS]), 0, -1
-        while before < done < len(X):  # it stops where there is no space for another row
-            before = done
-            done = self._run_call(self._call_for(rules, True), X, low, *examples)
-        self.kernel.n_evaluations += int(count[EVALUATIONS]) - evaluations
-        return done == len(X)
-
-    def _run_call(self, call: Call, *examples: Any) -> int:
-        """The compiled loop with the kernel rows that it asks for; returns how many are done."""
-        count = self.support.a.count
-        while True:
-            done = call.learn(*examples)
-            count[STORED] = self.store.n = self.n
-            if count[NEED] < 0:
-                return done
-            self.values.fetch(int(count[NEED]))
-
-    def learn_known(self, fresh: Examples, values: np.ndarray, slot_of: np.ndarray) -> np.ndarray:
-        """The same where kernel values are known: with the support set, then among themselves.
-
-        Returns the decision values (n, machines) before each was learned, of those not in S.
-        """
-        support, n = self.support, self.support.n
-        self.values.reserve(n + len(fresh.rows))
-        self._begin()
-        a = support.a
-        a.column[:n] = a.handle[:n] = np.arange(n)
-        a.count[STORED] = n
-        scores = np.empty((len(fresh.rows), support.machines))
-        tags = np.stack([self.task.groups(fresh.label), fresh.key], axis=1)
-        about = np.stack([fresh.bound, fresh.diagonal], axis=1)
-        examples = tags, self._given(fresh.label, fresh.bound), about, scores, slot_of
-        call = self._call_for(self.rules, False)
-        while call.learn_known(values, *examples) < len(fresh.rows):
-            support.commit_rows(fresh.rows)
-            self.values.fetch(int(a.count[NEED]))
-        support.commit_rows(fresh.rows)
-        return scores
-
-    def _given(self, label: np.ndarray, bound: np.ndarray) -> np.ndarray:
-        """p, lo and hi of examples, (n, 3, machines)."""
-        return np.ascontiguousarray(self.support.given(label, bound).transpose(2, 0, 1))
-
-    def _given_of(self, label: Any, bound: float) -> np.ndarray:
-        """The same for one example; those of classes are kept, for they come again."""
-        if isinstance(self.task, Regression):
-            return self.task.terms(label, bound)
-        found = self._terms.get((label, bound))
-        if found is None:
-            if len(self._terms) >= _KEPT:
-                self._terms.clear()
-            found = self._given(self.task.no_labels(1) + label, np.array([bound]))
-            self._terms[label, bound] = found
-        return found
 
     def learn_one(
         self, x: np.ndarray, label: Any, bound: float, diagonal: float, key: int = -1
@@ -593,20 +490,11 @@ class LASVM(Compact, Learner):
     def _learn_one(
         self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float, key: int
     ) -> bool:
-        if self.memory is not None:
-            self.memory.reserve_masses(self.support, 1)
-        call, given = self._call_for(self.rules, True), self._given_of(label, bound)
-        call.about[0] = bound, diagonal
-        call.tags[0, 0] = label if isinstance(label, int) else 0
-        call.tags[0, 1] = key
         asides, partial = self.asides, self.task.partial
         written = asides is not None and not partial
         scores = asides.next_place() if written else np.empty((1, self.machines))
-        self._begin()
-        evaluations = int(self.support.a.count[EVALUATIONS])
-        if not self._run_call(call, x[None, :], low, call.tags, given, call.about, scores):
+        if not self.one_by_one.learn_row(x, low, label, bound, diagonal, key, scores):
             return False
-        self.kernel.n_evaluations += int(self.support.a.count[EVALUATIONS]) - evaluations
         self.scores = scores
         if self.memory is not None:
             self._end_limited(x, low, label, bound, diagonal, key)
@@ -652,7 +540,7 @@ class LASVM(Compact, Learner):
     def decide_row(self, x: np.ndarray, wide: np.ndarray) -> np.ndarray | None:
         """Decision values of one dense row; None where tiles must compute them."""
         a = self.support.a
-        return decide_one(self.kernel, self.store, a.alpha, a.bias, self.n, x, wide)
+        return decide_one(self.kernel, self.store, a.alpha, self.shown_bias, self.n, x, wide)
 
     # -- limits ---------------------------------------------------------------------------
 
@@ -684,15 +572,15 @@ class LASVM(Compact, Learner):
         if self.memory.recent is not None:
             self.memory.recent.append(fresh)
         self.memory.reserve_masses(self.support, len(fresh.rows))
-        if self._takes(fresh.rows):
-            return self._learn_dense(fresh)
+        if self.one_by_one.takes(fresh.rows):
+            return self.one_by_one.learn_dense(fresh)
         scores = np.empty((len(fresh.rows), self.machines))
         for q in range(len(fresh.rows)):
             one = fresh.take(slice(q, q + 1))
             row = self.kernel.block(one.rows, self.support.rows())
             values = np.append(row, one.diagonal.astype(np.float32)[None], axis=1)
             self.kernel.n_evaluations += 1  # k(x, x)
-            scores[q] = self.learn_known(one, values, NO_SLOTS)[0]
+            scores[q] = self.one_by_one.learn_known(one, values, NO_SLOTS)[0]
         return scores
 
     def _note_labels(self, labels: np.ndarray) -> None:
@@ -799,6 +687,12 @@ class LASVM(Compact, Learner):
         if not self.singly and self.memory is None:
             second_look.second_look(self, data, slacks)
 
+    def admit_misled(self, data: Examples, slacks: np.ndarray) -> bool:
+        """After the finishing step, of labels, in a fit that does not go on: see ``second_look``."""
+        if self.singly or self.memory is not None or not self.task.both_signs:
+            return False
+        return second_look.admit_misled(self, data, slacks)
+
     def converge(
         self, data: DataSet, slacks: np.ndarray, done: bool = True,
         reference: Reference | None = None,
@@ -860,7 +754,7 @@ class LASVM(Compact, Learner):
         return done
 
     def decide(self, rows: Rows) -> np.ndarray:
-        """Decision values (n, machines) by the support set as it is."""
+        """Decision values (n, machines) by the support set as it is, without offsets of quantiles."""
         return self.kernel.product(rows, *self.support.expansion()) + self.support.a.bias
 
     def held_values(self, slots: np.ndarray) -> np.ndarray | None:
@@ -890,7 +784,7 @@ class LASVM(Compact, Learner):
         alpha = self.support.alpha()
         used = np.flatnonzero(alpha.any(axis=0))
         rows = self.support.rows().take(used)
-        return rows, alpha[:, used], self.support.a.bias.copy(), used
+        return rows, alpha[:, used], self.shown_bias, used
 
     def keys(self, slots: np.ndarray) -> np.ndarray:
         return self.support.a.key[slots]

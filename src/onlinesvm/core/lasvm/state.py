@@ -273,7 +273,7 @@ class Support(Compact):
     ) -> np.ndarray:
         """p, lo and hi of examples, (3, machines, n)."""
         linear = self.task.linear(label, self.a.positive[machines])
-        return np.stack([linear, *self.task.bounds(linear, bound)])
+        return np.stack([linear, *self.task.bounds(linear, bound, machines)])
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         """Labels of these rows, or their targets."""
@@ -379,10 +379,23 @@ class Support(Compact):
         A change of coefficient r leaves errors of about eps B_r |K_rs| in the gradients, which stay
         when the coefficient becomes small again. See ``steps.mend_gradients`` for streams with limits.
         """
+        if np.finfo(np.float64).eps * self.largest_change() > NOTICED * self.unit.min():
+            self.recompute(kernel)
+
+    def mend_after(self, largest: float, kernel: Kernel) -> None:
+        """The same after rows have left, before which the largest change of a gradient was ``largest``.
+
+        In gradients of rows that are very much smaller, the rounding errors that they leave behind are all
+        there is.
+        """
+        if np.finfo(np.float64).eps * largest > NOTICED * self.largest_change():
+            self.recompute(kernel)
+
+    def largest_change(self) -> float:
+        """By how much a coefficient of the rows held can change a gradient, at most about."""
         length = np.sqrt(np.abs(self.diagonal()))
         largest = (self.a.bound[: self.n] * length).max(initial=0.0) * length.max(initial=0.0)
-        if np.finfo(np.float64).eps * largest > NOTICED * self.unit.min():
-            self.recompute(kernel)
+        return float(largest)
 
     def recompute(self, kernel: Kernel) -> None:
         """Recompute the gradients from the coefficients, which removes accumulated errors."""
@@ -412,8 +425,12 @@ class Support(Compact):
         return bool((error <= LOST * self.unit).all())
 
     def settle_one_sided(self) -> None:
-        """The bias of a machine whose rows have left it with one sign is that sign."""
+        """The bias of a machine whose rows have left it with one sign is that sign.
+
+        It has no pair, and starts once more with the next example of the other.
+        """
         alone = ~self.started()
+        self.a.delta[alone] = np.inf
         if alone.any() and self.n:
             self.a.bias[alone] = np.sign(self.linear()[alone].sum(axis=1))
 

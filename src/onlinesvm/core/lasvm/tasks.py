@@ -97,14 +97,17 @@ _ROUNDING = 2.0**-30
 """Least share of the largest target that this is: gradients are rounded as their targets are."""
 
 
-def reach_of(support: Support) -> float:
-    """The largest unit of an exact regression: REACH C k(x, x) of the median row held."""
+def reach_of(support: Support, shares: np.ndarray | float = 1.0) -> np.ndarray | float:
+    """The largest unit of an exact regression: REACH C k(x, x) of the median row held.
+
+    ``shares``: of C, those that machines have.
+    """
     change = support.a.bound[: support.n] * np.abs(support.diagonal())
     change = change[change > 0.0]
     if not len(change):
         return np.inf
     largest = float(np.abs(support.linear()).max())
-    return float(power_of_two(np.array(max(REACH * np.median(change), _ROUNDING * largest))))
+    return power_of_two(np.maximum(REACH * np.median(change) * shares, _ROUNDING * largest))
 
 
 def spread_of(targets: np.ndarray, epsilon: float = 0.0) -> np.ndarray:
@@ -210,8 +213,10 @@ class Classification(EveryMachine):
         """p of examples with these labels, (machines, n)."""
         return np.where(labels[None, :] == positive[:, None], 1.0, -1.0)
 
-    def bounds(self, linear: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """lo and hi of examples with this p, shaped as p."""
+    def bounds(
+        self, linear: np.ndarray, bound: np.ndarray, machines: slice = slice(None)
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """lo and hi of examples with this p, shaped as p, of all machines or some."""
         reach = linear * bound
         return np.minimum(reach, 0.0), np.maximum(reach, 0.0)
 
@@ -317,12 +322,14 @@ class Regression(EveryMachine):
         """p of examples with these targets, (machines, n); machine m has column positive[m]."""
         return np.ascontiguousarray(labels.T[positive])
 
-    def bounds(self, linear: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """lo and hi of examples with this p, shaped as p."""
+    def bounds(
+        self, linear: np.ndarray, bound: np.ndarray, machines: slice = slice(None)
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """lo and hi of examples with this p, shaped as p, of all machines or some."""
         high = np.broadcast_to(bound, linear.shape)
         if self.quantiles is None:
             return -high, high
-        tau = self.quantiles[:, None]
+        tau = self.quantiles[machines, None]
         return (tau - 1.0) * high, tau * high
 
     def terms(self, target: float, bound: float) -> np.ndarray:
@@ -344,6 +351,14 @@ class Regression(EveryMachine):
         """Remember targets, without a look at the unit."""
         kept = self.recent[max(0, len(self.recent) + len(targets) - RECENT) :]
         self.recent = np.concatenate([kept, targets])[-RECENT:]
+
+    def forget(self, targets: np.ndarray) -> None:
+        """Drop these from the targets seen last, as far as they are there, one for each."""
+        stays = np.ones(len(self.recent), bool)
+        for target in targets:
+            found = np.flatnonzero(stays & (self.recent == target).all(axis=1))
+            stays[found[:1]] = False
+        self.recent = self.recent[stays]
 
     def observe(self, labels: np.ndarray, support: Support) -> None:
         """The unit is about the spread of these targets, and of the last ones before them."""
@@ -431,7 +446,9 @@ class OneClass(EveryMachine):
         """p = 0, (1, n)."""
         return np.zeros((1, len(labels)))
 
-    def bounds(self, linear: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(
+        self, linear: np.ndarray, bound: np.ndarray, machines: slice = slice(None)
+    ) -> tuple[np.ndarray, np.ndarray]:
         """lo and hi, shaped as p."""
         return np.zeros(linear.shape), np.broadcast_to(bound, linear.shape)
 

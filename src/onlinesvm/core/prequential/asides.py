@@ -3,7 +3,7 @@
     recent    decision values of the last examples of a stream, each before it was learned
     beyond    of the examples of a fit that are no rows of the model, beyond the margin, some
 
-Recording costs almost nothing: the loop for single rows writes each score directly into its place.
+The first block of a stream is like a fit: nothing has scored it before it is learned. Recording costs almost nothing: the loop for single rows writes each score directly into its place.
 Nothing is computed from the scores until probabilities are requested. Rows that a fitted model
 stores are not recorded: they are scored later by models without them
 (``core.lasvm.block.held_out``).
@@ -28,7 +28,11 @@ RECENT, LEAST = 2048, 512
 """Examples of a stream whose scores are kept; of very many machines fewer, but at least ``LEAST``."""
 
 ENOUGH = 1024
-"""Scores of a stream from which on they are used, where there was a fit before it."""
+"""Scores of a stream from which on they are used alone, where there was a fit before it, or a first block
+of which nothing was scored."""
+
+LAG = 4
+"""Until then an answer is made again after 1 / LAG as many examples as the model holds: that takes long."""
 
 
 class Scored(NamedTuple):
@@ -163,28 +167,40 @@ class Asides(Compact):
         """Whether an answer is made of a fit: of ``beyond``, and of the rows that the model holds."""
         return self.beyond is not None and self.n < ENOUGH
 
-    @property
-    def known(self) -> Answer | None:
-        """The answer, if it has been made of what there is."""
+    def known(self, held: int) -> Answer | None:
+        """The answer, if it has been made of what there is; the model holds this many rows."""
         answer = self.answer
-        if answer is None or (not self.wants_held and answer.last != last_look(self.n)):
+        if answer is None:
             return None
-        return answer
+        late = self.n - answer.last
+        fresh = late <= held // LAG if self.wants_held else answer.last == last_look(self.n)
+        return answer if fresh else None
 
     def answer_of_fit(
-        self, held: Scored, class_weight: np.ndarray, n: int | None,
+        self, held: Scored, keys: np.ndarray, class_weight: np.ndarray, n: int | None,
         present: np.ndarray | None = None,
     ) -> Answer:  # fmt: skip
-        """The answer from scores of the rows that the model holds, and from those beyond.
+        """The answer from scores of the rows that the model holds, and of the examples that it does not.
 
-        ``n`` as in ``copies``, ``present`` as in ``Prequential.snapshot``.
+        ``keys`` of all rows held. ``n`` as in ``copies``, ``present`` as in ``Prequential.snapshot``.
         """
         assert self.beyond is not None
-        found = Scored(*(np.concatenate(pair) for pair in zip(held, self.beyond, strict=True)))
+        parts = held, self.beyond, self._turned_away(keys)
+        found = Scored(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         if present is not None:
             found = found.take(np.flatnonzero(present[found.label]))
         copies = self.copies(found.weight, found.label, class_weight, n)
-        return self._made(0, found, class_weight, copies, present)
+        return self._made(self.n, found, class_weight, copies, present)
+
+    def _turned_away(self, held: np.ndarray) -> Scored:
+        """Examples of the stream that the model does not hold, with scores beyond the margin.
+
+        That is why they left, or did not join. What was noted is the score by an earlier model.
+        """
+        n = min(self.n, len(self.label))
+        away = np.flatnonzero((self.key[:n] < -1) & ~np.isin(self.key[:n], held))
+        found = Scored(self.scores[away], self.label[away], self.weight[away], self.key[away])
+        return found._replace(scores=_beyond_margin(found.scores, found.label))
 
     def answer_of_stream(
         self, class_weight: np.ndarray, present: np.ndarray | None = None
@@ -220,6 +236,13 @@ class Asides(Compact):
             return np.ones(len(bound))
         one = float((self.bounds / class_weight[: len(self.bounds)]).sum()) / n
         return np.asarray(bound / (one * class_weight[label]))
+
+
+def _beyond_margin(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """The same scores, where those within the margin or on the wrong side are on the margin."""
+    columns = np.arange(scores.shape[1]) if scores.shape[1] > 1 else np.ones(1)
+    own = label[:, None] == columns
+    return np.where(own, np.maximum(scores, 1.0), np.minimum(scores, -1.0))
 
 
 def _size(machines: int) -> int:

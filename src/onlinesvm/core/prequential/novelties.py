@@ -39,6 +39,8 @@ class Novelties(Compact):
     detector: Any = None
     follows = follows_now = keeps_scores = drifted = adapts = False
     thresholds: Any = None  # of prediction sets: there are none
+    offsets: Any = None  # of quantiles: there are none
+    is_cross_fitted = False
 
     def __init__(self, support: Any):
         self.support = support
@@ -125,7 +127,7 @@ class Novelties(Compact):
         left = places_left(self.n, self.key, leaving)
         if len(left) < min(self.n, RECENT):
             unordered = self.n_unordered == self.n
-            self.n = move_to_front(left, self.values, self.key)
+            self.n = move_to_front(left, self.key, self.values)
             self.n_unordered = self.n if unordered else 0
         leaving.renumber(self.key)
 

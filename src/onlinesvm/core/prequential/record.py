@@ -31,7 +31,7 @@ SELDOM = 256
 """Number of examples after which probabilities are updated; more often while there are few."""
 
 NARROWEST, WIDEST = 100, 10_000
-"""Range of a window that follows the drifts found."""
+"""Range of a window that follows the drifts found; it begins with the smallest."""
 
 FIRST_BLOCK = 16
 """Examples in the first block: a model must have learned some to score the next."""
@@ -39,6 +39,10 @@ FIRST_BLOCK = 16
 LARGEST_BLOCK = 512
 """Maximum number of examples in later blocks: scores should be those of many models, because all
 scores of one model share the error of its bias."""
+
+_STARTS = BLOCK * np.concatenate([[1, 2, 3], *(np.arange(4, 8) << k for k in range(4)), [64]])
+"""Numbers of examples of a stream after which thresholds are set to quantiles, of the second half: steps
+from zero do not arrive within some hundred examples. Later they only follow."""
 
 _NEW_SCORE = -1.0
 """Score of the machine of a label before the label was known: another label."""
@@ -67,6 +71,9 @@ def last_look(n: int) -> int:
 
 class Prequential(Compact):
     """The last scores, the thresholds of prediction sets and the drift detector, as far as wanted."""
+
+    offsets: Any = None  # of quantiles: there are none
+    is_cross_fitted = False
 
     def __init__(self, machines: int, *, probability: bool, drift: bool, window: bool = False):
         size = RECENT if probability else BLOCK
@@ -151,6 +158,8 @@ class Prequential(Compact):
         beyond = excess(self.scores[part], self.label[part])
         if self.thresholds is not None:
             self.thresholds.update(beyond)
+            if self.n in _STARTS and not self.replaced:
+                self._start_thresholds()
         if self.detector is not None:
             self.detector.update(beyond >= 0.0)  # a score of zero decides nothing
 
@@ -159,6 +168,16 @@ class Prequential(Compact):
         if labels > 2:
             self.look()
             self.scores = with_label(self.scores, labels)
+
+    def _start_thresholds(self) -> None:
+        """Use quantiles of the scores so far."""
+        assert self.thresholds is not None
+        # Models of the first half are unlike the present one.
+        which = np.arange(self.n // 2, self.n)
+        which = which[self.weight[which] > 0.0]
+        if len(which):
+            beyond = excess(self.scores[which], self.label[which])
+            self.thresholds.use_quantiles(beyond, np.ones(len(which)))
 
     def use_quantiles(self) -> None:
         """Use quantiles of the stored scores as thresholds: the examples were in random order.

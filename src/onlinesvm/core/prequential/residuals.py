@@ -16,6 +16,10 @@ follows the misses (adaptive conformal inference, Gibbs and Candes 2021):
 Summed over T examples, the share of misses differs from alpha by at most 1 / (RATE T), for every
 sequence of examples, as long as a does not leave [0, 1], to which it is limited: beyond the largest
 recent excess nothing is known. Quantiles of a window forget a disturbance with the window.
+
+Calibrated quantiles are predicted with an offset each (``offsets``), which follows the same examples:
+their errors y - f(x) are noted for every machine, and an excess is that of the prediction with the
+offset that it had.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ from ..keys import Leaving
 from ..runtime.compact import Compact
 from ..runtime.numerics import jit
 from .drift import BLOCK
+from .offsets import followed, quantiles_of
 from .ring import move_to_front, padded_keys, places_left
 from .thresholds import LEVELS
 
@@ -124,7 +129,8 @@ class Residuals(Compact):
     follows = follows_now = keeps_scores = drifted = False
     thresholds: Any = None  # of prediction sets: there are none
 
-    def __init__(self, machines: int, quantiles: bool):
+    def __init__(self, machines: int, quantiles: bool, levels: np.ndarray | None = None):
+        """``quantiles``: machines are those of one target; ``levels``: what they are calibrated for."""
         self.quantiles = quantiles
         self.n = 0  # examples noted
         self.looked = 0  # those of them that the shares have seen
@@ -132,19 +138,32 @@ class Residuals(Compact):
         targets = 1 if quantiles else machines
         self.excess, self.key = np.zeros((RECENT, targets)), np.full(RECENT, -1)
         self.tracked = [Tracked() for _ in range(targets)]
+        self.held_out = False  # whether all those without order are of models without the examples
+        self.levels, self.offsets = levels, None if levels is None else np.zeros(machines)
+        if levels is not None:
+            self.shares = levels.copy()  # at which offsets are taken on a stream
+            self.errors, self.weight = np.zeros((RECENT, machines)), np.zeros(RECENT)
+
+    @property
+    def _kept(self) -> list[str]:
+        """Names of the arrays that have a place for each example, beside the keys."""
+        return ["excess"] if self.levels is None else ["excess", "errors", "weight"]
 
     def _in_use(self) -> dict[str, Any]:
         n = min(self.n, RECENT)
-        return self.__dict__ | {"excess": self.excess[:n], "key": self.key[:n]}
+        return self.__dict__ | {name: getattr(self, name)[:n] for name in ("key", *self._kept)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.excess = np.pad(self.excess, ((0, RECENT - len(self.excess)), (0, 0)))
+        super().__setstate__({"levels": None, "offsets": None, "held_out": False} | state)
+        for name in self._kept:
+            array = getattr(self, name)
+            more = [(0, RECENT - len(array)), *[(0, 0)] * (array.ndim - 1)]
+            setattr(self, name, np.pad(array, more))
         self.key = padded_keys(self.__dict__.get("key"), RECENT)  # not in older pickles
 
     def wants_small_blocks(self, n: int, at_hand: bool, block_size: int) -> bool:
-        """Whether n examples are to be learned in small blocks: in a fit that has few of them."""
-        return at_hand and n <= FEW_BLOCKS * block_size
+        """Whether n examples are to be learned in small blocks: where there are few of them so far."""
+        return (n if at_hand else self.n + n) <= FEW_BLOCKS * block_size
 
     def begin(self, n: int | None = None) -> None:
         """A call begins: nothing depends on where."""
@@ -157,7 +176,14 @@ class Residuals(Compact):
         return BLOCK - self.n % BLOCK
 
     def note_one(self, scores: np.ndarray, target: float, weight: float, key: int = -1) -> None:
-        """One example."""
+        """One example; of one machine without arrays of one number, which take longer than all else."""
+        if len(scores) == 1 and self.offsets is None and (self.n or scores[0]):
+            i = self.n % RECENT
+            self.excess[i, 0], self.key[i] = abs(target - scores[0]), key
+            self.n += 1
+            if self.n % BLOCK == 0:
+                self.look()
+            return
         one = scores[None, :], np.full((1, len(scores)), target), np.array([weight])
         self.note(*one, np.array([key]))
 
@@ -168,15 +194,20 @@ class Residuals(Compact):
         key = np.full(len(targets), -1) if key is None else key
         if not self.n and not scores.any():
             return
-        excess, first = excess_of(scores, targets, self.quantiles), 0
-        while first < len(excess):
-            i = self.n % RECENT
-            part = excess[first : first + self.left()]
-            self.excess[i : i + len(part)] = part
-            self.key[i : i + len(part)] = key[first : first + len(part)]
-            first, self.n = first + len(part), self.n + len(part)
+        first = 0
+        while first < len(scores):
+            i, part = self.n % RECENT, slice(first, first + self.left())
+            few, values, wanted = len(key[part]), scores[part], targets[part]
+            place = slice(i, i + few)
+            if self.offsets is not None:
+                self.errors[place], self.weight[place] = wanted - values, weight[part]
+                values = values + self.offsets
+            self.excess[place] = excess_of(values, wanted, self.quantiles)
+            self.key[place] = key[part]
+            first, self.n = first + few, self.n + few
             if self.n % BLOCK == 0:
                 self.look()
+                self._follow_errors()
 
     note_block = note  # learned together: the same, as scores are those of the models before
 
@@ -190,15 +221,71 @@ class Residuals(Compact):
         for m, tracked in enumerate(self.tracked):
             tracked.update(excess[:, m].copy(), leaving[:, m].copy())
 
+    def _follow_errors(self) -> None:
+        """The shares of offsets follow the last block of examples, and the offsets follow the shares."""
+        if self.levels is None or self.offsets is None:
+            return
+        if self.n >= FEWEST + BLOCK:  # there were offsets
+            last = np.arange(self.n - BLOCK, self.n) % RECENT
+            told = self.shares, self.levels, self.offsets, self.errors[last], self.weight[last]
+            self.shares = followed(*told)
+        self._set_offsets()
+
+    def _set_offsets(self) -> None:
+        """Offsets from the errors that count."""
+        if self.levels is None or self.offsets is None:
+            return
+        count = min(self.n, WINDOW) if self.adapts else self._n_unordered_used
+        which = np.arange(self.n - count, self.n) % RECENT
+        shares = self.shares if self.adapts else self.levels
+        known = quantiles_of(self.errors[which], self.weight[which], shares)
+        self.offsets = known if self.n >= FEWEST else np.zeros(len(known))
+
+    @property
+    def _n_unordered_used(self) -> int:
+        """How many of the examples of a fit in random order count: the last ones."""
+        n = self.n if self.held_out else (self.n + 1) // 2  # the models were more like the last
+        return min(n, RECENT)
+
+    def replace(
+        self, values: np.ndarray, targets: np.ndarray, weight: np.ndarray, key: np.ndarray
+    ) -> None:
+        """Values of up to ``RECENT`` examples in random order, by models without them, take the place of all.
+
+        Offsets and excesses are those of these values.
+        """
+        assert self.levels is not None
+        assert self.offsets is not None
+        n = len(values)
+        self.n = self.looked = self.n_unordered = n
+        self.key[:], self.weight[:], self.held_out = -1, 0.0, True
+        self.key[:n], self.errors[:n], self.weight[:n] = key, targets - values, weight
+        self.shares = self.levels.copy()
+        self._set_offsets()
+        self.excess[:n] = excess_of(values + self.offsets, targets, self.quantiles)
+        self.restore(np.tile(LEVELS, (len(self.tracked), 1)))
+
+    @property
+    def is_cross_fitted(self) -> bool:
+        """Whether offsets are those of models without the examples, and nothing was learned since."""
+        return self.offsets is not None and self.held_out and not self.adapts
+
+    @property
+    def most_scores(self) -> int:
+        """Maximum number of scores that ``replace`` takes."""
+        return RECENT
+
     def forget(self, leaving: Leaving, label_weight: Any = None) -> None:
         """Drop the errors of these examples. The shares, which follow misses, stay as they are."""
         self.look()
         left = places_left(self.n, self.key, leaving)
         if len(left) < min(self.n, RECENT):
             unordered = self.n_unordered == self.n
-            self.n = self.looked = move_to_front(left, self.excess, self.key)
+            arrays = [getattr(self, name) for name in self._kept]
+            self.n = self.looked = move_to_front(left, self.key, *arrays)
             self.n_unordered = self.n if unordered else 0
             self.restore(np.array([tracked.shares for tracked in self.tracked]))
+            self._set_offsets()
         leaving.renumber(self.key)
 
     @property
@@ -211,7 +298,8 @@ class Residuals(Compact):
 
     def use_quantiles(self) -> None:
         """Use quantiles of the stored errors as thresholds: the examples were in random order."""
-        self.n_unordered = self.n
+        self.n_unordered, self.held_out = self.n, False
+        self._set_offsets()
 
     def restore(self, shares: np.ndarray) -> None:
         """The state that goes with the excesses kept and these shares (targets, levels)."""
@@ -228,8 +316,6 @@ class Residuals(Compact):
         self.look()
         known: list[Any] = [None] * len(self.tracked)
         if self.n_unordered == self.n:
-            count = min(
-                (self.n + 1) // 2, RECENT
-            )  # models of the second half are more like the last
-            known = list(self.excess[np.arange(self.n - count, self.n) % RECENT].T)
+            which = np.arange(self.n - self._n_unordered_used, self.n) % RECENT
+            known = list(self.excess[which].T)
         return np.array([t.thresholds(each) for t, each in zip(self.tracked, known, strict=True)])

@@ -18,11 +18,13 @@ def places_left(n: int, key: np.ndarray, leaving: Leaving) -> np.ndarray:
     return order[~leaving.among(key[order])]
 
 
-def move_to_front(left: np.ndarray, values: np.ndarray, key: np.ndarray) -> int:
-    """Values and keys of the places that are left take the first places; returns their number."""
-    n, kept_values, kept_keys = len(left), values[left], key[left]
-    values[:], key[:] = 0.0, -1
-    values[:n], key[:n] = kept_values, kept_keys
+def move_to_front(left: np.ndarray, key: np.ndarray, *arrays: np.ndarray) -> int:
+    """Keys and values of the places that are left take the first places; returns their number."""
+    n = len(left)
+    for array, unused in ((key, -1), *((each, 0.0) for each in arrays)):
+        kept = array[left]
+        array[:] = unused
+        array[:n] = kept
     return n
 
 

@@ -24,7 +24,7 @@ from .kernel_store import LowRankSource, Source
 from .pair_steps import approach
 from .state import COARSE, WORST_FIRST, M
 from .tasks import Problem
-from .working_set import NOBODY, WorkingSet
+from .working_set import NO_MEMBERS, WorkingSet
 
 RANDOM_POINTS = 59
 """Random points to choose from: the best of them is among the best 5 % with probability 0.95."""
@@ -284,7 +284,7 @@ class Machine(WorkingSet):
     def _solve(self) -> None:
         """Solve the working set from wherever its coefficients are."""
         if len(self.held) and not isinstance(self.source, LowRankSource):
-            self._work_on(NOBODY, self.gradient(), np.ones(len(self.problem)), passes=1)
+            self._work_on(NO_MEMBERS, self.gradient(), np.ones(len(self.problem)), passes=1)
 
     def _preference(self) -> np.ndarray:
         """How far each variable is from the margin."""

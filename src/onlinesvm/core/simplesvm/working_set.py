@@ -16,7 +16,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from ...exceptions import CacheSizeError
 from . import steps
 from .factor import take_out
-from .kernel_store import LowRankSource, Source
+from .kernel_store import KernelStore, LowRankSource, Source
 from .state import (
     ADDED,
     ALPHA,
@@ -62,7 +62,7 @@ CHANGED_IN = 16
 SPARE = 2**22
 """Values of all machines' factors that few members may have place for between two calls."""
 
-NOBODY = np.empty(0, np.int64)
+NO_MEMBERS = np.empty(0, np.int64)
 
 _EPS = np.finfo(float).eps
 
@@ -113,7 +113,7 @@ class WorkingSet:
         self.alpha = np.zeros(len(problem))
         self.score = np.zeros(len(source))
         self.held = np.empty(0, np.int64)
-        self.tau = self._middle()
+        self.tau = self._scale_of_factor()
         self.w, self.low, self.R = self._empty_factor(0)
 
     def copy(self, machines: int = 1) -> Self:
@@ -283,11 +283,11 @@ class WorkingSet:
         ends = [end for end in (low, high) if np.isfinite(end)]
         return float(np.mean(ends)) if ends else 0.0
 
-    def _middle(self) -> float:
+    def _scale_of_factor(self) -> float:
         """tau: about as large as the diagonal of H.
 
         Kernels that are not positive definite may have k(x, x) < 0: tau then outweighs it, so that a
-        working set of one example can be factored.
+        working set of one example can be factored. With k(x, x) = 0 it outweighs the other values.
         """
         if isinstance(self.source, LowRankSource):
             diagonal = np.einsum("ij,ij->i", self.source.Z[:1000], self.source.Z[:1000])
@@ -296,7 +296,10 @@ class WorkingSet:
             some = np.arange(min(len(self.source), few))
             diagonal = self.source.rows.take(some).diagonal()
         mean = float(diagonal.mean()) if len(diagonal) else 1.0
-        return max(mean, -2.0 * float(diagonal.min(initial=0.0))) or 1.0
+        size = max(mean, -2.0 * float(diagonal.min(initial=0.0)))
+        if size == 0.0 and isinstance(self.source, KernelStore):
+            size = 2.0 * float(np.abs(self.source.block(some[:20])).max(initial=0.0))
+        return size or 1.0
 
     # -- what the compiled loops see ----------------------------------------------------
 
@@ -380,7 +383,7 @@ class WorkingSet:
         if len(who) and not (is_solved and np.abs(gap).max() <= allowed):
             w.V[len(gap) + SLOPE, : len(who)] = slope
             w.border[:, len(gap) + 3] = gap
-            self._visit(values, at, NOBODY, SOLVE)
+            self._visit(values, at, NO_MEMBERS, SOLVE)
 
     def plain_gradients(self, values: Values, at: Local, which: np.ndarray) -> np.ndarray:
         """[Ha + c] of variables at hand, without the equality rows' part."""
@@ -463,7 +466,7 @@ class WorkingSet:
         """Recompute tau, and with it the factor, if the scale of the stored examples has
         changed.
         """
-        tau = self._middle()
+        tau = self._scale_of_factor()
         if not 0.01 < tau / self.tau < 100.0:
             self.tau = tau
             self._make_factor(0)

@@ -40,6 +40,11 @@ class Partitions(NamedTuple):
 
 def partitions_of(run: Run, X: Any, y: Any, size: int | None) -> Partitions:
     """The partitions of any kind of input; raises an error if invalid."""
+    if y is None and not is_delayed_list(X):
+        raise ValueError(
+            "The labels are missing: give y, which may be the name of a column if X is a Dask data frame "
+            "or a folder of Parquet."
+        )
     if isinstance(X, str | os.PathLike):
         parts, schema = folder_partitions(run, X, y, size or PARTITION_ROWS)
         return Partitions(parts, Columns.of(schema).names(), schema)

@@ -71,7 +71,10 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         values, rows = self._rows.check_frame(X), self._rows
         labels = np.asarray(y)
         if labels.shape != (len(values),):
-            raise ValueError(f"There are {len(values)} rows, but {labels.size} labels.")
+            what = (
+                f"{labels.size} labels" if labels.ndim == 1 else f"labels of shape {labels.shape}"
+            )
+            raise ValueError(f"There are {len(values)} rows, but {what}.")
         if not len(labels):
             return
         self._check_labels(labels)

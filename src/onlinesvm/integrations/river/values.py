@@ -34,6 +34,9 @@ class LASVMRegressor(NamedModel, base.Regressor):
         Predict this quantile of the target instead of its middle. If there are several, in
         ascending order, ``predict_quantiles_one`` returns them, and ``predict_one`` the one nearest
         to 0.5.
+    calibrated : bool, default=False
+        Shift each quantile so that about the share asked for of new targets lies below it, also if
+        the distribution changes.
 
     See Also
     --------
@@ -65,6 +68,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         policy: str = "oldest",
         half_life: float | None = 1000,
         quantile: Any = None,
+        calibrated: bool = False,
     ):
         super().__init__()
         self.C = C
@@ -78,6 +82,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         self.policy = policy
         self.half_life = half_life
         self.quantile = quantile
+        self.calibrated = calibrated
 
     def _answers(self) -> list[float]:
         return check_quantiles(self.quantile).tolist()

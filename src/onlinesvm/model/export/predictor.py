@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.kernel.kernel import KERNEL_NAMES
@@ -93,6 +94,7 @@ class Predictor(NamedTuple):
 def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) -> Predictor:
     """The predictor of a fitted estimator, with the standardisation before it, if there is one."""
     check_is_fitted(estimator)
+    _check_single(estimator)
     name = algorithm_of(estimator)
     kind = KINDS.get(name, CLASSIFIER)
     simple = name.startswith("SimpleSVM")
@@ -105,6 +107,22 @@ def predictor_of(estimator: Any, preprocessing: dict[str, Any] | None = None) ->
     mean, scale = standardisation(preprocessing, made.vectors.shape[1])
     # made: x' = x / made.scale - its centre, for x that is standardised.
     return made._replace(shift=mean + scale * made.scale * made.shift, scale=scale * made.scale)
+
+
+def _check_single(estimator: Any) -> None:
+    """Refuse what has an estimator in it, and say where it is."""
+    name, inside = type(estimator).__name__, None
+    if hasattr(estimator, "best_estimator_"):
+        found = estimator.best_estimator_
+        inside = "best_estimator_" + ("[-1]" if isinstance(found, Pipeline) else "")
+    elif isinstance(estimator, Pipeline):
+        inside = "last step, pipeline[-1]"
+    if inside is not None:
+        raise ModelFileError(
+            f"A {name} cannot be exported as a whole: export its {inside}, whose features are what the "
+            "steps before it make of a row. skl2onnx converts pipelines of scikit-learn's transformers "
+            "after onlinesvm.export.register_onnx()."
+        )
 
 
 def standardisation(

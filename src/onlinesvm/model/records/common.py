@@ -233,6 +233,23 @@ def _classes(fields: Fields, labels: list[Any], kind: Any) -> np.ndarray:
         raise fields.wrong("labels", "do not fit their type") from None
 
 
+def class_table_fields(table: dict[Any, float] | None) -> list[list[Any]]:
+    """Weights of classes."""
+    return [[label, float(weight)] for label, weight in (table or {}).items()]
+
+
+def class_table_of(fields: Fields) -> dict[Any, float]:
+    """Weights of classes by label."""
+    pairs = fields.take("class_table")
+    if not isinstance(pairs, list):
+        raise fields.wrong("class_table", "is not a list")
+    for pair in pairs:
+        good = isinstance(pair, list) and len(pair) == 2 and type(pair[1]) is float
+        if not (good and pair[1] >= 0.0 and isinstance(pair[0], str | int | float | np.generic)):
+            raise fields.wrong("class_table", "has a malformed weight")
+    return dict(pairs)
+
+
 # -- first rows ---------------------------------------------------------------------------
 
 

@@ -161,11 +161,28 @@ def _residuals_fields(watch: Residuals) -> dict[str, Any]:
         "excess": watch.excess[: min(watch.n, len(watch.excess))],
         "key": narrow(watch.key[: min(watch.n, len(watch.key))]),
         "shares": np.array([tracked.shares for tracked in watch.tracked]),
+        **({} if watch.levels is None else {"calibration": _calibration_fields(watch)}),
+    }
+
+
+def _calibration_fields(watch: Residuals) -> dict[str, Any]:
+    n = min(watch.n, len(watch.weight))
+    return {
+        "held_out": watch.held_out,
+        "levels": watch.levels,
+        "shares": watch.shares,
+        "offsets": watch.offsets,
+        "errors": watch.errors[:n],
+        "weight": watch.weight[:n],
     }
 
 
 def _residuals_of(fields: Fields, machines: int) -> Residuals:
-    watch = Residuals(machines, fields.flag("quantiles"))
+    calibration = fields.record("calibration") if fields.has("calibration") else None
+    levels = None
+    if calibration is not None:
+        levels = calibration.array("levels", np.float64, (machines,), 0.0, 1.0)
+    watch = Residuals(machines, fields.flag("quantiles"), levels)
     targets = len(watch.tracked)
     watch.n = fields.whole("n")
     watch.looked = fields.whole("looked", watch.n - watch.n % BLOCK, watch.n)
@@ -174,6 +191,13 @@ def _residuals_of(fields: Fields, machines: int) -> Residuals:
     watch.excess[:n] = fields.array("excess", np.float64, (n, targets))
     watch.key[:n] = _keys_of(fields, n)
     shares = fields.array("shares", np.float64, (targets, len(LEVELS)), 0.0, 1.0)
+    if calibration is not None:
+        watch.held_out = calibration.flag("held_out")
+        watch.shares = calibration.array("shares", np.float64, (machines,), 0.0, 1.0)
+        watch.offsets = calibration.array("offsets", np.float64, (machines,))
+        watch.errors[:n] = calibration.array("errors", np.float64, (n, machines))
+        watch.weight[:n] = calibration.array("weight", np.float64, (n,), 0.0)
+        calibration.close()
     fields.close()
     watch.restore(shares)
     return watch

@@ -26,6 +26,8 @@ from .common import (
     book_fields,
     book_of,
     centre_of,
+    class_table_fields,
+    class_table_of,
     first_rows_fields,
     first_rows_of,
     kernel_fields,
@@ -41,7 +43,7 @@ _SQUARES = 1e-6
 
 def simplesvm_fields(trained: Trained) -> dict[str, Any]:
     """Everything that SimpleSVM needs to go on as if it had never stopped."""
-    learner, book = trained.learner, trained.encoder
+    learner, book, table = trained.learner, trained.encoder, trained.class_weights
     o, source = learner.options, learner.source
     stored = not isinstance(source, LowRankSource)
     return {
@@ -64,6 +66,8 @@ def simplesvm_fields(trained: Trained) -> dict[str, Any]:
         "first_rows": first_rows_fields(_numbered(trained.first_rows, book)),
         "labels": book_fields(book) if isinstance(book, LabelBook) else None,
         "machines": [machine_fields(m, len(learner.machines)) for m in learner.machines],
+        # Absent in files of models without: earlier versions can read these.
+        **({"class_table": class_table_fields(table)} if table else {}),
     }  # fmt: skip
 
 
@@ -131,11 +135,14 @@ def simplesvm_of(fields: Fields, algorithm: str, features: InputFeatures) -> Tra
         machine_of(part, problem, learner.source, len(problems))
         for part, problem in zip(parts, problems)
     ]
+    table: dict[Any, float] | None = {} if isinstance(encoder, LabelBook) else None
+    if table is not None and fields.has("class_table"):
+        table = class_table_of(fields)
     fields.close()
     kept_sparse = sparse.issparse(rows.values)
     return ExactTrained(
-        kernel, encoder, features, centre, False, kept_sparse, first_rows=first_rows,
-        learner=learner,
+        kernel, encoder, features, centre, False, kept_sparse, class_weights=table,
+        first_rows=first_rows, learner=learner,
     )  # fmt: skip
 
 
@@ -250,11 +257,13 @@ def _source_of(fields: Fields, learner: SimpleSVM) -> KernelStore | LowRankSourc
 
 
 def _first_rows(fields: Fields, n_features: int, learner: SimpleSVM, encoder: Any) -> FirstRows:
-    """First rows with labels as users have them."""
+    """First rows with labels as users have them; values may be of any type of numbers."""
     rows = first_rows_of(fields, n_features)
-    if rows.y.dtype != learner.target.dtype or not np.isfinite(rows.y).all():
+    has_labels = isinstance(encoder, LabelBook)
+    fits = rows.y.dtype == learner.target.dtype if has_labels else rows.y.dtype.kind in "biuf"
+    if not fits or not np.isfinite(rows.y).all():
         raise fields.wrong("y", "is not of the kind of the targets")
-    if not isinstance(encoder, LabelBook):
+    if not has_labels:
         return rows
     if not (rows.y.min() >= 0 and rows.y.max() < len(encoder)):
         raise fields.wrong("y", "has labels that are not known")

@@ -230,6 +230,8 @@ if not JIT_DISABLED:
     from numba.core import types
     from numba.extending import overload
 
+    from ...runtime.compiling.linking import LinkedCompiler
+
     def _compiled_kind(other: Any) -> type | None:
         """As ``_kind``, of a type of Numba's."""
         if other is None or other == types.none:
@@ -240,7 +242,9 @@ if not JIT_DISABLED:
     # Only compiled code calls them: no way in from Python or C.
     _inside = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
-    @overload(kernel_row_of, jit_options={"fastmath": ORDERED_MATH, **_inside})
+    _part_of_loop = {"fastmath": ORDERED_MATH, "pipeline_class": LinkedCompiler}
+
+    @overload(kernel_row_of, jit_options={**_inside, **_part_of_loop})
     def _(X, X_low, q, x_square, rows, low, squares, n, gamma, other, out):
         return _ROWS_OF.get(_compiled_kind(other), _row_of)
 

@@ -14,6 +14,8 @@ little. The models here have seen all but a fold of the examples.
 Given: a learner, the examples it has learned and what is known of their slacks. Returned: decision
 values (n, machines) of some of them, or scores of labels, and how many examples each stands for.
 
+``held_out_values`` does the same for targets, which have no labels.
+
 ``held_rows`` does the same with nothing but the learner: the rows that it holds are scored by models
 without them. Examples that it does not hold have no part in it, so that their scores are as they are.
 """
@@ -49,7 +51,13 @@ of each of two labels, but all of a rarer one are wanted."""
 SEVERAL = 1.5
 """Examples that a row stands for, from which on it has copies."""
 
+VALUE_FOLDS, VALUE_GAP = 10, 0.01
+"""The same of targets: their errors are what is wanted, in units of their spread."""
+
 _FEWEST = 64
+
+_ANYWHERE = 1e100
+"""Slack in units of a machine that no example has: those of a fold are told by an infinite one."""
 
 
 class HeldOut(NamedTuple):
@@ -79,6 +87,37 @@ def held_out(
         scores[part] = twin.scores_of(twin.decide(data.rows.take(which[part])))
         yield None
     yield HeldOut(which, scores, stands_for)
+
+
+def held_out_values(
+    learner: LASVM, data: Examples, slacks: np.ndarray, most: int, rng: np.random.RandomState
+) -> Iterator[tuple[np.ndarray, np.ndarray] | None]:
+    """As ``held_out`` for targets: at last, numbers of examples in random order and their values."""
+    n = len(data.rows)
+    fold = rng.permutation(n) % VALUE_FOLDS
+    visited = min(VALUE_FOLDS, -(-VALUE_FOLDS * min(most, ENOUGH) // n))
+    which = rng.permutation(np.flatnonzero(fold < visited))[:most]
+    values = np.empty((len(which), learner.machines))
+    for k in range(visited):
+        checkpoint()
+        part = np.flatnonzero(fold[which] == k)
+        twin = _without(learner, fold == k, data, slacks, VALUE_GAP)
+        values[part] = twin.decide(data.rows.take(which[part]))
+        yield None
+    yield which, values
+
+
+def calibrate(
+    learner: LASVM, data: Examples, slacks: np.ndarray, rng: np.random.RandomState
+) -> Iterator[None]:
+    """Cross-fitted values of targets replace those noted on the way, for the offsets of quantiles."""
+    watch = learner.watch
+    for found in held_out_values(learner, data, slacks, watch.most_scores, rng):
+        if found is not None:
+            which, values = found
+            targets = learner.support.linear(data.label[which]).T
+            watch.replace(values, targets, data.bound[which], data.key[which])
+        yield
 
 
 def _folds(label: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
@@ -120,28 +159,32 @@ def _sample(
     return which, (np.bincount(label) / np.maximum(quota, 1))[label[which]]
 
 
-def _without(learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarray) -> LASVM:
-    """The learner as it would be without some of its examples, about."""
+def _without(
+    learner: LASVM, gone: np.ndarray, data: Examples, slacks: np.ndarray, gap: float = GAP
+) -> LASVM:
+    """The learner as it would be without some of its examples, optimised to about this gap."""
     slot = learner.support.slots(data.key[gone])
     slot = slot[slot >= 0]
     if not len(slot):
         return learner
-    twin, gap = _without_rows(learner, slot, len(data.rows))
+    twin, gap = _without_rows(learner, slot, len(data.rows), gap=gap)
     if not twin.singly:
         tolerances, others = twin.tolerances, np.where(gone, -np.inf, slacks)
-        if len(admit(twin, data, others, tolerances.near, tolerances.reenter * twin.support.unit)):
+        near = min(tolerances.near, _ANYWHERE)
+        if len(admit(twin, data, others, near, tolerances.reenter * twin.support.unit)):
             _optimise(twin, gap)
     return twin
 
 
 def _without_rows(
-    learner: LASVM, slot: np.ndarray, n: int, kernel: Kernel | None = None
+    learner: LASVM, slot: np.ndarray, n: int, kernel: Kernel | None = None, gap: float = GAP
 ) -> tuple[LASVM, float]:
     """A copy without the rows of these slots, and how far it is optimised, of a set of n examples."""
     twin = learner.twin(kernel)
     remove(twin, slot)
-    precise = learner.tau if n <= SMALL_SAMPLE else max(learner.tau, GAP)
-    gap = max(precise, float(np.where(np.isfinite(learner.delta), learner.delta, 0.0).max()))
+    precise = learner.tau if n <= SMALL_SAMPLE else max(learner.tau, gap)
+    reached = np.where(np.isfinite(learner.delta), learner.delta / learner.unit, 0.0)
+    gap = max(precise, float(reached.max()))
     _optimise(twin, gap)
     return twin, gap
 

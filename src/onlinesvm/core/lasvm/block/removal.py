@@ -22,18 +22,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernel.buffers import padded
-from ...kernel.rows import Rows
 from ...keys import Leaving
-from ...model import owned_rows
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
-from ..online.memory import Memory
+from ..online.memory import SEEDS, Memory
 from ..state import Support
-from . import block, working_set
+from ..tasks import Regression
+from . import block
+from .restart import ROUNDING, restart, shift_sum
 from .second_look import least_violation
 from .slack_bounds import DataSet, Judged, Reference
-from .together import INNER_STEPS
 
 NOBODY = np.empty(0, np.int64)
 
@@ -42,10 +40,6 @@ SCORED = 8192
 
 NOTHING = 1e-9
 """Share of the sum of the coefficients that may be missing: rounding."""
-
-NEAR_SHARE, FEW_NEAR = 0.5, 64
-"""Rows on a bound, near the margin, that are optimised with those that are free: as a share of these, and
-at least."""
 
 
 class Forgotten(NamedTuple):
@@ -60,12 +54,13 @@ class Forgotten(NamedTuple):
 
 def forget(
     learner: LASVM, stays: np.ndarray, left: DataSet | None, arrived: np.ndarray = NOBODY,
-    label_weight: np.ndarray | None = None,
+    label_weight: np.ndarray | None = None, targets: np.ndarray | None = None,
 ) -> Forgotten:  # fmt: skip
     """Remove examples of a data set, by number; the others are renumbered, in order.
 
     ``left`` are those that stay, if they are at hand, with their new numbers. ``arrived``: keys of
     rows learned from a stream that are to leave too. ``label_weight``: the weight of each label.
+    ``targets``: those of all examples that leave; None: those that are stored have theirs.
     """
     leaving, known = Leaving(stays, arrived), learner.known_slacks()
     plain = learner.memory is None and not learner.singly
@@ -73,12 +68,17 @@ def forget(
     if learner.watch is not None:
         learner.watch.forget(leaving, label_weight)
     slot = slots_of(learner.support, leaving)
+    if isinstance(learner.task, Regression):
+        known_targets = _targets(learner, slot, leaving) if targets is None else targets
+        learner.task.forget(known_targets)
     total = _sum_without(learner, slot, leaving)
     carried = _leave(learner, slot, leaving, reference, total)
     if learner.task.nu and learner.memory is not None and learner.memory.recent is None:
         total = _let_go(learner.support)
     if left is not None and _supply(learner, left, total):
         known = reference = None  # there are rows of which the reference knows nothing
+    if _start_again(learner, left):
+        known = reference = None
     if learner.asides is not None:
         learner.asides.forget(leaving)
     reached = bool(learner.finish())
@@ -97,6 +97,14 @@ def forget(
         learner.keep_slacks(slacks, left.bound)
     _settle(learner)
     return Forgotten(carried, joined, 0, learner.converged, lacking)
+
+
+def _targets(learner: LASVM, slot: np.ndarray, leaving: Leaving) -> np.ndarray:
+    """Targets of the rows that leave: those of the window, or of the support set."""
+    recent = None if learner.memory is None else learner.memory.recent
+    if recent is None:
+        return learner.support.labels(slot)
+    return recent.label[: recent.store.n][leaving.among(recent.key[: recent.store.n])]
 
 
 def _settle(learner: LASVM) -> None:
@@ -143,14 +151,14 @@ def _lacking(support: Support, total: float) -> float:
 
 
 def _supply(learner: LASVM, left: DataSet, total: float) -> bool:
-    """Bring in examples where the rows stored cannot carry the sum of the coefficients.
+    """Bring in examples where the rows stored cannot carry the sum of the coefficients (one class).
 
     Those that lie farthest outside come first, with coefficients at their bounds. Returns whether
     any was needed.
     """
     support, n = learner.support, len(left.key)
     missing = total - float(support.alpha().sum())
-    if missing <= NOTHING * total:
+    if total <= 0.0 or missing <= NOTHING * total:  # a sum of zero is missed by rounding alone
         return False
     slacks = np.full(n, -np.inf)
     which = np.flatnonzero(~np.isin(left.key, support.a.key[: support.n]))
@@ -171,19 +179,56 @@ def _supply(learner: LASVM, left: DataSet, total: float) -> bool:
     return True
 
 
+def _start_again(learner: LASVM, left: DataSet | None) -> bool:
+    """Machines without any coefficient start with the rows held, and with a few examples of a sign of which
+    none is held.
+
+    A single sign cannot violate, so nothing else would bring in the other. Returns whether any started.
+    """
+    support, task = learner.support, learner.task
+    idle = ~support.started()
+    if not task.both_signs or not idle.any() or learner.memory is not None:
+        return False
+    if left is not None:
+        _fetch_signs(learner, left, np.flatnonzero(idle))
+    own = support.linear()
+    ready = np.flatnonzero(idle & (own > 0).any(axis=1) & (own < 0).any(axis=1))
+    support.a.member[ready, : support.n] = own[ready] != 0.0
+    support.a.grad[ready, : support.n] = own[ready]
+    support.changed()
+    return len(ready) > 0
+
+
+def _fetch_signs(learner: LASVM, left: DataSet, machines: np.ndarray) -> None:
+    """Examples of each sign that these machines have no row of."""
+    support, wanted = learner.support, np.zeros((learner.machines, len(left.key)), bool)
+    for m in machines.tolist():
+        held = support.linear()[m]
+        linear = support.task.linear(left.label, support.a.positive[[m]])[0]
+        for sign in (-1.0, 1.0):
+            if not (held == sign).any():
+                wanted[m, np.flatnonzero(linear == sign)[:SEEDS]] = True
+    which = np.flatnonzero(wanted.any(axis=0))
+    if len(which):
+        fresh = left.take(which)
+        learner.values.drop()
+        grad, _ = block.judge(support, learner.kernel, fresh)
+        block.join(support, fresh, support.slots(fresh.key), wanted[:, which], grad)
+
+
 def _leave(
     learner: LASVM, slot: np.ndarray, leaving: Leaving, reference: Reference | None, total: float
 ) -> int:
     """Rows leave, and the others are renumbered; returns how many of them carried the model."""
     support = learner.support
-    carries, near = support.alpha()[:, slot] != 0.0, np.abs(block.slacks_of(support))
+    carries = support.alpha()[:, slot] != 0.0
     if len(slot) or total:
-        removed = remove(learner, slot, free_first=True, total=total)
         if reference is not None:
-            reference.note_removed(removed.rows, slot, removed.order)
-            if learner.machines < working_set.MANY:  # else kernel values are shared
-                touched = carries.any(axis=1) | (total > 0.0)
-                _optimise_some(learner, removed.free, near[:, removed.order], touched)
+            reference.note_leaving(slot)
+            restart(learner, np.flatnonzero(carries.any(axis=1) | (total > 0.0)), slot, total)
+        order = remove(learner, slot, free_first=True, total=total)
+        if reference is not None:
+            reference.note_order(order)
     leaving.renumber(support.a.key[: support.n])
     if learner.memory is not None:
         _forget_recent(learner.memory, leaving)
@@ -225,38 +270,31 @@ def _slacks(learner: LASVM, stays: np.ndarray, known: Judged | None) -> np.ndarr
     return slacks
 
 
-class Removed(NamedTuple):
-    """What ``remove`` has done to the slots."""
-
-    rows: Rows  # those that have left
-    order: np.ndarray  # the slot that each of the others had
-    free: np.ndarray  # (machines, n): whether a coefficient is free, or was before
-
-
 def remove(
     learner: LASVM, slot: np.ndarray, free_first: bool = False, total: float = 0.0
-) -> Removed:
+) -> np.ndarray:
     """The rows of these slots leave with their coefficients; the others sum to ``total`` again.
 
-    ``free_first``: coefficients that are free change before others do.
+    ``free_first``: coefficients that are free change before others do. Returns the slot that each of the
+    others had.
     """
     support, n = learner.support, learner.support.n
-    rows, coef = owned_rows(support.rows().take(slot)), support.alpha()[:, slot]
-    if len(slot):
-        support.a.grad[:, :n] += learner.kernel.product(support.rows(), rows, coef).T
+    coef = support.alpha()[:, slot]
+    bears = np.flatnonzero(coef.any(axis=1))
+    if len(bears):
+        rows = support.rows().take(slot)
+        support.a.grad[bears, :n] += learner.kernel.product(support.rows(), rows, coef[bears]).T
     stays = np.ones(n, bool)
     stays[slot] = False
-    free = _are_free(support)
     order = learner.keep_rows(stays)
-    free = free[:, order]
-    change = _balance(support, free & free_first, total)
+    change = _balance(support, free_first, total)
     moved = np.flatnonzero(change.any(axis=0))
     if len(moved):
         product = learner.kernel.product(
             support.rows(), support.rows().take(moved), change[:, moved]
         )
         support.a.grad[:, : support.n] -= product.T
-    return Removed(rows, order, free | _are_free(support))
+    return order
 
 
 def _are_free(support: Support) -> np.ndarray:
@@ -265,52 +303,21 @@ def _are_free(support: Support) -> np.ndarray:
     return (alpha > lo) & (alpha < hi) & (alpha != 0.0)
 
 
-def _optimise_some(
-    learner: LASVM, free: np.ndarray, distance: np.ndarray, touched: np.ndarray
-) -> None:
-    """Optimise coefficients that are free, and those of the rows nearest to the margin, to tau.
+def _balance(support: Support, free_first: bool, total: float) -> np.ndarray:
+    """Change coefficients so that they sum to ``total``. Returns the changes (machines, n).
 
-    Nearly all of the change that makes up for the rows that left is theirs. The finishing step, which
-    would begin with everything that violates after the removal, is short then. ``distance``: of each
-    row from the margin before, ``touched``: the machines in which rows have left.
-    """
-    support, kernel = learner.support, learner.kernel
-    buffers = support.buffers.for_workers(1)[0]
-    for m in np.flatnonzero(touched).tolist():
-        W = np.flatnonzero(free[m])
-        others = np.flatnonzero(support.a.member[m, : support.n] & ~free[m])
-        count = min(len(others), max(FEW_NEAR, int(NEAR_SHARE * len(W))))
-        if count:
-            nearest = np.argpartition(distance[m, others], count - 1)[:count]
-            W = np.sort(np.concatenate([W, others[nearest]]))
-        if len(W) > working_set.WHOLE:
-            continue
-        checkpoint()
-        rows, some_more = support.rows().take(W), padded(len(W) + len(W) // 4)
-        buffers.block(some_more, some_more, 1)  # for the finishing step, too: fresh memory is slow
-        K = kernel.block(rows, rows, buffers.square(len(W), 1))
-        steps = INNER_STEPS * max(len(W), 1000)
-        block.optimise_set(support, kernel, m, W, K, learner.tau / 2, steps)
-    support.changed()
-    support.measure()
-
-
-def _balance(support: Support, first: np.ndarray, total: float) -> np.ndarray:
-    """Change coefficients so that they sum to ``total``: those first that gain most, or lose least.
-
-    Those in ``first`` (machines, n) before the others. Returns the changes (machines, n). There is
-    always room where the sum is zero: all may become zero. Of one class they go as far as they can.
+    There is always room where the sum is zero: all may become zero. Of one class they go as far as
+    they can.
     """
     alpha, (lo, hi) = support.alpha(), support.bounds()
-    before = alpha.copy()
+    before, first = alpha.copy(), _are_free(support) & free_first
+    size = np.abs(alpha).sum(axis=1)
     for m, excess in enumerate(alpha.sum(axis=1) - total):
-        down = excess > 0.0
-        gain = support.a.grad[m, : support.n] * (1.0 if down else -1.0)
-        order = np.lexsort((gain, ~first[m]))
-        room = (alpha[m] - lo[m] if down else hi[m] - alpha[m]) * support.a.member[m, : support.n]
-        taken = np.cumsum(room[order]) - room[order]
-        step = np.clip(abs(excess) - taken, 0.0, room[order])
-        alpha[m, order] = np.clip(
-            alpha[m, order] - np.copysign(step, excess), lo[m, order], hi[m, order]
-        )
+        if abs(excess) > ROUNDING * size[m]:
+            members = np.flatnonzero(support.a.member[m, : support.n])
+            part, grad = alpha[m, members], support.a.grad[m, members]
+            bounds = lo[m, members], hi[m, members]
+            alpha[m, members] = shift_sum(part, grad, *bounds, excess, first[m, members])
+        if total == 0.0 and ((lo[m] >= 0.0).all() or (hi[m] <= 0.0).all()):
+            alpha[m] = 0.0  # rows of one sign: what they have is rounding
     return alpha - before

@@ -18,6 +18,7 @@ import numpy as np
 from ...examples import Examples
 from ...runtime.interrupts import checkpoint
 from . import block, working_set
+from .restart import restart
 from .slack_bounds import DataSet, Reference
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ TOGETHER = 256
 
 LEAST_GAIN = 1e-12
 """Share of the dual objective by which a round has to raise it: less is rounding."""
+
+LAST_SAMPLE = 256
+"""Examples turned away near the margin of which none may be misclassified after the finishing step."""
 
 MOST_FAILURES = 20
 """Convergence is given up after this many optimisations that did not reach the tolerance."""
@@ -76,6 +80,30 @@ def _is_wrong_often(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
             wrong.sum(axis=1) / np.maximum(1, far[:, sample].sum(axis=1)) > block.WRONG_SHARE
         ).any():
             return True
+    return False
+
+
+def admit_misled(learner: LASVM, data: Examples, slacks: np.ndarray) -> bool:
+    """After the finishing step: admit examples near the margin that it has left on the wrong side.
+
+    Rows that come in great number, equal or almost, lie on the margin together, and few of them are in S.
+    What finishing changes for those few it changes for all. Returns whether any was admitted; nothing
+    is judged but a sample where none is misclassified.
+    """
+    support, tolerances = learner.support, learner.support.task.tolerances
+    held = support.a.key[: support.n]
+    for machines in _judged_together(support):
+        unit = support.unit[machines, None]
+        near = np.isfinite(slacks[machines]) & (slacks[machines] > -tolerances.near * unit)
+        near[:, held[held >= 0]] = False
+        which = np.flatnonzero(near.any(axis=0))
+        sample = which[:: max(1, len(which) // LAST_SAMPLE)]
+        if not len(sample):
+            continue
+        _, slack = block.judge(support, learner.kernel, data.take(sample), machines)
+        if (near[:, sample] & (slack > tolerances.wrong * unit)).any():
+            threshold = tolerances.reenter * support.unit
+            return len(admit(learner, data, slacks, tolerances.near, threshold)) > 0
     return False
 
 
@@ -154,6 +182,8 @@ def converge(
             return
         reach = np.inf if entered == 0 else near
         if entered:
+            if reference is not None:
+                restart(learner)
             done = learner.finish()
             dual = learner.support.dual()
             gains = (dual > highest + LEAST_GAIN * np.abs(highest)).any()

@@ -10,6 +10,13 @@ definite. For the examples that it does not rule out, h(x) is computed: the rows
 far fewer than the support vectors. Examples whose slack may exceed the threshold even so are to be
 scored by the model itself.
 
+Where all rows lie close to a point c in feature space, as with a wide kernel, the part of h along c is
+known, and only the rest of each example counts:
+
+    sum_r D_r k(x, x_r) = h_c k(x, c) + rest,    |rest| <= sqrt(|D|^2 - h_c^2) sqrt(1 - k(x, c)^2),
+
+h_c = sum_r D_r k(c, x_r), which takes one kernel value for each example.
+
 |D|^2 follows from the gradients g = p - K alpha of the rows held, which are known before and after:
 sum_s D_s k(x_r, x_s) is what g_r has decreased by.
 
@@ -26,7 +33,9 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from ...examples import Examples
-from ...kernel.rows import Rows
+from ...kernel.kernel import Kernel
+from ...kernel.rows import Rows, RowStore
+from ...model import owned_rows
 from ...runtime.interrupts import checkpoint
 from ..state import Support
 from . import block
@@ -39,6 +48,10 @@ PART = 8192
 
 KEPT_SHARE = 0.1
 """Share of the memory meant for kernel values that slacks may take after a fit."""
+
+CLOSE, FEWEST_ROWS = 0.5, 64
+"""Mean distance sqrt(1 - k(x, c)^2) from the centre up to which a bound by it pays, where so many rows
+have changed."""
 
 _ROUNDING, _OF_DISTANCES = 2.0**-20, 1e-5
 """Relative errors of kernel values in single precision, and the most that dot products add where the
@@ -91,13 +104,30 @@ def judged_by(learner: LASVM, slacks: np.ndarray, bound: np.ndarray) -> Judged |
 
 
 class Change(NamedTuple):
-    """What has changed between two models; all but ``parts`` for each machine."""
+    """What has changed between two models: h(x) = sum_r coef_r k(x, x_r) + bias, for each machine."""
 
-    parts: list[tuple[Rows, np.ndarray]]
-    """Rows, and the changes of their coefficients (machines, rows)."""
+    rows: Rows
+    coef: np.ndarray  # (machines, rows)
     bias: np.ndarray
     most: np.ndarray  # the largest |h(x)|; infinite unless k(x, x) = 1 for every x
     rounding: np.ndarray  # errors of h(x), over sqrt(k(x, x))
+    centre: Centre | None
+
+
+class Centre(NamedTuple):
+    """A point c near which most rows lie, in feature space."""
+
+    row: Rows
+    value: np.ndarray  # sum_r D_r k(c, x_r) of each machine
+    beside: np.ndarray  # at least the length of the part of sum_r D_r phi(x_r) orthogonal to phi(c)
+    error: float  # of kernel values
+
+    def most(self, change: Change, rows: Rows, kernel: Kernel) -> np.ndarray:
+        """The largest |h(x)| of these rows, (machines, n)."""
+        k = kernel.block(rows, self.row)[:, 0].astype(np.float64)
+        beside = np.sqrt(np.clip(1.0 - k**2, 0.0, 1.0) + 2 * self.error)
+        along = np.abs(self.value[:, None] * k + change.bias[:, None])
+        return along + self.beside[:, None] * beside + change.rounding[:, None]
 
 
 class Reference:
@@ -115,10 +145,16 @@ class Reference:
         self._order = np.arange(support.n)  # the slot that each row had
         self._gone: tuple[Rows, np.ndarray] | None = None
 
-    def note_removed(self, rows: Rows, slot: np.ndarray, order: np.ndarray) -> None:
-        """These rows have left their slots; ``order``: the slot that each of the others had."""
+    def note_leaving(self, slot: np.ndarray) -> None:
+        """The rows of these slots are about to leave."""
         coef = -self._alpha[:, slot]
-        self._gone = (rows, coef) if coef.any() else None
+        carry = np.flatnonzero(coef.any(axis=0))
+        if len(carry):
+            rows = owned_rows(self.learner.support.rows().take(slot[carry]))
+            self._gone = (rows, coef[:, carry])
+
+    def note_order(self, order: np.ndarray) -> None:
+        """Rows have left their slots; ``order``: the slot that each of the others had."""
         self._order = order
 
     def raise_slacks(self, data: DataSet | None, slacks: np.ndarray, threshold: np.ndarray) -> None:
@@ -129,7 +165,7 @@ class Reference:
         """
         change, known = self._change(), np.isfinite(slacks)
         near = (known & (slacks > (threshold - change.most)[:, None])).any(axis=0)
-        if data is None or not change.parts:
+        if data is None or not len(change.rows):
             near[:] = False
         np.add(slacks, change.most[:, None], out=slacks, where=known & ~near)
         which = np.flatnonzero(near)
@@ -137,14 +173,20 @@ class Reference:
             assert data is not None
             checkpoint()
             part = which[first : first + PART]
-            slacks[:, part] = self._after(change, data.take(part), slacks[:, part])
+            fresh = data.take(part)
+            if change.centre is not None:
+                most = change.centre.most(change, fresh.rows, self.learner.kernel)
+                raised = slacks[:, part] + most
+                may = (known[:, part] & (raised > threshold[:, None])).any(axis=0)
+                slacks[:, part] = np.where(known[:, part] & ~may, raised, slacks[:, part])
+                part, fresh = part[may], fresh.take(np.flatnonzero(may))
+            slacks[:, part] = self._after(change, fresh, slacks[:, part])
 
     def _after(self, change: Change, fresh: Examples, slacks: np.ndarray) -> np.ndarray:
         """Slacks of examples by the model now, from those before; larger by what rounding may add."""
         support, kernel = self.learner.support, self.learner.kernel
-        moved = np.repeat(change.bias[:, None], len(fresh.rows), axis=1)
-        for rows, coef in change.parts:
-            moved += block.product(kernel, fresh.rows, rows, coef).T
+        moved = block.product(kernel, fresh.rows, change.rows, change.coef).T
+        moved += change.bias[:, None]
         after = support.task.slack_after(support.linear(fresh.label), slacks, moved)
         return after + change.rounding[:, None] * _lengths(fresh.diagonal)
 
@@ -156,20 +198,40 @@ class Reference:
         coef, rows = coef[:, which], support.rows().take(which)
         effect = self._grad[:, self._order[which]] - support.a.grad[:, which]
         square = (coef * effect).sum(axis=1)  # |D|^2
-        total = np.abs(coef) @ _lengths(support.diagonal()[which])
-        parts = [(rows, coef)] if len(which) else []
         if self._gone is not None:
             gone, left = self._gone
-            parts.append(self._gone)
-            for part in parts:
-                square = square + (left * block.product(kernel, gone, *part).T).sum(axis=1)
-            total = total + np.abs(left) @ _lengths(kernel.diagonal(gone))
+            rows, coef = _joined(gone, rows), np.hstack([left, coef])
+            square = square + (left * block.product(kernel, gone, rows, coef).T).sum(axis=1)
+        total = np.abs(coef) @ _lengths(kernel.diagonal(rows))
         error = _ROUNDING + min(kernel.dot_error(rows, rows), _OF_DISTANCES)
         most = np.sqrt(np.maximum(square, 0.0) + error * total**2)
-        if parts and not kernel.is_distance:
+        bias, centre = support.a.bias - self._bias, None
+        if kernel.is_distance and len(rows) >= FEWEST_ROWS:
+            centre = self._centre(rows, coef, most, total)
+        elif len(rows) and not kernel.is_distance:
             most[:] = np.inf
-        bias = support.a.bias - self._bias
-        return Change(parts, bias, most + np.abs(bias), error * total)
+        return Change(rows, coef, bias, most + np.abs(bias), error * total, centre)
+
+    def _centre(
+        self, rows: Rows, coef: np.ndarray, most: np.ndarray, total: np.ndarray
+    ) -> Centre | None:
+        """The mean of the rows that have changed, if most lie close to it."""
+        kernel, array = self.learner.kernel, rows.to_array()
+        row = Rows.of(np.asarray(array.mean(axis=0)).reshape(1, -1), absolute=rows.absolute)
+        values = kernel.block(row, rows)[0].astype(np.float64)
+        if 1.0 - values.mean() ** 2 > CLOSE**2:
+            return None
+        value, error = coef @ values, _ROUNDING + _OF_DISTANCES
+        known = np.maximum(np.abs(value) - error * total, 0.0)
+        return Centre(row, value, np.sqrt(np.maximum(most**2 - known**2, 0.0)), error)
+
+
+def _joined(first: Rows, second: Rows) -> Rows:
+    """Rows of both, in arrays of their own."""
+    store = RowStore(first, len(first) + len(second))
+    store.append(first)
+    store.append(second)
+    return store.rows()
 
 
 def _lengths(diagonal: np.ndarray) -> np.ndarray:

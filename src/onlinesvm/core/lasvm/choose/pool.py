@@ -325,7 +325,7 @@ def learn_sparse(learner: LASVM, fresh: Examples, row: np.ndarray | None) -> Non
         values[0, :n] = row[support.a.key[:n]]
     values[0, n] = fresh.diagonal[0]
     learner.kernel.n_evaluations += n + 1
-    learner.note(learner.learn_known(fresh, values, NO_SLOTS), fresh)
+    learner.note(learner.one_by_one.learn_known(fresh, values, NO_SLOTS), fresh)
 
 
 def renumbered(learner: LASVM, which: np.ndarray) -> LASVM:

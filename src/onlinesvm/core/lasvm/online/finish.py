@@ -48,7 +48,7 @@ def finish_as_listed(learner: LASVM, m: int) -> bool:
     some steps for each row, second-order steps on working sets go on.
     """
     support = learner.support
-    call = learner.begin_reprocess()
+    call = learner.one_by_one.begin_reprocess()
     support.a.count[STORED] = support.n
     support.a.handle[: support.n] = np.arange(support.n)
     left = max(CHUNK_STEPS, REPROCESS_STEPS * support.n)

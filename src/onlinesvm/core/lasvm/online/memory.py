@@ -162,6 +162,8 @@ class Recent(Compact):
         which = np.flatnonzero(which)
         self.store.blank(which)
         self.bound[which] = self.diagonal[which] = 0.0
+        if self.label.dtype.kind == "f":  # a target says something about the example
+            self.label[which] = 0.0
 
     def examples(self) -> tuple[Examples, np.ndarray]:
         """The examples that count, and their times of arrival."""

@@ -2,7 +2,8 @@
 
 - ``Announcer``: one line per process when compilation takes longer than a second, as a record of the
   logger ``onlinesvm`` or on a terminal; a warning if the result cannot be stored on disk.
-- ``CollectorPause``: no garbage collection while loops compile.
+- ``CollectorPause``: no garbage collection while loops compile; ``collector_paused``: nor while they
+  are read from disk.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import gc
 import logging
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from numba.core import event
@@ -84,6 +87,18 @@ class CollectorPause(event.Listener):
         self.depth -= 1
         if self.depth == 0 and self.is_paused:
             self.is_paused = False
+            gc.enable()
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """No garbage collection: Numba imports its own library before the first loop is read."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
             gc.enable()
 
 

@@ -37,7 +37,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
-from .announcing import logger
+from .announcing import collector_paused, logger
 from .private import is_private
 from .sharing import lock
 
@@ -202,6 +202,11 @@ class LoopCache(FunctionCache):
         if self._kept is not None:
             with suppress(OSError):
                 os.unlink(self._kept.path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled code for a signature, with Numba's library in memory."""
+        with collector_paused():
+            return super().load_overload(sig, target_context)
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         if not self._enabled:
