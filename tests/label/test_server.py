@@ -9,6 +9,7 @@ import threading
 import zlib
 
 import pytest
+from finalized import Finalized
 from label_server import Client, Server, serving
 from labelling import digit, write_images
 
@@ -330,16 +331,6 @@ def test_exports_over_http(tmp_path):
             assert "attachment" in headers["content-disposition"]
         assert client.raw("GET", "/export/model.safetensors")[0] == 200
         assert client.raw("GET", "/export/labels.parquet")[2][:4] == b"PAR1"
-
-
-class Finalized:
-    """A cycle whose finalizer, run by the garbage collector, finds that Ctrl-C has been pressed."""
-
-    def __init__(self):
-        self.cycle = self
-
-    def __del__(self):
-        signal.raise_signal(signal.SIGINT)
 
 
 def test_ctrl_c_in_a_finalizer_is_not_lost(tmp_path):

@@ -19,6 +19,7 @@ import click
 from .. import __version__
 from ..exceptions import OnlineSVMError
 from .mistakes import Mistake
+from .signals import never_dropped
 from .standard_streams import occupy_closed, refuse_closed, show_any_text
 
 INTERRUPTED = 130
@@ -58,7 +59,8 @@ class Commands(click.Group):
         """The command line, whichever of the standard streams are closed."""
         self.output_is_closed = occupy_closed()
         show_any_text()
-        return super().main(*args, **extra)
+        with never_dropped():
+            return super().main(*args, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, in the order in which they are needed."""
