@@ -1,6 +1,8 @@
 """Ctrl-C that falls where Python drops exceptions: it is not lost, and the model is saved."""
 
+import contextlib
 import gc
+import importlib
 import signal
 import sys
 import time
@@ -10,7 +12,7 @@ from click.testing import CliRunner
 from finalized import Finalized
 
 from onlinesvm.cli import main
-from onlinesvm.cli.signals import Interrupts, StopReading, never_dropped
+from onlinesvm.cli.signals import AGAIN, Interrupts, StopReading, _come_again, never_dropped
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no signals to send")
 
@@ -72,3 +74,39 @@ def test_other_errors_in_finalizers_are_reported_as_before(monkeypatch):
         Broken()
         gc.collect()
     assert told == [ValueError]
+
+
+class Swallowing:
+    """Where a finder of modules is asked, Ctrl-C comes, and whatever is raised is dropped."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "module_that_asks":
+            return
+        with contextlib.suppress(BaseException):
+            signal.raise_signal(signal.SIGINT)
+
+
+def import_and_wait():
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module("module_that_asks")
+    time.sleep(PATIENCE)
+
+
+@pytest.mark.parametrize("held", [contextlib.nullcontext, Interrupts])
+def test_ctrl_c_in_an_import_comes_after_it(monkeypatch, held):
+    """Compiled modules that import others clear every exception, or raise ImportError in its place."""
+    monkeypatch.setattr(sys, "meta_path", [Swallowing()])
+    begin = time.monotonic()
+    with never_dropped(), held() as interrupts:
+        if interrupts is not None:
+            interrupts.at_once()
+        with pytest.raises(KeyboardInterrupt):
+            import_and_wait()
+    assert time.monotonic() - begin < PATIENCE
+
+
+def test_a_signal_that_comes_after_the_command_is_not_sent():
+    with never_dropped():
+        _come_again(signal.SIGINT)
+    time.sleep(3 * AGAIN)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -5,7 +5,7 @@ While the next block is being read the model is consistent, and a stream may be 
 time: then Ctrl-C is handled immediately. A second Ctrl-C always ends the command immediately,
 without saving. SIGTERM is treated like Ctrl-C.
 
-In all commands, a Ctrl-C that Python has dropped comes again (``never_dropped``).
+In all commands, a Ctrl-C that would be dropped, or has been, comes again (``never_dropped``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
     from ..stream.reader import Reader
 
 AGAIN = 0.05
-"""Seconds until a signal comes again: by then the finalizer or callback that it fell into has ended."""
+"""Seconds until a signal comes again: by then the finalizer or callback that it fell into has ended.
+
+An import may take longer; the signal then comes once more.
+"""
+
+IMPORTING = "<frozen importlib._bootstrap>"
+"""The file of the functions that import a module, as Python names it in their frames."""
 
 
 class StopReading(BaseException):
@@ -51,6 +57,9 @@ class Interrupts:
             signal.signal(number, handler)
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if (self.number or self._at_once is not None) and _would_be_dropped(frame):
+            _come_again(number)
+            return
         again, self.number = bool(self.number), number
         if again:
             raise KeyboardInterrupt
@@ -92,10 +101,11 @@ class Interrupts:
 
 @contextmanager
 def never_dropped() -> Iterator[None]:
-    """Raise Ctrl-C again if Python has dropped it.
+    """Raise Ctrl-C again where it would be dropped, or has been.
 
-    Python reports an exception in a finalizer, or in a callback of a weak reference, and goes on as
-    if nothing had happened. While packages are imported such callbacks run thousands of times.
+    Compiled modules that import others drop all exceptions in between, or put an ``ImportError`` in
+    their place. Python reports an exception in a finalizer, or in a callback of a weak reference, and
+    goes on as if nothing had happened.
     """
     before = sys.unraisablehook
 
@@ -109,19 +119,55 @@ def never_dropped() -> Iterator[None]:
             before(dropped)
 
     sys.unraisablehook = hear
+    handler = signal.getsignal(signal.SIGINT)
+    takes_over = handler is signal.default_int_handler and _is_main_thread()
+    if takes_over:
+        signal.signal(signal.SIGINT, _raise_ctrl_c)
     try:
         yield
     finally:
         sys.unraisablehook = before
+        if takes_over:
+            signal.signal(signal.SIGINT, handler)
+        for thread in threading.enumerate():
+            if isinstance(thread, _Again):  # the command has ended without it
+                thread.cancel()
+
+
+def _raise_ctrl_c(number: int, frame: FrameType | None) -> None:
+    if _would_be_dropped(frame):
+        _come_again(number)
+    else:
+        raise KeyboardInterrupt
+
+
+def _would_be_dropped(frame: FrameType | None) -> bool:
+    """Whether a module is being imported."""
+    while frame is not None:
+        if frame.f_code.co_filename == IMPORTING:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+class _Again(threading.Timer):
+    """Sends a signal to the main thread once more."""
+
+    def __init__(self, number: int):
+        super().__init__(AGAIN, self._send)
+        self.daemon = True
+        self.number, self.main = number, threading.main_thread().ident
+
+    def _send(self) -> None:
+        if hasattr(signal, "pthread_kill") and self.main is not None:  # ends a read that waits
+            signal.pthread_kill(self.main, self.number)
+        else:  # pragma: no cover - Windows
+            signal.raise_signal(self.number)
 
 
 def _come_again(number: int) -> None:
-    main = threading.main_thread().ident
-
-    def send() -> None:
-        if hasattr(signal, "pthread_kill") and main is not None:  # ends a read that waits
-            signal.pthread_kill(main, number)
-        else:  # pragma: no cover - Windows
-            signal.raise_signal(number)
-
-    threading.Timer(AGAIN, send).start()
+    _Again(number).start()
