@@ -126,6 +126,30 @@ def test_regression_and_several_classes_and_targets():
         assert model.feature_weights_[5:].max() < 0.2 * model.feature_weights_[:2].min()
 
 
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_several_targets_have_weights_whatever_their_units(scale):
+    """The gradient of a target in grams is a thousand times that of a target in kilograms."""
+    X = np.random.default_rng(5).standard_normal((900, 8))
+    y = np.stack([scale * np.sin(2 * X[:, 0]), np.sin(2 * X[:, 1])], axis=1)
+    C, epsilon = 10 * max(scale, 1.0), 0.01 * min(scale, 1.0)
+    weights = LASVMRegressor(C=C, epsilon=epsilon, feature_weights="learn").fit(X, y).feature_weights_
+    assert weights[:2].min() > 0.8 * weights[:2].max()
+    assert weights[2:].max() < 0.1 * weights[:2].min()
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+@pytest.mark.parametrize("quantile", [0.1, 0.9, [0.05, 0.95]])
+def test_weights_of_outer_quantiles_are_those_of_the_noise_too(quantile, calibrated):
+    """Feature 0 decides the middle, feature 3 how far targets are from it; the others nothing."""
+    rng = np.random.default_rng(6)
+    X = rng.standard_normal((1200, 8))
+    y = np.sin(2 * X[:, 0]) + 0.5 * np.exp(X[:, 3]) * rng.standard_normal(1200)
+    model = LASVMRegressor(quantile=quantile, calibrated=calibrated, feature_weights="learn")
+    weights = model.fit(X, y).feature_weights_
+    assert weights[[0, 3]].min() > 0.5 * weights.max()
+    assert np.delete(weights, [0, 3]).max() < 0.1 * weights.max()
+
+
 def test_plain_weights_stay_where_nothing_is_to_gain():
     """A sphere, where all features count alike, and labels by chance."""
     changed = []

@@ -38,8 +38,8 @@ exceeded."""
 OF_A_SAMPLE: dict[str, Any] = {
     "class_weight": None,  # it is in the weights of the examples
     "block_size": 2048, "window": None, "budget": None, "half_life": None, "time_limit": None,
-    "detect_drift": False, "probability": False, "selection": "random", "max_examples": None,
-    "early_stopping": None, "delta_max": None, "random_state": 0, "max_iter": -1,
+    "detect_drift": False, "probability": False, "calibrated": False, "selection": "random",
+    "max_examples": None, "early_stopping": None, "delta_max": None, "random_state": 0, "max_iter": -1,
 }  # fmt: skip
 """Parameters of fits that learn weights of features: all examples of the sample count."""
 
@@ -429,11 +429,16 @@ class LASVMEstimator(KernelEstimator):
             return check_weights(self.feature_weights, given.X.shape[1])
         if weight is None:
             return None
-        sample = Sample(given.X, given.y, weight, is_classifier(self))
+        sample = Sample(given.X, given.y, weight, is_classifier(self), self._quantiles)
         latest = np.inf if self.time_limit is None else clock() + SHARE * self.time_limit
         gamma = self._new_kernel(given.X).gamma  # learned weights preserve the mean distance
         fit = partial(self._fit_sample, latest, gamma)
         return learned_weights(fit, sample, np.random.RandomState(0))
+
+    @property
+    def _quantiles(self) -> np.ndarray | None:
+        """What is predicted instead of values or labels: one quantile, or several."""
+        return None
 
     def _check_weights_apply(self, given: Checked) -> None:
         """Refuse feature weights for a kernel that does not take rows of features."""

@@ -226,6 +226,10 @@ class LASVMRegressor(RegressorMixin, LASVMEstimator):
         """The quantile that each machine learns."""
         return np.broadcast_to(check_quantiles(self.quantile), machines).copy()
 
+    @property
+    def _quantiles(self) -> np.ndarray | None:
+        return None if self.quantile is None else check_quantiles(self.quantile)
+
     def _make_learner(self, trained: Trained, data: Any, n_labels: int) -> Any:
         from ..core.prequential.residuals import Residuals
 

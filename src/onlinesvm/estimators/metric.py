@@ -49,12 +49,16 @@ class TooLong(Exception):  # noqa: N818 - not an error
 
 
 class Sample(NamedTuple):
-    """Examples that weights are learned from: checked rows, labels or targets, their weights."""
+    """Examples that weights are learned from: checked rows, labels or targets, their weights.
+
+    ``levels``: the quantiles that are predicted, if they are, one for all targets or several of one.
+    """
 
     X: Any
     y: np.ndarray
     weight: np.ndarray
     has_classes: bool
+    levels: np.ndarray | None = None
 
     def take(self, which: np.ndarray) -> Sample:
         """Some of them."""
@@ -114,10 +118,10 @@ def _learned(fit: Fit, sample: Sample, rng: np.random.RandomState) -> np.ndarray
     drops = rounds > 0 and _may_drop(paths, losses, rounds, weight)
     if not drops and not chosen_round(losses, weight):
         return plain
-    spread, weights = spread_of(sample.X), plain
+    spread, unit, weights = spread_of(sample.X), unit_of(sample.y, sample.has_classes), plain
     for done in range(rounds):
         model = fit(sample, weights if done else None)
-        weights = next_weights(model, sample.X, weights if done else None, spread, rng)
+        weights = next_weights(model, sample.X, weights if done else None, spread, rng, unit)
     return without_small(weights, spread, model.kernel) if drops else weights
 
 
@@ -132,12 +136,13 @@ def _may_drop(paths: list[_Path], losses: np.ndarray, rounds: int, weight: np.nd
 
 
 def next_weights(
-    model: Any, X: Any, weights: np.ndarray | None, spread: np.ndarray, rng: np.random.RandomState
-) -> np.ndarray:
+    model: Any, X: Any, weights: np.ndarray | None, spread: np.ndarray, rng: np.random.RandomState,
+    unit: np.ndarray | float = 1.0,
+) -> np.ndarray:  # fmt: skip
     """The root mean squared gradient of a fitted model along each feature, in the user's units.
 
     Weights keep the mean distance of two examples, so that gamma keeps its meaning. Features that
-    do not vary in X have the weight one.
+    do not vary in X have the weight one. ``unit``: that of the decision values of each machine.
     """
     from ..core.kernel.gradients import squared_gradients
     from .base import view_of
@@ -145,7 +150,8 @@ def next_weights(
     view = view_of(model)
     points = X[rng.permutation(X.shape[0])[:POINTS]]
     rows = view.trained.rows(points)
-    squares = squared_gradients(view.kernel, rows, view.model.rows, view.model.coef)
+    coef = view.model.coef / np.reshape(unit, (-1, 1))
+    squares = squared_gradients(view.kernel, rows, view.model.rows, coef)
     found = np.sqrt(squares) * (1.0 if weights is None else weights)
     return kept_distance(found, spread, view.kernel.name)
 
@@ -208,14 +214,16 @@ class _Path:
         self.fit, self.score = fit, sample.take(np.flatnonzero(held))
         self.learn = sample.take(np.flatnonzero(~held))
         self.spread = spread_of(self.learn.X)
+        unit = unit_of(self.learn.y, self.learn.has_classes)
         self.weights: list[np.ndarray | None] = [None]
         found = []
         for done in range(ROUNDS + 1):
             model = fit(self.learn, self.weights[done])
             found.append(loss(model, self.score))
             if done < ROUNDS:
+                before = self.weights[done]
                 self.weights.append(
-                    next_weights(model, self.learn.X, self.weights[done], self.spread, rng)
+                    next_weights(model, self.learn.X, before, self.spread, rng, unit)
                 )
         self.losses, self.kernel = np.array(found), model.kernel
 
@@ -230,16 +238,29 @@ class _Path:
 
 
 def loss(model: Any, score: Sample) -> np.ndarray:
-    """The loss of each example: whether its label is wrong, or the squared error."""
-    return losses_of(model.predict(score.X), score.y, score.has_classes)
+    """The loss of each example: whether its label is wrong, the squared error, or the pinball loss."""
+    return losses_of(model.predict(score.X), score.y, score.has_classes, score.levels)
 
 
-def losses_of(predicted: np.ndarray, truth: np.ndarray, has_classes: bool) -> np.ndarray:
+def losses_of(
+    predicted: np.ndarray, truth: np.ndarray, has_classes: bool, levels: np.ndarray | None = None
+) -> np.ndarray:
     """The same from predictions."""
     if has_classes:
         return np.asarray(predicted != truth, np.float64)
-    squares = (np.reshape(predicted, (len(truth), -1)) - np.reshape(truth, (len(truth), -1))) ** 2
-    return np.asarray(squares.sum(axis=1))
+    columns = (np.reshape(values, (len(truth), -1)) for values in (truth, predicted))
+    errors = np.subtract(*columns) / unit_of(truth, has_classes)
+    if levels is None:
+        return np.asarray((errors**2).sum(axis=1))
+    return np.asarray(np.maximum(levels * errors, (levels - 1.0) * errors).sum(axis=1))
+
+
+def unit_of(y: np.ndarray, has_classes: bool) -> np.ndarray | float:
+    """The standard deviation of each of several targets, which may have different units; else one."""
+    if has_classes or y.ndim == 1 or y.shape[1] == 1:
+        return 1.0
+    spread = y.std(axis=0, dtype=np.float64)
+    return np.where(spread > 0, spread, 1.0)
 
 
 def spread_of(X: Any) -> np.ndarray:
