@@ -9,7 +9,8 @@ Pinball loss of the quantiles .1, .5 and .9 on seven sets, of
 tuned alike, on training rows alone: each has settings around its defaults, of which, for each quantile,
 the one with the lowest pinball loss on a fifth of the training rows is fitted to all of them. Settings
 are tried in random order until ``LIMIT`` seconds have passed, and how many were tried is told. Ours may
-have learned weights of features. The quantiles of each example are sorted, for all alike. Seconds are processor time of everything.
+have learned weights of features. The quantiles of each example are sorted, for all alike. Seconds are
+processor time of everything.
 
 "shifted": the same models, each quantile moved by the constant that has the lowest loss on the fifth of
 the rows on which its setting was chosen (the quantile of the errors there). Models that follow the

@@ -132,7 +132,9 @@ def test_several_targets_have_weights_whatever_their_units(scale):
     X = np.random.default_rng(5).standard_normal((900, 8))
     y = np.stack([scale * np.sin(2 * X[:, 0]), np.sin(2 * X[:, 1])], axis=1)
     C, epsilon = 10 * max(scale, 1.0), 0.01 * min(scale, 1.0)
-    weights = LASVMRegressor(C=C, epsilon=epsilon, feature_weights="learn").fit(X, y).feature_weights_
+    weights = (
+        LASVMRegressor(C=C, epsilon=epsilon, feature_weights="learn").fit(X, y).feature_weights_
+    )
     assert weights[:2].min() > 0.8 * weights[:2].max()
     assert weights[2:].max() < 0.1 * weights[:2].min()
 
