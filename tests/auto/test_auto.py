@@ -24,7 +24,7 @@ from onlinesvm import (
 from onlinesvm.auto import learning
 from onlinesvm.auto import race as racing
 from onlinesvm.auto.candidates import SCALES, Metric, Setting, first_settings, kernels
-from onlinesvm.auto.learning import expected_loss, race_and_learn
+from onlinesvm.auto.learning import expected_error, race_and_learn
 from onlinesvm.auto.race import (
     ALLOWED,
     TOGETHER,
@@ -500,10 +500,10 @@ def test_the_time_of_small_cells_follows_from_a_large_round():
 
 def test_cells_that_are_no_better_than_a_sample_are_not_kept():
     rounds = [Round(1000, np.full(10, 0.4), 1.0), Round(4000, np.full(10, 0.2), 1.0)]
-    assert expected_loss(rounds, 16_000) == pytest.approx(0.1)
-    assert expected_loss(rounds, 10) == pytest.approx(0.2)
-    assert expected_loss(rounds[:1], 16_000) == 0.4
-    assert expected_loss(rounds[::-1], 16_000) == 0.4  # it has not got better
+    assert expected_error(rounds, 16_000) == pytest.approx(0.1)
+    assert expected_error(rounds, 10) == pytest.approx(0.2)
+    assert expected_error(rounds[:1], 16_000) == 0.4
+    assert expected_error(rounds[::-1], 16_000) == 0.4  # it has not got better
 
 
 def test_the_first_round_has_at_least_24_candidates():

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from awkward_values import as_dense
 from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 from onlinesvm import LASVMClassifier, LASVMRegressor, load_model
 from onlinesvm.estimators.metric import chosen_round, kept_distance, without_small
@@ -124,6 +127,30 @@ def test_regression_and_several_classes_and_targets():
         model = kind(C=3, feature_weights="learn").fit(A, target)
         assert model.score(T, held) > plain + 0.05
         assert model.feature_weights_[5:].max() < 0.2 * model.feature_weights_[:2].min()
+
+
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_weights_do_not_depend_on_the_shape_of_decision_values(shape):
+    A, f = noisy(900, 4)
+    y = np.digitize(f, [-1, 0, 1])
+    settings = {"C": 3, "decision": "ovo", "feature_weights": "learn"}
+    model = LASVMClassifier(**settings, decision_function_shape=shape).fit(A, y)
+    assert model.feature_weights_[5:].max() < 0.2 * model.feature_weights_[:5].min()
+    assert model.decision_function(A[:5]).shape == (5, 4 if shape == "ovr" else 6)
+
+
+def test_few_wrong_labels_are_enough_to_see_that_weights_help():
+    """A model of 1,000 digits errs on one in fifty: the few wrong labels of two rounds differ by chance."""
+    X, y = load_digits(return_X_y=True)
+    wrong = {None: 0, "learn": 0}
+    for seed in range(3):
+        parts = train_test_split(X, y, train_size=1000, random_state=seed, stratify=y)
+        scaler = StandardScaler().fit(parts[0])
+        A, T = (scaler.transform(part) for part in parts[:2])
+        for weights in wrong:
+            model = LASVMClassifier(C=3, feature_weights=weights).fit(A, parts[2])
+            wrong[weights] += int((model.predict(T) != parts[3]).sum())
+    assert wrong["learn"] < 0.7 * wrong[None]
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])

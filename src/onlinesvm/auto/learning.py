@@ -16,7 +16,7 @@ import numpy as np
 from ..core.runtime.interrupts import clock
 from ..core.runtime.threads import thread_count
 from ..estimators.cells import CellClassifier, CellRegressor
-from ..estimators.metric import Sample, loss
+from ..estimators.metric import errors_of
 from .race import Candidate, Race, Round, seconds_for
 
 LEFT = 0.9
@@ -158,8 +158,8 @@ def _in_cells(
     model = kind(
         _made(race, winner, weights), n_cells=n_cells, time_limit=seconds, n_jobs=n_jobs,
     ).fit(rows[learn], race.y[learn])  # fmt: skip
-    score = Sample(rows[held], race.y[held], np.ones(len(held)), race.has_classes)
-    if loss(model, score).mean() > expected_loss(winner.rounds, count):
+    errors = errors_of(model.predict(rows[held]), race.y[held], race.has_classes)
+    if errors.mean() > expected_error(winner.rounds, count):
         return None
     return model, len(learn)
 
@@ -177,14 +177,14 @@ def _cell_count(race: Race, winner: Candidate, n: int, seconds: float, threads: 
     return 0
 
 
-def expected_loss(rounds: list[Round], count: int) -> float:
-    """Expected loss of the winner on ``count`` rows: a power law through its last two rounds."""
-    losses = [float(each.errors.mean()) for each in rounds[-2:]]
-    if len(losses) < 2 or not 0 < losses[1] < losses[0]:
-        return losses[-1]
+def expected_error(rounds: list[Round], count: int) -> float:
+    """Expected error of the winner on ``count`` rows: a power law through its last two rounds."""
+    errors = [float(each.errors.mean()) for each in rounds[-2:]]
+    if len(errors) < 2 or not 0 < errors[1] < errors[0]:
+        return errors[-1]
     grown = np.log(rounds[-1].rows / rounds[-2].rows)
-    power = np.log(losses[1] / losses[0]) / grown
-    return float(losses[1] * max(1.0, count / rounds[-1].rows) ** power)
+    power = np.log(errors[1] / errors[0]) / grown
+    return float(errors[1] * max(1.0, count / rounds[-1].rows) ** power)
 
 
 def _affordable(race: Race, winner: Candidate, seconds: float) -> int:

@@ -7,7 +7,7 @@
                     what still more rows allow: larger C and gamma, weights rescaled once more
     at last  the winner learns all rows
 
-All candidates of a round learn the same rows and are scored on the same held-out rows (``scoring``), so
+All candidates of a round learn the same rows and are scored on the same held-out rows (``label_losses``), so
 that two of them are compared row by row: the difference has a standard error, and of two that differ by
 less, the simpler one wins. Candidates that differ in C alone are machines of one fit, which share its kernel
 values. One half of the rows is learned and the other half scored, up to 10,000
@@ -28,10 +28,10 @@ import numpy as np
 
 from ..core.runtime.interrupts import clock
 from ..estimators.costs import Answers, fit_costs, predict_costs
-from ..estimators.metric import TooLong, losses_of, next_weights, spread_of
+from ..estimators.label_losses import losses_of_labels, margins_of
+from ..estimators.metric import TooLong, errors_of, next_weights, spread_of
 from ..estimators.side_by_side import side_by_side
 from .candidates import DECISIONS, Metric, Setting, Units, first_settings
-from .scoring import losses_of_labels, margins_of
 
 FIRST, GROWTH = 1000, 3
 """Number of rows of the first round, and the factor from each round to the next."""
@@ -309,7 +309,7 @@ class Race:
         self, model: Any, answers: Answers, truth: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray | None]:
         """Errors, and margins of labels; a few huge targets do not decide the race by themselves."""
-        errors = np.minimum(losses_of(answers.predicted, truth, self.has_classes), self.most_loss)
+        errors = np.minimum(errors_of(answers.predicted, truth, self.has_classes), self.most_loss)
         if not self.has_classes:
             return errors, None
         return errors, margins_of(answers.scores, model.classes_, truth)

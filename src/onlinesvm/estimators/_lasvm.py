@@ -40,6 +40,7 @@ OF_A_SAMPLE: dict[str, Any] = {
     "block_size": 2048, "window": None, "budget": None, "half_life": None, "time_limit": None,
     "detect_drift": False, "probability": False, "calibrated": False, "selection": "random",
     "max_examples": None, "early_stopping": None, "delta_max": None, "random_state": 0, "max_iter": -1,
+    "decision_function_shape": "ovr",
 }  # fmt: skip
 """Parameters of fits that learn weights of features: all examples of the sample count."""
 

@@ -6,7 +6,8 @@ each feature (the root of its mean squared gradient), multiply the features by t
 weights of features that the function does not depend on shrink with every round.
 
 Rounds can do harm, so the number of rounds is chosen by cross-validation: all rounds are run on
-each of a few folds, and weights of one are kept unless a round is better by more than noise. Of
+each of a few folds, and weights of one are kept unless a round is better by more than noise; labels are
+compared by how sure they are, too, which is less noisy than wrong ones (``label_losses``). Of
 rounds that are equally good, the last one is used. Weights that are small beside the others, with a
 gap between, are then set to zero if the held-out examples are predicted as well without them.
 """
@@ -20,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from ..core.runtime.dependencies import require
+from .label_losses import losses_of_labels, margins_of
 
 SAMPLE = 3000
 """Number of examples that the weights are learned from."""
@@ -238,14 +240,18 @@ class _Path:
 
 
 def loss(model: Any, score: Sample) -> np.ndarray:
-    """The loss of each example: whether its label is wrong, the squared error, or the pinball loss."""
-    return losses_of(model.predict(score.X), score.y, score.has_classes, score.levels)
+    """The loss of each example: that of labels, the squared error, or the pinball loss."""
+    errors = errors_of(model.predict(score.X), score.y, score.has_classes, score.levels)
+    if not score.has_classes:
+        return errors
+    margins = margins_of(model.decision_function(score.X), model.classes_, score.y)
+    return losses_of_labels(errors, margins)
 
 
-def losses_of(
+def errors_of(
     predicted: np.ndarray, truth: np.ndarray, has_classes: bool, levels: np.ndarray | None = None
 ) -> np.ndarray:
-    """The same from predictions."""
+    """Whether each label is wrong, squared errors, or pinball losses."""
     if has_classes:
         return np.asarray(predicted != truth, np.float64)
     columns = (np.reshape(values, (len(truth), -1)) for values in (truth, predicted))

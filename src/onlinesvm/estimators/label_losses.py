@@ -1,10 +1,9 @@
-"""What candidates with labels lose on held-out rows: wrong labels, and how sure they were.
+"""What models of labels lose on held-out rows: wrong labels, and how sure they were.
 
-Of a hundred rows only those near the boundary tell two candidates apart by their wrong labels, and often by
-chance. So half of a loss is whether the label is wrong, and half the probability that the candidate gives to all
-other labels. That probability is 1 / (1 + exp(slope * margin)), where the margin of a row is the score of its label
-minus the largest score of another one, and the slope is the most likely one for all rows that the candidate is
-scored on.
+Of a hundred rows only those near the boundary tell two models apart by their wrong labels, and often by chance.
+So half of a loss is whether the label is wrong, and half the probability that the model gives to all other labels.
+That probability is 1 / (1 + exp(slope * margin)), where the margin of a row is the score of its label minus the
+largest score of another one, and the slope is the most likely one for all rows that the model is scored on.
 """
 
 from __future__ import annotations
