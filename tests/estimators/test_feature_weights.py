@@ -166,6 +166,19 @@ def test_several_targets_have_weights_whatever_their_units(scale):
     assert weights[2:].max() < 0.1 * weights[:2].min()
 
 
+@pytest.mark.parametrize("wrong", ["heavy tails", "a few far off"])
+def test_a_few_targets_far_from_all_others_do_not_decide_weights(wrong):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((1200, 8))
+    y = np.sin(2 * X[:, 0]) + X[:, 1]
+    if wrong == "heavy tails":
+        y += 0.3 * rng.standard_t(1.5, 1200)
+    else:
+        y[7::240] = 1e3
+    weights = LASVMRegressor(C=3, feature_weights="learn").fit(X, y).feature_weights_
+    assert weights[2:].max() < 0.25 * weights[:2].min()
+
+
 @pytest.mark.parametrize("calibrated", [False, True])
 @pytest.mark.parametrize("quantile", [0.1, 0.9, [0.05, 0.95]])
 def test_weights_of_outer_quantiles_are_those_of_the_noise_too(quantile, calibrated):

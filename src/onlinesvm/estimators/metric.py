@@ -45,6 +45,9 @@ NEGLIGIBLE, WIDE = 0.03, 2.0
 """Share of the largest weight below which weights are equally small; and the least factor of a gap between
 weights that count and those that do not."""
 
+MIDDLE = np.array(0.5)
+"""The quantile of a regressor that predicts none: few targets far from all others decide nothing."""
+
 
 class TooLong(Exception):  # noqa: N818 - not an error
     """There is no time for another fit."""
@@ -240,25 +243,27 @@ class _Path:
 
 
 def loss(model: Any, score: Sample) -> np.ndarray:
-    """The loss of each example: that of labels, the squared error, or the pinball loss."""
-    errors = errors_of(model.predict(score.X), score.y, score.has_classes, score.levels)
+    """The loss of each example: that of labels, or the one that a regressor minimises."""
+    predicted = model.predict(score.X)
     if not score.has_classes:
-        return errors
+        return pinball(predicted, score.y, MIDDLE if score.levels is None else score.levels)
     margins = margins_of(model.decision_function(score.X), model.classes_, score.y)
-    return losses_of_labels(errors, margins)
+    return losses_of_labels(errors_of(predicted, score.y, True), margins)
 
 
-def errors_of(
-    predicted: np.ndarray, truth: np.ndarray, has_classes: bool, levels: np.ndarray | None = None
-) -> np.ndarray:
-    """Whether each label is wrong, squared errors, or pinball losses."""
+def pinball(predicted: np.ndarray, truth: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """The pinball loss of each example, of all targets or quantiles together."""
+    columns = (np.reshape(values, (len(truth), -1)) for values in (truth, predicted))
+    errors = np.subtract(*columns) / unit_of(truth, False)
+    return np.asarray(np.maximum(levels * errors, (levels - 1.0) * errors).sum(axis=1))
+
+
+def errors_of(predicted: np.ndarray, truth: np.ndarray, has_classes: bool) -> np.ndarray:
+    """Whether each label is wrong, or squared errors."""
     if has_classes:
         return np.asarray(predicted != truth, np.float64)
-    columns = (np.reshape(values, (len(truth), -1)) for values in (truth, predicted))
-    errors = np.subtract(*columns) / unit_of(truth, has_classes)
-    if levels is None:
-        return np.asarray((errors**2).sum(axis=1))
-    return np.asarray(np.maximum(levels * errors, (levels - 1.0) * errors).sum(axis=1))
+    squares = (np.reshape(predicted, (len(truth), -1)) - np.reshape(truth, (len(truth), -1))) ** 2
+    return np.asarray(squares.sum(axis=1))
 
 
 def unit_of(y: np.ndarray, has_classes: bool) -> np.ndarray | float:
