@@ -180,9 +180,10 @@ class LASVMEstimator(KernelEstimator):
                 f"StandardScaler or MinMaxScaler. It did not reach tol={self.tol}; or use a larger max_iter."
             )
         elif not done:
+            cost = " or a smaller C" if hasattr(self, "C") else ""
             _warn(
                 f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
-                "allow no further progress. Use a larger tol or a smaller C, or scale the features."
+                f"allow no further progress. Use a larger tol{cost}, or scale the features."
             )
         elif not precise:
             _warn(
