@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import OneClassSVM
@@ -207,3 +208,11 @@ def test_one_example_and_equal_examples():
     assert model.predict([[1.0, 2.0], [9.0, 9.0]]).tolist() == [1, -1]
     model = make().fit(np.ones((50, 2)))
     assert model.predict([[1.0, 1.0], [9.0, 9.0]]).tolist() == [1, -1]
+
+
+def test_a_warning_names_no_parameter_that_it_does_not_have():
+    X = np.random.default_rng(0).normal(size=(300, 5))  # the origin is inside: no edge separates it
+    model = LASVMOneClass(nu=0.3, kernel="poly", gamma=0.2, epochs="converge")
+    with pytest.warns(ConvergenceWarning, match="Use a larger tol, or scale the features"):
+        model.fit(X)
+    assert model.fit_status_ == 1

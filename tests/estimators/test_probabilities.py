@@ -12,7 +12,7 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import brier_score_loss, log_loss
 
-from onlinesvm import ActiveLearner, LASVMClassifier
+from onlinesvm import ActiveLearner, LASVMClassifier, load_model
 from onlinesvm.core.prequential.record import excess
 from onlinesvm.core.prequential.thresholds import interpolated
 
@@ -601,3 +601,61 @@ def test_copies_of_an_example_count():
     y[:80] = 1  # 40 copies of the first point have the other label
     model = LASVMClassifier(probability=True, random_state=0).fit(X, y)
     assert model.predict_proba([[0.0]])[0, 1] == pytest.approx(40 / 300, abs=0.08)
+
+
+def saved(model, path):
+    model.save(path)
+    return load_model(path)
+
+
+def _weighted(n=200, grid=False, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X = np.round(0.7 * X) if grid else X
+    noise = 0.7 * rng.normal(size=n)
+    return X, (np.sin(2 * X[:, 0]) + X[:, 1] + noise > 0).astype(int), rng
+
+
+@pytest.mark.parametrize("grid", [False, True])
+@pytest.mark.parametrize("way", [lambda model, path: model, saved], ids=["same", "file"])
+def test_examples_of_weight_zero_make_nobody_surer(grid, way, tmp_path):
+    X, y, rng = _weighted(grid=grid)
+    counts = rng.random(len(X)) < 0.5
+    settings = {"gamma": 0.5, "C": 2.0}
+    found = LASVMClassifier(**settings).fit(X, y, sample_weight=counts.astype(float))
+    wanted = LASVMClassifier(**settings).fit(X[counts], y[counts])
+    found = way(found, tmp_path / "model.safetensors")
+    np.testing.assert_allclose(found.predict_proba(X), wanted.predict_proba(X), atol=2e-3)
+    assert (found.predict_set(X) == wanted.predict_set(X)).mean() > 0.99
+
+
+def test_a_heavy_example_is_not_taken_for_copies():
+    apart = []
+    for seed in range(5):
+        X, y, rng = _weighted(seed=seed)
+        weight = rng.choice([0.2, 1.0, 4.0], len(X))
+        X[1], y[1] = X[0], y[0]  # the only copy
+        near = X.copy()
+        near[1] += 1e-4
+        one, two = (
+            LASVMClassifier(gamma=0.5, C=2.0).fit(each, y, sample_weight=weight).predict_proba(X)
+            for each in (X, near)
+        )
+        apart.append(np.abs(one - two).mean())
+    assert np.mean(apart) < 0.05  # another row in a fold changes some
+
+
+def test_copies_are_known_after_others_were_forgotten(tmp_path):
+    X, y, _ = _weighted(grid=True)
+    model = LASVMClassifier(gamma=0.5, C=2.0, epochs="converge").fit(X, y)
+    _, first, counts = np.unique(np.c_[X, y], axis=0, return_index=True, return_counts=True)
+    assert counts.max() > 3
+    gone = np.sort(first)[::3]
+    model.forget(gone, X, y)
+    left = dict(zip(first.tolist(), counts.tolist()))
+    chance = model.predict_proba(X)
+    for found in (model, saved(model, tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        trained = found._trained
+        assert trained.copies.tolist() == [left[k] for k in trained.original.tolist()]
+        assert len(trained.copies) == len(left) - len(gone)
+        np.testing.assert_allclose(found.predict_proba(X), chance, atol=1e-6)

@@ -202,9 +202,24 @@ def test_several_quantiles_of_several_targets_are_refused(noisy):
     X, y = noisy
     with pytest.raises(ValueError, match="Several quantiles are learned of one target"):
         LASVMRegressor(quantile=[0.1, 0.9]).fit(X, np.c_[y, y])
-    model = LASVMRegressor(quantile=[0.1, 0.9]).fit(X, y)
-    with pytest.raises(ValueError, match="of which 2 quantiles are learned"):
-        model.set_params(quantile=[0.1, 0.5, 0.9]).partial_fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ([0.1, 0.9], [0.1, 0.5, 0.9], "has learned 2 quantiles, .* asks for 3 quantiles now"),
+        ([0.1, 0.9], None, "has learned 2 quantiles, .* asks for one value of each target now"),
+        (0.5, [0.1, 0.9], "has learned one value of each target, .* asks for 2 quantiles now"),
+    ],
+)
+def test_another_number_of_quantiles_needs_a_new_fit(noisy, before, after, message):
+    X, y = noisy
+    model = LASVMRegressor(quantile=before).fit(X[:100], y[:100])
+    told = model.predict(X)
+    with pytest.raises(ValueError, match=f"{message}: set quantile back, or call fit"):
+        model.set_params(quantile=after).partial_fit(X[100:], y[100:])
+    np.testing.assert_array_equal(model.predict(X), told)
+    assert model.fit(X, y).predict(X).shape == (len(X), *np.shape(after))
 
 
 # -- intervals ------------------------------------------------------------------------------------

@@ -355,6 +355,22 @@ def test_a_label_that_cannot_be_one_changes_nothing():
     assert fresh.feature_names == []
 
 
+@pytest.mark.parametrize("kind", [LASVMClassifier, BudgetPerceptronClassifier, LASVMRegressor])
+@pytest.mark.parametrize("several", [(1, 0), [0.5, 2.0], np.array([1, 0]), {"first": 1, "last": 0}])
+@pytest.mark.parametrize("weight", [1.0, 2.0])
+def test_an_example_has_one_answer(kind, several, weight):
+    what = "target" if kind is LASVMRegressor else "label"
+    fresh, model = kind(), taught(kind(), *examples(30))
+    answer = model.predict_one({"a": 0.5})
+    for each in (fresh, model):
+        with pytest.raises(ValueError, match=rf"takes one {what} for each example.*multioutput"):
+            each.learn_one({"a": 1.0, "new": 2.0}, several, weight)
+    assert fresh.feature_names == []
+    assert fresh.predict_one({"a": 0.5}) == (0.0 if what == "target" else None)
+    assert model.feature_names == list("abcd")
+    assert model.predict_one({"a": 0.5}) == answer
+
+
 def test_bad_parameters_are_told_with_the_first_example():
     with pytest.raises(ValueError, match="'budget' parameter"):
         LASVMClassifier(budget=1).learn_one({"a": 1.0}, True)
@@ -506,6 +522,17 @@ def test_quantiles_and_intervals():
         plain.predict_quantiles_one(named(X[0]))
     with pytest.raises(ValueError, match="coverage"):
         plain.predict_interval_one(named(X[0]), 1.5)
+
+
+@pytest.mark.parametrize("calibrated", [False, True])
+def test_a_single_quantile_is_named_too(calibrated):
+    X, y = examples(60)
+    model = LASVMRegressor(quantile=0.9, calibrated=calibrated)
+    assert model.predict_quantiles_one(named(X[0])) == {}
+    taught(model, X, y.astype(float))
+    x = named(X[0])
+    assert model.predict_quantiles_one(x) == {0.9: model.predict_one(x)}
+    assert list(model.explain_one(x)) == list(x)
 
 
 def test_explanations_name_the_features():

@@ -39,12 +39,17 @@ def merge_duplicates(data: Examples) -> Examples:
 
     ``key`` remains the number of the first copy.
     """
+    return merged(data)[0]
+
+
+def merged(data: Examples) -> tuple[Examples, np.ndarray | None]:
+    """As ``merge_duplicates``, and how many copies each example has; None: all have one."""
     first = first_equal(data.rows, _numbers(data.label))
     kept = np.flatnonzero(first == np.arange(len(first)))
     if len(kept) == len(first):
-        return data
+        return data, None
     bound = np.bincount(first, weights=data.bound, minlength=len(first))
-    return data._replace(bound=bound).take(kept)
+    return data._replace(bound=bound).take(kept), np.bincount(first)[kept]
 
 
 def _numbers(label: np.ndarray) -> np.ndarray:

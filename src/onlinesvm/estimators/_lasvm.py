@@ -135,11 +135,11 @@ class LASVMEstimator(KernelEstimator):
         }  # fmt: skip
         return LASVM(*given, tau=self.tol, limits=limits, **settings)
 
-    def _prepare(self, data: Any) -> Any:
+    def _prepare(self, data: Any) -> tuple[Any, np.ndarray | None]:
         """Merge duplicates into one example of greater cost, unless they must be counted."""
-        from ..core.examples import merge_duplicates
+        from ..core.examples import merged
 
-        return data if self._counts_copies else merge_duplicates(data)
+        return (data, None) if self._counts_copies else merged(data)
 
     def _run(self, trained: Trained, data: Any, rng: Any, progress: FitProgress) -> Iterator[Any]:
         """The stages of the fit, reported to callbacks."""
@@ -181,9 +181,10 @@ class LASVMEstimator(KernelEstimator):
                 f"StandardScaler or MinMaxScaler. It did not reach tol={self.tol}; or use a larger max_iter."
             )
         elif not done:
+            cost = " or a smaller C" if hasattr(self, "C") else ""
             _warn(
                 f"LASVM stopped before it reached tol={self.tol}: single-precision kernel values "
-                "allow no further progress. Use a larger tol or a smaller C, or scale the features."
+                f"allow no further progress. Use a larger tol{cost}, or scale the features."
             )
         elif not precise:
             _warn(
@@ -275,6 +276,7 @@ class LASVMEstimator(KernelEstimator):
             objects[asked.indices] = None
         self._trained = replace(
             trained, learner=learner, kernel=learner.kernel, original=trained.original[stays],
+            copies=None if trained.copies is None else trained.copies[stays],
             fit_status=int(not done.reached), first_rows=first_rows, objects=objects,
             emptied=tuple(sorted({*trained.emptied, *emptied})),
         )  # fmt: skip
@@ -410,7 +412,7 @@ class LASVMEstimator(KernelEstimator):
             bound = np.broadcast_to(known.bound, len(stays))[stays]
             return Remaining(trained, given, rows, bound), given
         weight, _ = self._weights(given.y, trained.encoder, sample_weight)
-        data = self._prepare(self._examples(trained, given.X, given.y, weight))
+        data, _ = self._prepare(self._examples(trained, given.X, given.y, weight))
         place = np.minimum(np.searchsorted(data.key, rows), len(data.key) - 1)
         if not np.array_equal(data.key[place], rows):
             raise ValueError(OTHER_DATA)

@@ -120,9 +120,11 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         """Checked examples as the learner takes them; those of weight zero are as if absent."""
         return trained.examples(X, y, weight * finite_cost(getattr(self, "C", None)))
 
-    def _prepare(self, data: Any) -> Any:
-        """What ``fit`` makes of the examples before they are learned: by default, nothing."""
-        return data
+    def _prepare(self, data: Any) -> tuple[Any, np.ndarray | None]:
+        """What ``fit`` makes of the examples before they are learned, and how many copies each of them
+        has, None where all have one: by default, nothing.
+        """
+        return data, None
 
     def _check_prepared(self, trained: Trained, data: Any) -> None:
         """Refuse a data set that has no solution."""
@@ -171,7 +173,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         trained = self._begin(given, encoder, class_weights, weight)
         data = self._examples(trained, given.X, given.y, weight)
         checkpoint()
-        data = self._prepare(data)
+        data, trained.copies = self._prepare(data)
         self._check_prepared(trained, data)
         checkpoint()
         data = trained.numbered(data)

@@ -427,6 +427,11 @@ def check_targets(
                 "Several quantiles are learned of one target: give y one dimension, or one quantile."
             )
         found = QuantileTargets(quantiles)
+    if known is not None and _asked(known) != _asked(found):
+        raise ValueError(
+            f"The model has learned {_asked(known)}, and its parameter quantile asks for {_asked(found)} now: "
+            "set quantile back, or call fit, which starts anew."
+        )
     if known is not None and _shape(known) != _shape(found):
         raise ValueError(
             f"y has {_shape(found)}, but the examples learned so far had {_shape(known)}."
@@ -465,9 +470,12 @@ def check_quantiles(quantile: Any) -> np.ndarray:
     return levels
 
 
+def _asked(targets: Targets) -> str:
+    several = isinstance(targets, QuantileTargets)
+    return f"{targets.columns} quantiles" if several else "one value of each target"
+
+
 def _shape(targets: Targets) -> str:
-    if isinstance(targets, QuantileTargets):
-        return f"one dimension, of which {targets.columns} quantiles are learned"
     if not targets.two_dimensional:
         return "one dimension"
     return f"two dimensions with {targets.columns} column(s)"

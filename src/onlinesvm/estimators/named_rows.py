@@ -191,6 +191,14 @@ class NamedModel:
         """What the model tells apart, where it has several decision values: by default, it has one."""
         return []
 
+    def _check_single(self, y: Any, what: str) -> None:
+        """Refuse several labels or targets of one example."""
+        if isinstance(y, Mapping | list | tuple) or (isinstance(y, np.ndarray) and y.ndim):
+            raise ValueError(
+                f"{type(self).__name__} takes one {what} for each example; got {y!r}. For several, wrap it "
+                "with river.multioutput, or use the estimator of onlinesvm itself."
+            )
+
     def _learn_named(self, x: dict[Any, Any], hand_over: Any) -> None:
         """Learn one example; ``hand_over`` gives a model the row."""
         row, before = self._rows.learned(x)

@@ -98,6 +98,8 @@ class Trained(Compact):
     """Factor of each feature, applied before the shift; None: no factors."""
     streamed: int | None = None
     """Number of examples that arrived after ``fit``, or without it; None: they are not counted."""
+    copies: np.ndarray | None = None
+    """How many of the examples given to ``fit`` each of ``original`` is; None: one each."""
     emptied: tuple[int, ...] = ()
     """Numbers of labels whose examples were all forgotten; those learned again since may be among them."""
 
@@ -272,11 +274,8 @@ class Trained(Compact):
             return None
         from ..core.lasvm.block.held_out import score_held
 
-        n = None if self.shape_fit is None else self.shape_fit[0]
-        if n == len(self.original):  # no copies were merged
-            n = None
-        held, keys = score_held(learner, weights, n), learner.support.a.key[: learner.n]
-        return asides.answer_of_fit(held, keys, weights, n, present)
+        held, keys = score_held(learner, self.copies), learner.support.a.key[: learner.n]
+        return asides.answer_of_fit(held, keys, weights, self.copies, present)
 
     def has_chances(self) -> bool:
         """Whether there is a calibration of probabilities, which is made if necessary."""

@@ -119,6 +119,7 @@ def _online(trained: Trained, algorithm: str) -> dict[str, Any]:
         "labels": book(trained.encoder),
         "kernel": kernel_fields(trained.kernel),
         "original": narrow(trained.original),
+        **({} if trained.copies is None else {"copies": narrow(trained.copies)}),
         "first_rows": first_rows_fields(trained.first_rows),
         "packs": bool(trained.packs),
         "sparse": bool(trained.sparse),
@@ -234,6 +235,9 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         raise labels.wrong("labels", f"are not those of a {algorithm}")
     kernel = kernel_of(fields.record("kernel"))
     original, first_rows = fields.array("original", np.int64, (None,), 0), None
+    copies = None
+    if fields.has("copies"):
+        copies = fields.array("copies", np.int64, (len(original),), 1)
     if not fields.absent("first_rows"):
         first_rows = first_rows_of(fields.record("first_rows"), d)
         if not _knows(encoder, first_rows.y):
@@ -267,5 +271,5 @@ def _online_of(algorithm: str, features: Features, fields: Fields) -> Trained:
         table if has_classes else None, first_rows,
         learner=learner, shape_fit=shape_fit, n_iter=n_iter, fit_status=fit_status,
         n_iter_of_labels=counts, feature_weights=factors, streamed=streamed,
-        emptied=tuple(emptied.tolist()),
+        emptied=tuple(emptied.tolist()), copies=copies,
     )  # fmt: skip

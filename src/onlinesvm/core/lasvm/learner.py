@@ -396,7 +396,6 @@ class LASVM(Compact, Learner):
             away = known.all(axis=0) & (data.bound > 0.0)
             away[self.support.a.key[: self.n]] = False
             self._keep_beyond(slacks[:, away], data.label[away], data.bound[away], data.key[away])
-            self.asides.bounds = np.bincount(data.label, data.bound)
 
     def _keep_beyond(
         self, slacks: np.ndarray, label: np.ndarray, bound: np.ndarray, key: np.ndarray

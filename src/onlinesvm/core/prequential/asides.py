@@ -77,7 +77,6 @@ class Asides(Compact):
         self.key = np.full(len(self.scores), -1)
         self.n = 0  # examples of a stream noted
         self.beyond: Scored | None = None
-        self.bounds: np.ndarray | None = None  # of all examples of each label, of a fit with copies
         self.answer: Answer | None = None
 
     def _in_use(self) -> dict[str, Any]:
@@ -177,20 +176,20 @@ class Asides(Compact):
         return answer if fresh else None
 
     def answer_of_fit(
-        self, held: Scored, keys: np.ndarray, class_weight: np.ndarray, n: int | None,
+        self, held: Scored, keys: np.ndarray, class_weight: np.ndarray, copies: np.ndarray | None,
         present: np.ndarray | None = None,
     ) -> Answer:  # fmt: skip
         """The answer from scores of the rows that the model holds, and of the examples that it does not.
 
-        ``keys`` of all rows held. ``n`` as in ``copies``, ``present`` as in ``Prequential.snapshot``.
+        ``keys`` of all rows held. ``copies`` as in ``copies_of``, ``present`` as in ``Prequential.snapshot``.
         """
         assert self.beyond is not None
         parts = held, self.beyond, self._turned_away(keys)
         found = Scored(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
         if present is not None:
             found = found.take(np.flatnonzero(present[found.label]))
-        copies = self.copies(found.weight, found.label, class_weight, n)
-        return self._made(self.n, found, class_weight, copies, present)
+        own = copies_of(copies, found.key)
+        return self._made(self.n, found, class_weight, own, present)
 
     def _turned_away(self, held: np.ndarray) -> Scored:
         """Examples of the stream that the model does not hold, with scores beyond the margin.
@@ -228,14 +227,14 @@ class Asides(Compact):
         self.answer = answer_from(scores, label, weight, copies, last)
         return self.answer
 
-    def copies(
-        self, bound: np.ndarray, label: np.ndarray, class_weight: np.ndarray, n: int | None
-    ) -> np.ndarray:
-        """How many of the n examples of a fit each row stands for; their bounds were added up."""
-        if self.bounds is None or n is None:
-            return np.ones(len(bound))
-        one = float((self.bounds / class_weight[: len(self.bounds)]).sum()) / n
-        return np.asarray(bound / (one * class_weight[label]))
+
+def copies_of(copies: np.ndarray | None, key: np.ndarray) -> np.ndarray:
+    """How many examples each of these is: ``copies`` by number; None: one. Those without a number are one."""
+    found = np.ones(len(key))
+    if copies is not None:
+        known = (key >= 0) & (key < len(copies))
+        found[known] = copies[key[known]]
+    return found
 
 
 def _beyond_margin(scores: np.ndarray, label: np.ndarray) -> np.ndarray:

@@ -43,6 +43,7 @@ class _Adapter(NamedModel, base.MiniBatchClassifier):
         w
             Weight that multiplies the cost of the example.
         """
+        self._check_single(y, "label")
         self._learn_named(x, lambda model, row: self._hand_over(model, row, y, w))
 
     def _hand_over(self, model: Any, row: np.ndarray, y: Any, w: float) -> None:

@@ -85,7 +85,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         self.calibrated = calibrated
 
     def _answers(self) -> list[float]:
-        return check_quantiles(self.quantile).tolist()
+        return np.atleast_1d(check_quantiles(self.quantile)).tolist()
 
     def learn_one(self, x: dict[Any, Any], y: float, w: float = 1.0) -> None:
         """Learn one example. Invalid input raises an error and changes nothing.
@@ -99,6 +99,7 @@ class LASVMRegressor(NamedModel, base.Regressor):
         w
             Weight that multiplies the cost of the example.
         """
+        self._check_single(y, "target")
         self._learn_named(x, lambda model, row: model.learn_one(row, y, w))
 
     def predict_one(self, x: dict[Any, Any]) -> float:

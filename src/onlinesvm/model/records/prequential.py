@@ -93,7 +93,7 @@ def asides_fields(asides: Asides | None) -> dict[str, Any]:
     noted = Scored(asides.scores[:n], asides.label[:n], asides.weight[:n], asides.key[:n])
     return {
         "asides": {
-            "bounds": asides.bounds,
+            "bounds": None,  # earlier versions read it
             "n": asides.n,
             "recent": _scored_fields(noted),
             "beyond": None if beyond is None else _scored_fields(beyond),
@@ -108,10 +108,7 @@ def asides_of(fields: Fields, machines: int, n_labels: int) -> Asides | None:
         return None
     fields = fields.record("asides")
     asides = Asides(machines)
-    if not fields.absent("bounds"):
-        asides.bounds = fields.array("bounds", np.float64, (None,), low=0.0)
-        if len(asides.bounds) > n_labels:
-            raise fields.wrong("bounds", "has more labels than there are")
+    fields.take("bounds")
     asides.n = fields.whole("n")
     n = min(asides.n, len(asides.label))
     recent = _scored_of(fields.record("recent"), np.float64, (n, machines), n_labels)

@@ -30,7 +30,7 @@ import numpy as np
 
 from ...examples import Examples
 from ...kernel.kernel import Kernel
-from ...prequential.asides import Scored
+from ...prequential.asides import Scored, copies_of
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
 from . import working_set
@@ -219,13 +219,13 @@ def values_without(learner: LASVM, slots: np.ndarray) -> np.ndarray:
     return twin.decide(learner.support.rows().take(slots))
 
 
-def score_held(learner: LASVM, class_weight: np.ndarray, n: int | None) -> Scored:
-    """The same with labels and weights, as ``asides`` takes them; ``n`` as there."""
+def score_held(learner: LASVM, copies: np.ndarray | None) -> Scored:
+    """The same with labels and weights, as ``asides`` takes them; ``copies`` as there."""
     label, bound = learner.labels(np.arange(learner.n)), learner.support.a.bound[: learner.n]
-    found = held_rows(learner, learner.asides.copies(bound, label, class_weight, n))
+    key = learner.support.a.key[: learner.n]
+    found = held_rows(learner, copies_of(copies, key))
     which = found.which
-    key = learner.support.a.key[which]
-    return Scored(found.scores, label[which], bound[which] * found.stands_for, key)
+    return Scored(found.scores, label[which], bound[which] * found.stands_for, key[which])
 
 
 def _optimise(learner: LASVM, gap: float) -> None:
