@@ -203,6 +203,14 @@ def reading_of(values: Sequence[Any]) -> str | None:
     return "number" if values and _are_numbers_with_words(values) else None
 
 
+def may_be_left(texts: Sequence[Any], count: int) -> bool:
+    """Whether so few of ``count`` values, or so few different ones, cannot be read that the others may
+    be a column of numbers.
+    """
+    few = len(texts) <= (1 - MOSTLY) * count
+    return few or (len(set(texts)) <= WORDS and 2 * len(texts) < count)
+
+
 def _share(values: list[Any], read: Read) -> float:
     """The share of the values that can be read; zero as soon as it is clear that they are too few."""
     bad, most = 0, (1 - MOSTLY) * len(values)
