@@ -544,7 +544,7 @@ def test_numbers_with_marks_are_no_categories(values):
 @pytest.mark.parametrize(
     "form",
     ["%d.%m.%Y", "%m/%d/%Y", "%d-%m-%Y", "%m/%d/%y", "%Y/%m/%d", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y",
-     "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p"],
+     "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S UTC"],
 )  # fmt: skip
 def test_dates_that_are_not_iso_8601_are_no_categories(form):
     """All days of later rows would be the same category, that of the others."""

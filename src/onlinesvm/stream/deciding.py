@@ -25,7 +25,7 @@ _MARKED = re.compile(
 
 _MONTH = r"([0-9]{1,2}|[A-Za-z]{3,9}\.?)"
 _DATE = re.compile(
-    rf"\s*([0-9]{{1,2}}([./ -]){_MONTH}\2(19|20)[0-9]{{2}}|(19|20)[0-9]{{2}}[./]{_MONTH}[./][0-9]{{1,2}}"
+    rf"\s*([0-9]{{1,2}}([./ -]){_MONTH}\2(19|20)[0-9]{{2}}|(19|20)[0-9]{{2}}[./-]{_MONTH}[./-][0-9]{{1,2}}"
     r"|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}|[A-Za-z]{3,9}\.? [0-9]{1,2}, (19|20)[0-9]{2})"
     r"([T ,]*[0-9]{1,2}:[0-9]{2}.*)?\s*"
 )
@@ -33,7 +33,7 @@ _DATE = re.compile(
 
 _TO_WRITE = {
     _MARKED: "numbers with a decimal point and without other marks",
-    _DATE: "dates as 2021-03-31",
+    _DATE: "dates as 2021-03-31, times as 2021-03-31T12:30:00Z",
 }
 """How what would be categories is written, to be numbers or dates."""
 
