@@ -38,7 +38,8 @@ class StreamSettings:
     Parameters
     ----------
     epochs : int, default=1
-        Passes over the source.
+        Passes over the source. A row that is read several times counts as often: an SVM is about that of
+        ``epochs`` times the C and one pass.
     batch_rows : int, default=2048
         Number of rows that are read, predicted and learned at a time.
     shuffle_buffer : int, default=0
