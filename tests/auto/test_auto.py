@@ -219,6 +219,15 @@ def test_the_limit_is_kept():
     assert model.score(X, y) > 0.6
 
 
+@pytest.mark.parametrize("kind", [AutoSVMClassifier, AutoSVMRegressor])
+def test_the_time_that_was_left_is_no_setting_of_the_model(kind):
+    """The pipeline can be fitted again, to more rows, without a limit that its user did not set."""
+    X = RNG.normal(size=(60, 3))
+    model = kind(time_limit=30).fit(X, np.arange(60) % 3)
+    assert model.best_estimator_[-1].time_limit is None
+    assert clone(model.best_estimator_)[-1].time_limit is None
+
+
 def test_the_race_leaves_time_for_the_winner():
     """Fits that are slow, as on a busy machine: the first round alone would take all of the time."""
     limits, X = [], RNG.normal(size=(250, 3))

@@ -108,7 +108,7 @@ def test_durations_as_pandas_and_python_write_them(write):
     assert (read_texts(texts, reading_of(texts)) == long.total_seconds()).all()
 
 
-@pytest.mark.parametrize("zone", ["Z", "+00:00", "+0530", "-03:00"])
+@pytest.mark.parametrize("zone", ["Z", "+00:00", "+0530", "-03:00", " UTC", " GMT", "UTC"])
 @pytest.mark.parametrize("between", ["T", " "])
 def test_moments_with_an_offset_are_those_of_pandas_without_a_warning(zone, between):
     texts = [f"{day:%Y-%m-%d}{between}{k % 24:02}:15:30{zone}" for k, day in enumerate(DAYS)]
@@ -117,6 +117,13 @@ def test_moments_with_an_offset_are_those_of_pandas_without_a_warning(zone, betw
         found = read_texts(texts, reading_of(texts))
     truth = pd.to_datetime(texts, utc=True).tz_localize(None).to_numpy().astype("datetime64[s]")
     assert (found == truth.astype(float)).all()
+
+
+def test_times_of_a_zone_that_is_a_name_are_categories_without_a_warning():
+    """An abbreviation does not say how far the clock is ahead: IST is one of three zones."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reading_of([f"{day:%Y-%m-%d} 12:15:30 IST" for day in DAYS]) is None
 
 
 def test_later_rows_are_read_as_the_first_ones():

@@ -203,6 +203,42 @@ def test_a_column_of_lists_is_named():
         TableEncoder().fit(table)
 
 
+@pytest.mark.parametrize("texts", [["12,5", "13,5", "14"], ["abc", "7", "abc"]])
+def test_many_values_that_cannot_be_read_are_said(texts):
+    """A file with decimal commas: whole numbers can be read, all others would be missing without a word."""
+    table = pd.DataFrame({"size": np.arange(60) / 4, "other": np.arange(60) % 7})
+    encoder = TableEncoder().fit(table)
+    other = table.assign(size=[texts[k % 3].replace("1", str(k)) for k in range(60)])
+    with pytest.warns(
+        UserWarning, match="40 of 60 values of column 'size' cannot be read as a number, such as"
+    ):
+        rows = encoder.transform(other)
+    read = pd.to_numeric(other["size"], errors="coerce")
+    assert np.array_equal(rows, encoder.transform(table.assign(size=read)))
+
+
+def test_few_words_among_later_numbers_are_missing_values():
+    table = pd.DataFrame({"size": np.arange(60) / 4, "other": np.arange(60) % 7})
+    words = [str(k) if k % 3 else "sold out" for k in range(60)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = TableEncoder().fit(table).transform(table.assign(size=words))
+    assert np.isfinite(rows).all()
+
+
+@pytest.mark.parametrize("part", [lambda table: table, lambda table: table.to_batches()[0]])
+def test_a_table_of_pyarrow_is_a_frame(part):
+    pa = pytest.importorskip("pyarrow")
+    table = frame()
+    encoder, arrow = TableEncoder().fit(table, Y), part(pa.Table.from_pandas(table))
+    other = TableEncoder().fit(arrow, Y)
+    assert other.kinds_ == encoder.kinds_
+    assert list(other.feature_names_in_) == list(table.columns)
+    assert np.array_equal(other.transform(arrow), encoder.transform(table))
+    turned = arrow.select(list(reversed(table.columns)))
+    assert np.array_equal(encoder.transform(turned), encoder.transform(table))
+
+
 def test_a_column_that_has_become_another_one_is_said():
     """Lists, and dates among numbers, are errors; texts that are no numbers are gaps, and a warning says so."""
     table = frame()

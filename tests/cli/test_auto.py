@@ -19,6 +19,7 @@ def folder(tmp_path):
         rows = [f"{c},{u:.4f},{v:.4f},{t}" for c, u, v, t in zip(colour, x, z, target)]
         (tmp_path / f"{name}.csv").write_text("colour,x,z,t\n" + "\n".join(rows) + "\n")
     (tmp_path / "same.csv").write_text("x,t\n1,a\n2,a\n3,a\n")
+    (tmp_path / "constant.csv").write_text("x,t\n1,a\n1,b\n1,a\n")
     return tmp_path
 
 
@@ -68,12 +69,14 @@ def test_train_auto_of_values_and_tune(folder):
         (["tune", "{values}", "--label", "t", "--auto"], "line 2 of"),
         (["tune", "{classes}", "--label", "t", "--auto", "--C", "1,2"], "leave out --C, or --auto"),
         (["tune", "{classes}", "--label", "t", "--auto", "--first-round", "90"], "leave out --first-round"),
+        (["train", "{constant}", "--label", "t", "-o", "{m}", "--auto"], "same value in all rows: nothing can"),
         (["train", "--auto"], "needs a SOURCE"),
         (["tune", "{classes}", "--label", "t", "--time-limit", "3"], "--time-limit needs --auto"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(folder, words, says):
-    names = {n: folder / f"{n}.csv" for n in ("classes", "values", "same")} | {"m": folder / "m"}
+    names = {n: folder / f"{n}.csv" for n in ("classes", "values", "same", "constant")}
+    names["m"] = folder / "m"
     said = ask(*(word.format(**names) for word in words))
     assert said.exit_code == 2
     assert says in said.output

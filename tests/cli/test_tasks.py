@@ -1,6 +1,7 @@
 """Probabilities, values and novelty through the commands; tune; what predict and evaluate agree on."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -239,6 +240,52 @@ def test_tune_says_how_to_train_with_what_it_found(folder):
     ).stdout.splitlines()  # fmt: skip
     assert told[-1].startswith("onlinesvm train ")
     assert told[-1].endswith("--label t --ignore c --standardize --C 1 --gamma 0.5 -o MODEL")
+
+
+READ = {
+    "csv": ["--label", "t", "--numeric", "zip", "--missing", "-1234567.5", "--missing-indicator", "--encode",
+            "hash", "--hash-size", "3", "--seed", "3"],
+    "libsvm": ["--zero-based", "--n-features", "7"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", READ)
+@pytest.mark.parametrize("auto", [[], ["--auto", "--time-limit", "2"]], ids=["grid", "auto"])
+def test_what_tune_says_reads_the_rows_in_the_same_way(folder, kind, auto):
+    """The line can be copied: with all options of the source, and its features."""
+    path, model = folder / f"rows.{kind}", folder / "m"
+    rng = np.random.default_rng(0)
+    rows = list(zip(rng.integers(0, 9999, 600), rng.normal(size=600).round(3), strict=True))
+    lines = {
+        "csv": [f"{k:05d},{'' if k % 5 == 0 else x},{'ab'[k % 2]},{x > 0}" for k, x in rows],
+        "libsvm": [f"{2 * (x > 0) - 1} 0:{x} 3:{k / 9999:.3f}" for k, x in rows],
+    }[kind]
+    path.write_text("\n".join([*["zip,x,word,t"][: kind == "csv"], *lines]) + "\n")
+    given = READ[kind]
+    choices = auto or ["--C", "1", "--gamma", "0.5", "--standardize"]
+    said = done("tune", path, *given, *choices).stdout.splitlines()[-1]
+    words = shlex.split(said)
+    assert words[:3] == ["onlinesvm", "train", str(path)]
+    done(*words[1:-1], model)
+    done("train", path, *given, "-o", folder / "other")
+    read, other = (read_model(each) for each in (model, folder / "other"))
+    assert read.preprocessing["schema"] == other.preprocessing["schema"]
+    assert read.estimator.n_features_in_ == {"csv": 1 + 2 + 3, "libsvm": 7}[kind]
+
+
+def test_tune_of_few_rows_predicts_most_of_them(folder):
+    """Settings are compared on nearly all rows of a small table, not on the last of them alone."""
+    for rows in (40, 300):
+        path = folder / f"{rows}.csv"
+        path.write_text(
+            "\n".join((folder / "classes.csv").read_text().split("\n")[: rows + 1]) + "\n"
+        )
+        line = ("tune", path, "--label", "t", "--C", "1,10", "--gamma", "0.5,2", "--json")
+        for each in json.loads(done(*line).stdout)["table"]:
+            wrong = each["error"] * (rows - rows // 8)
+            assert each["rows"] == rows
+            assert wrong == pytest.approx(round(wrong))
+            assert each["error"] < 0.5
 
 
 @pytest.mark.parametrize(

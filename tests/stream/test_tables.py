@@ -526,10 +526,54 @@ def test_numbers_with_commas_are_no_categories(values):
     assert "c=1,5" in reader.feature_names() or "c=1,234" in reader.feature_names()
 
 
-def test_words_with_commas_are_categories():
-    reader = one_column(['"1,5"', '"a,b"', '"1, 2"'] * 5)
+@pytest.mark.parametrize(
+    "values",
+    [["$1.50", "-$2.25", "$ 3"], ["1.5%", "2 %", "7"], ["1.50 €", "2\u00a0€", ""],
+     ["1'234.5", "12'345'678", "3"], ["$1,234.50", "$12", "-3"], ["1\u202f234", "12\u00a0345", "7"]],
+)  # fmt: skip
+def test_numbers_with_marks_are_no_categories(values):
+    """Each price would be a category, and those of later rows another one."""
+    quoted = [f'"{value}"' for value in values] * 5
+    with pytest.raises(StreamError, match=r"line 2 of .* in column 'c': write numbers with a"):
+        whole(one_column(quoted))
+    reader = one_column(quoted, categorical=["c"])
     whole(reader)
-    assert reader.feature_names() == ["c=1, 2", "c=1,5", "c=a,b", "c=other"]
+    assert f"c={values[1]}" in reader.feature_names()
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["%d.%m.%Y", "%m/%d/%Y", "%d-%m-%Y", "%m/%d/%y", "%Y/%m/%d", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y",
+     "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%d %H:%M:%S UTC"],
+)  # fmt: skip
+def test_dates_that_are_not_iso_8601_are_no_categories(form):
+    """All days of later rows would be the same category, that of the others."""
+    days = pd.date_range("2021-01-01", periods=15, freq="31D").strftime(form)
+    quoted = [f'"{day}"' for day in days]
+    with pytest.raises(StreamError, match=r"line 2 of .* in column 'c': write dates as 2021-03-31"):
+        whole(one_column(quoted))
+    reader = one_column(quoted, categorical=["c"])
+    whole(reader)
+    assert f"c={days[0]}" in reader.feature_names()
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        (["1.2.3", "1.2.4", "2.0.1"], ["c=1.2.3", "c=1.2.4", "c=2.0.1"]),
+        (["10.0.0.1", "10.0.0.2", "x"], ["c=10.0.0.1", "c=10.0.0.2", "c=x"]),
+        (["1-2-3", "7-12-9", "3-3-3"], ["c=1-2-3", "c=3-3-3", "c=7-12-9"]),
+        (["1,5", "a,b", "1, 2"], ["c=1, 2", "c=1,5", "c=a,b"]),
+        (["$1", "$x", "3"], ["c=$1", "c=$x", "c=3"]),
+        (["3 m", "4 m", "5 m"], ["c=3 m", "c=4 m", "c=5 m"]),
+        (["%", "$", "€"], ["c=$", "c=%", "c=€"]),
+        (["1'2", "3'4", "5'6"], ["c=1'2", "c=3'4", "c=5'6"]),
+    ],
+)
+def test_words_with_commas_or_marks_are_categories(values, names):
+    reader = one_column([f'"{value}"' for value in values] * 5)
+    whole(reader)
+    assert reader.feature_names() == [*names, "c=other"]
 
 
 def test_the_delimiter_is_suggested_wherever_the_header_is_one_name():

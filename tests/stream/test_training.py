@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from onlinesvm import (
     LASVMClassifier,
@@ -144,6 +145,16 @@ def test_passes_and_sources():
     training = fit_stream(LASVMClassifier(), MemoryReader(X, y), epochs=3)
     assert training.rows == 1500
     assert fit_stream(LASVMClassifier(), io.BytesIO(text)).rows == 500
+
+
+def test_a_row_that_is_read_again_counts_again():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 2))
+    y = (X[:, 0] * X[:, 1] + 0.5 * rng.normal(size=500) > 0).astype(int)
+    model = fit_stream(LASVMClassifier(gamma=0.5), MemoryReader(X, y), epochs=3).estimator
+    values = model.finish().decision_function(X)
+    once, again = (SVC(C=C, gamma=0.5).fit(X, y).decision_function(X) for C in (1, 3))
+    assert np.abs(values - again).max() < 0.1 * np.abs(values - once).max()
 
 
 # -- resuming -------------------------------------------------------------------------------------

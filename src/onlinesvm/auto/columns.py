@@ -1,4 +1,4 @@
-"""Columns of the user's table: a data frame of pandas or polars, or an array of any type.
+"""Columns of the user's table: a data frame of pandas or polars, a table of PyArrow, or an array.
 
     number      float64, NaN where there is a gap
     moment      seconds since 1970, NaN where there is a gap
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
-from .readings import NUMBERS, is_gap_word, read_texts, reading_of
+from .readings import NUMBERS, is_gap_word, may_be_left, read_texts, reading_of
 
 NUMBER, MOMENT, CATEGORY, EMPTY = "number", "moment", "category", "empty"
 
@@ -43,8 +43,15 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "dtypes") and hasattr(X, "__getitem__")
 
 
+def as_frame(X: Any) -> Any:
+    """A table of PyArrow as a data frame of pandas; anything else as it is."""
+    is_arrow = hasattr(X, "to_pandas") and hasattr(X, "schema") and not is_frame(X)
+    return X.to_pandas() if is_arrow else X
+
+
 def read_columns(X: Any) -> Table:
     """The columns, each an array of numbers, of ``datetime64`` or of objects."""
+    X = as_frame(X)
     if is_frame(X):
         names = [str(name) for name in X.columns]
         if len(set(names)) < len(names):
@@ -208,12 +215,16 @@ def _is_all_gaps(values: np.ndarray) -> bool:
     return values.dtype.kind == "f" and bool(np.isnan(values).all())
 
 
-def unread(values: np.ndarray, read: np.ndarray) -> Any:
-    """A text of a column of which no value could be read as a number or date; None if some could."""
-    if values.dtype.kind in "biufmM" or not np.isnan(read).all():
-        return None
-    texts = (v for v in values.tolist() if not _is_gap(v) and not is_gap_word(v))
-    return next(texts, None)
+def unread(values: np.ndarray, read: np.ndarray) -> list[Any]:
+    """Texts of a column that cannot be read as numbers or dates, if they are all of its values or
+    more than a reading may leave (``reading_of``).
+    """
+    bad = np.isnan(read)
+    if values.dtype.kind in "biufmM" or not bad.any():
+        return []
+    texts = [v for v in values[bad].tolist() if not _is_gap(v) and not is_gap_word(v)]
+    count = len(texts) + int((~bad).sum())
+    return texts if len(texts) == count or not may_be_left(texts, count) else []
 
 
 def reading_in(values: np.ndarray, kind: str) -> str | None:

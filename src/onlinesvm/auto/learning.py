@@ -128,7 +128,7 @@ def _final(
         model.fit(race.X[winner.setting.numbers][which], race.y[which])
     if any("time_limit" in str(each.message) for each in said):
         count = min(count, int(model.n_iter_))
-    return model, count
+    return model.set_params(time_limit=None), count  # what was left is no setting of the model
 
 
 def _made(race: Race, winner: Candidate, weights: np.ndarray | None) -> Any:
@@ -161,7 +161,7 @@ def _in_cells(
     errors = errors_of(model.predict(rows[held]), race.y[held], race.has_classes)
     if errors.mean() > expected_error(winner.rounds, count):
         return None
-    return model, len(learn)
+    return model.set_params(time_limit=None), len(learn)
 
 
 def _cell_count(race: Race, winner: Candidate, n: int, seconds: float, threads: int) -> int:

@@ -55,6 +55,7 @@ _DECIMAL_COMMA = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d+)?$")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?:\s*([ap])\.?m\.?)?$", re.I)
 _DURATION = re.compile(r"(?:([+-]?\d+) days?,? )?\+?(\d+):(\d{2}):(\d{2}(?:\.\d+)?)$")
 
+_UTC = re.compile(r"(Z| ?UTC| ?GMT)$")
 _MONTH = re.compile(r"(19|20)\d{2}-(0[1-9]|1[0-2])$")
 _OFFSET = re.compile(r"(.*\d:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([+-])(\d{2}):?(\d{2})$")
 
@@ -94,8 +95,8 @@ def moment(value: Any) -> float:
         return np.nan
     try:
         if isinstance(value, str):
-            value, ahead = _without_offset(value.strip().removesuffix("Z"))
-            if not value[:4].isdigit() or "-" not in value:
+            value, ahead = _without_offset(_UTC.sub("", value.strip()))
+            if not value[:4].isdigit() or "-" not in value or value[-1].isalpha():
                 return np.nan
             if len(value) < 8 and not _MONTH.match(value):
                 return np.nan
@@ -201,6 +202,14 @@ def reading_of(values: Sequence[Any]) -> str | None:
         if shares[best] >= MOSTLY:
             return best
     return "number" if values and _are_numbers_with_words(values) else None
+
+
+def may_be_left(texts: Sequence[Any], count: int) -> bool:
+    """Whether so few of ``count`` values, or so few different ones, cannot be read that the others may
+    be a column of numbers.
+    """
+    few = len(texts) <= (1 - MOSTLY) * count
+    return few or (len(set(texts)) <= WORDS and 2 * len(texts) < count)
 
 
 def _share(values: list[Any], read: Read) -> float:

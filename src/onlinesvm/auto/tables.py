@@ -19,6 +19,7 @@ from .columns import (
     MOMENT,
     NUMBER,
     Table,
+    as_frame,
     as_kind,
     check_as_before,
     is_frame,
@@ -213,13 +214,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                         f"Input X contains infinity, in column {word}: replace it by a missing "
                         "value or a finite number."
                     )
-                text = unread(values, number)
-                if text is not None:
-                    warnings.warn(
-                        f"No value of column {word} can be read as a {kind}, such as "
-                        f"{str(text)[:40]!r}: all of them are treated as missing.",
-                        stacklevel=4,
-                    )
+                texts = unread(values, number)
+                if texts:
+                    warnings.warn(_told_unread(texts, number, word, kind), stacklevel=4)
                 parts.append(number)
                 if kind == MOMENT:
                     for length in CYCLES.values():
@@ -349,7 +346,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def _same_columns(self, X: Any) -> Table:
         """The columns that were there when the encoder was fitted, in that order."""
-        names = getattr(self, "feature_names_in_", None)
+        X, names = as_frame(X), getattr(self, "feature_names_in_", None)
         if names is not None and is_frame(X):
             there = {str(name) for name in X.columns}
             lost = [str(name) for name in names if name not in there]
@@ -409,6 +406,20 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
         return tags
+
+
+def _told_unread(texts: list[Any], read: np.ndarray, word: str, kind: str) -> str:
+    """Message about texts that cannot be read."""
+    such, known = repr(str(texts[0])[:40]), int((~np.isnan(read)).sum())
+    if not known:
+        return (
+            f"No value of column {word} can be read as a {kind}, such as {such}: all of them are "
+            "treated as missing."
+        )
+    return (
+        f"{len(texts)} of {len(texts) + known} values of column {word} cannot be read as a {kind}, "
+        f"such as {such}: they are treated as missing."
+    )
 
 
 def _side_by_side(parts: list[np.ndarray]) -> np.ndarray:

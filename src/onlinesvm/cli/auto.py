@@ -29,7 +29,7 @@ from . import algorithms
 from .mistakes import Mistake
 from .scoring import score_source
 from .showing import Reporter
-from .sources import reader_of
+from .sources import command_to_train, reader_of
 
 DEFAULT_LIMIT = 60.0
 """Seconds, where no limit is given."""
@@ -89,6 +89,10 @@ def raced(source: str, options: dict[str, Any]) -> tuple[Rows, Outcome]:
     if has_classes and len(np.unique(rows.y)) < 2:
         raise Mistake(
             f"All rows of {rows.reader.name} have the same label; nothing can be learned. Check --label."
+        )
+    if (rows.X[0] == rows.X).all():
+        raise Mistake(
+            f"Every feature of {rows.reader.name} has the same value in all rows: nothing can be learned."
         )
     limit = options.get("time_limit") or DEFAULT_LIMIT
     with Reporter(options["as_json"]) as reporter:
@@ -205,4 +209,5 @@ def tune_by_race(source: str, options: dict[str, Any]) -> None:
     for values in zip(*(table[name] for name in names), strict=True):
         shown.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in values))
     Console(highlight=False).print(shown)
-    click.echo(f"Best: {_settings(_facts(found))}. onlinesvm train {source} --auto learns with it.")
+    click.echo(f"Best: {_settings(_facts(found))}. To learn with it:")
+    click.echo(command_to_train(source, {**options, "auto": True}, ("auto", "seed", "time_limit")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -79,6 +80,11 @@ COLUMN_OPTIONS = tuple(option.name for option in fields(TableOptions))
 
 NAMES = ("format", *COLUMN_OPTIONS, "delimiter", "n_features", "zero_based")
 
+DEFAULTS = {option.name: option.default for option in fields(TableOptions)} | {
+    "algorithm": "lasvm", "seed": 0, "shuffle_buffer": 0,
+}  # fmt: skip
+"""Values of options that need not be typed, besides None and False."""
+
 
 def source_options(command: Any) -> Any:
     """A command with all these options."""
@@ -91,6 +97,21 @@ def reader_of(source: str, options: dict[str, Any], **more: Any) -> Reader:
     """The reader that a command's options describe."""
     chosen = {name: options[name] for name in NAMES if name in options}
     return open_reader(source, chosen.pop("format", None), **chosen, **more)
+
+
+def command_to_train(source: str, options: dict[str, Any], names: tuple[str, ...]) -> str:
+    """``onlinesvm train`` with rows that are read as with these options, and those of these names."""
+    words = ["onlinesvm", "train", source]
+    for name in ("algorithm", *NAMES, *names):
+        value, typed = options[name], f"--{name if len(name) == 1 else name.replace('_', '-')}"
+        if value is None or value is False or value == DEFAULTS.get(name):
+            continue
+        if value is True:
+            words.append(typed)
+        else:
+            each = value if isinstance(value, tuple) else (value,)
+            words += [word for one in each for word in (typed, str(one))]
+    return shlex.join([*words, "-o", "MODEL"])
 
 
 def reader_for(source: str, options: dict[str, Any], model: Any, needs_label: bool) -> Reader:

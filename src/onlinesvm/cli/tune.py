@@ -9,7 +9,6 @@ data.
 from __future__ import annotations
 
 import json
-import shlex
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -28,7 +27,7 @@ from ..stream.training import StreamSettings, Training, first_parts
 from . import algorithms
 from .mistakes import Mistake
 from .showing import Reporter
-from .sources import NumberRange, reader_of, source_options
+from .sources import NumberRange, command_to_train, reader_of, source_options
 
 EPILOG = """\b
 Example:
@@ -38,6 +37,9 @@ Example:
 
 FACTORS = (1 / 16, 1 / 4, 1.0, 4.0)
 """Default gammas, in units of ``gamma="scale"``."""
+
+UNPREDICTED = 8
+"""Of a source of a single block, one row of so many is learned without being predicted."""
 
 
 @dataclass
@@ -169,7 +171,7 @@ class Search:
         for block in self.stream.prepared():
             if not self.candidates:
                 self._begin(block)
-            parts = first_parts(block) if not self.rows else [block]
+            parts = self._first_parts(block) if not self.rows else [block]
             for candidate in self.alive:
                 for part in parts:
                     self._learn(candidate, part)
@@ -194,6 +196,12 @@ class Search:
                 estimator.set_params(random_state=self.options["seed"])
             self.candidates.append(Candidate(C, gamma, estimator))
         self.alive = list(self.candidates)
+
+    def _first_parts(self, block: Block) -> list[Block]:
+        """The first block in parts. If it is the only one, few rows are learned before others are predicted."""
+        if block.n < self.options["batch_rows"]:
+            return first_parts(block, max(1, block.n // UNPREDICTED))
+        return first_parts(block)
 
     def _learn(self, candidate: Candidate, block: Block) -> None:
         if candidate.rows:
@@ -273,20 +281,6 @@ def _tell(source: str, candidates: list[Candidate], measure: str, options: dict[
         error = "-" if c.error is None else f"{c.error:.4f}"
         table.add_row(f"{c.C:g}", f"{c.gamma:.4g}", str(c.rounds), f"{c.rows:,}", error)
     Console(highlight=False).print(table)
-    click.echo(_next_command(source, best, options))
-
-
-def _next_command(source: str, best: Candidate, options: dict[str, Any]) -> str:
-    """The command that trains with the best settings, on rows that are read in the same way."""
-    words = ["onlinesvm", "train", source]
-    for name in ("algorithm", "format", "label", "encode", "missing", "delimiter"):
-        value = options[name]
-        if value not in (None, {"algorithm": "lasvm", "encode": "onehot"}.get(name)):
-            words += [f"--{name}", str(value)]
-    for name in ("ignore", "categorical"):
-        words += [word for column in options[name] for word in (f"--{name}", column)]
-    words += ["--standardize"] if options["standardize"] else []
-    if options["shuffle_buffer"]:
-        words += ["--shuffle-buffer", str(options["shuffle_buffer"])]
-    words += ["--C", f"{best.C:g}", "--gamma", f"{best.gamma:.6g}", "-o", "MODEL"]
-    return shlex.join(words)
+    found = {**options, "C": f"{best.C:g}", "gamma": f"{best.gamma:.6g}"}
+    names = ("standardize", "shuffle_buffer", "seed", "C", "gamma")
+    click.echo(command_to_train(source, found, names))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,25 @@ from .gaps import RULES, fill_values
 from .moments import is_moment, kind_of_text, kind_of_type, look_like_moments
 
 _LEADING_ZERO = r"^0\d+$"
-_WITH_COMMA = r"^\s*[+-]?\d+(,\d+)+(\.\d*)?([eE][+-]?\d+)?\s*$"
+_MARKED = re.compile(
+    r"\s*[+-]?[$€£¥₹]?\s*[+-]?[0-9]+(,[0-9]+|['\u2019\u00a0\u202f][0-9]{3})*(\.[0-9]*)?"
+    r"([eE][+-]?[0-9]+)?\s*[$€£¥₹%]?\s*"
+)
+"""Numbers, with commas or other marks between the digits, or signs of money or per cent."""
+
+_MONTH = r"([0-9]{1,2}|[A-Za-z]{3,9}\.?)"
+_DATE = re.compile(
+    rf"\s*([0-9]{{1,2}}([./ -]){_MONTH}\2(19|20)[0-9]{{2}}|(19|20)[0-9]{{2}}[./-]{_MONTH}[./-][0-9]{{1,2}}"
+    r"|[0-9]{1,2}/[0-9]{1,2}/[0-9]{2}|[A-Za-z]{3,9}\.? [0-9]{1,2}, (19|20)[0-9]{2})"
+    r"([T ,]*[0-9]{1,2}:[0-9]{2}.*)?\s*"
+)
+"""Dates that are not in ISO 8601, and perhaps times."""
+
+_TO_WRITE = {
+    _MARKED: "numbers with a decimal point and without other marks",
+    _DATE: "dates as 2021-03-31, times as 2021-03-31T12:30:00Z",
+}
+"""How what would be categories is written, to be numbers or dates."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +93,7 @@ def decided(rows: FirstRows, options: TableOptions) -> Column:
         if kind is not None:
             return Column(name, kind)
         _check_not_mixed(rows)
-        _check_no_commas(rows)
+        _check_writing(rows)
     return _categories(rows, options)
 
 
@@ -123,26 +142,25 @@ def _check_not_mixed(rows: FirstRows) -> None:
             )
 
 
-def _check_no_commas(rows: FirstRows) -> None:
-    """Refuse numbers such as 1,5 or 1,234.5, each of which would be a category."""
+def _check_writing(rows: FirstRows) -> None:
+    """Refuse numbers such as 1,5 or 1,234.5 or $3 or 12%, and dates such as 31.3.2021, each of which
+    would be a category.
+    """
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     if rows.is_declared or not pa.types.is_string(rows.values.type):
         return
     words = without_gaps(rows.values)
-    commas = pc.match_substring_regex(words, _WITH_COMMA)
-    are_numbers = (
-        is_numeric(word) for word in words.filter(pc.invert(commas)).unique().to_pylist()
-    )
-    if pc.any(commas).as_py() and all(are_numbers):
-        row = int(np.argmax(pc.fill_null(commas, False).to_numpy(zero_copy_only=False)))
-        name = rows.name
-        raise StreamError(
-            f"{rows.place(row)} has {shortened(words[row].as_py())} in column '{name}': write numbers "
-            f"with a decimal point and without other marks, leave the column out (--ignore {as_word(name)}), "
-            f"or treat it as categories (--categorical {as_word(name)})."
-        )
+    odd = {w for w in words.drop_null().unique().to_pylist() if not is_numeric(w)}
+    for pattern, how in _TO_WRITE.items():
+        if odd and all(pattern.fullmatch(word) for word in odd):
+            row = next(k for k, word in enumerate(words.to_pylist()) if word in odd)
+            name = rows.name
+            raise StreamError(
+                f"{rows.place(row)} has {shortened(words[row].as_py())} in column '{name}': write {how}, "
+                f"leave the column out (--ignore {as_word(name)}), or treat it as categories "
+                f"(--categorical {as_word(name)})."
+            )
 
 
 def _no_numbers(words: Any) -> np.ndarray:

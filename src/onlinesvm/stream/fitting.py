@@ -43,7 +43,8 @@ def fit_stream(
     source : Reader, str, path or binary file
         A reader, or anything that ``open_reader`` accepts.
     epochs : int, default=1
-        Passes over the source; standard input allows one.
+        Passes over the source; standard input allows one. A row that is read several times counts as
+        often: an SVM is about that of ``epochs`` times the C and one pass.
     batch_rows : int, default=2048
         Number of rows that are read, predicted and learned at a time.
     shuffle_buffer : int, default=0

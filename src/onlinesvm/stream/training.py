@@ -38,7 +38,8 @@ class StreamSettings:
     Parameters
     ----------
     epochs : int, default=1
-        Passes over the source.
+        Passes over the source. A row that is read several times counts as often: an SVM is about that of
+        ``epochs`` times the C and one pass.
     batch_rows : int, default=2048
         Number of rows that are read, predicted and learned at a time.
     shuffle_buffer : int, default=0
@@ -294,12 +295,15 @@ class Training:
             )
 
 
-def first_parts(block: Block) -> list[Block]:
-    """The first block in parts, each as long as all before it, so that most of it is predicted."""
+def first_parts(block: Block, first: int = FIRST_PART) -> list[Block]:
+    """The first block in parts, each as long as all before it, so that most of it is predicted.
+
+    ``first``: number of rows of the first part.
+    """
     ends = [0]
     while ends[-1] < block.n:
-        ends.append(min(block.n, max(FIRST_PART, 2 * ends[-1])))
-    return [block.part(slice(first, end)) for first, end in zip(ends, ends[1:], strict=False)]
+        ends.append(min(block.n, max(first, 2 * ends[-1])))
+    return [block.part(slice(begin, end)) for begin, end in zip(ends, ends[1:], strict=False)]
 
 
 def checksum(block: Block) -> int:
