@@ -177,7 +177,7 @@ class LASVMEstimator(KernelEstimator):
             _warn(
                 # The first two sentences are those of SVC, which filters of warnings look for.
                 f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
-                f"StandardScaler or MinMaxScaler. It did not reach tol={self.tol}; or use a larger max_iter."
+                f"StandardScaler or MinMaxScaler. tol={self.tol} was not reached; a larger max_iter also helps."
             )
         elif not done:
             _warn(
@@ -548,7 +548,7 @@ class LASVMEstimator(KernelEstimator):
 
 
 def share_costs(estimator: LASVMEstimator, shares: np.ndarray) -> None:
-    """The next ``fit`` is one of several C, which are these shares of the estimator's."""
+    """From now on ``fit`` is of several C, which are these shares of the estimator's."""
     estimator._shares = shares
 
 
