@@ -590,7 +590,7 @@ def test_tables_in_which_nothing_varies_or_columns_have_no_order(kind):
     pd = pytest.importorskip("pandas")
     y = np.arange(40) % 2
     with pytest.raises(
-        ValueError, match="Every column of the table has the same value in all rows"
+        ValueError, match=r"has the same value in all rows.* Give at least one column whose"
     ):
         kind().fit(pd.DataFrame({"a": [1] * 40, "b": [2.5] * 40}), y)
     for bad in ({"a": np.arange(40), "b": np.arange(40)}, [{"a": k} for k in range(40)]):

@@ -111,7 +111,8 @@ class AutoSVM(BaseEstimator):
             encoders[numbers] = encoder
             if not rows[numbers].shape[1]:
                 raise ValueError(
-                    "Every column of the table has the same value in all rows: nothing can be learned."
+                    "Every column of the table has the same value in all rows: nothing can be learned. "
+                    "Give at least one column whose values differ."
                 )
         return encoders, rows
 
