@@ -556,7 +556,7 @@ LONG = {
     "auto/race.py": "one race: its rounds, weights of features, who goes on, what the work allows",
     "core/lasvm/block/working_set.py": "one optimisation by working sets, of one machine or many",
     "core/lasvm/tasks.py": "four tasks with the same verbs: bounds, units and tolerances of each",
-    "estimators/labels.py": "what y means: labels, values or nothing, and what each example weighs",
+    "estimators/labels.py": "what y means: labels, values or nothing",
     "core/lasvm/online/process.py": "one road of single examples: its loop, and the call from Python",
     "core/lasvm/learner.py": "one learner: streams of single examples, blocks, limits, a data set",
     "estimators/base.py": "one flow of learning for all estimators, and their fitted attributes",

@@ -256,8 +256,8 @@ class LASVMEstimator(KernelEstimator):
         self, trained: Trained, asked: Asked, stays: np.ndarray, left: Any, targets: Any
     ) -> None:
         """Remove the examples from a copy of the learner, which then becomes the model."""
+        from ..core.lasvm.block.held_out import MANY, score_again
         from ..core.lasvm.block.removal import forget
-        from ..core.lasvm.block.rescoring import MANY, score_again
 
         learner = deepcopy(trained.learner)
         stored, labels = learner.stores_keys(asked.keys), self._labels_held(trained, learner)
