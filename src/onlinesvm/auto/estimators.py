@@ -36,11 +36,11 @@ from .tables import TableEncoder
 ENCODING = 0.1
 """Share of the time limit after which the table is not encoded again with another scale of numbers."""
 
-
 _OF_TIME = {
     "M": ("dates", "days since one of them", "(y - y.min()) / numpy.timedelta64(1, 'D')"),
     "m": ("durations", "hours or seconds", "y / numpy.timedelta64(1, 'h')"),
 }
+"""Targets without a unit, by their kind of array: what they are called, and what to give instead."""
 
 
 class AutoSVM(BaseEstimator):

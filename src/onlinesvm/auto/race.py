@@ -192,7 +192,7 @@ class Race:
         few, most = IN_PAIRS
         self.tries_pairs = has_classes and few <= len(np.unique(y)) <= most
         spread = 1.0 if has_classes else target_spread(y)
-        self.most_loss = np.inf if has_classes or spread == np.std(y) else (FAR * spread) ** 2
+        self.most_loss = np.inf if has_classes or spread >= np.std(y) else (FAR * spread) ** 2
         self.units = Units(X, spread, self.rng)
         self.order = _spread_out(y, has_classes, self.rng)
         self.folds = _folds(self.order)
