@@ -243,6 +243,24 @@ def test_dates_and_durations_are_no_values(kind, times):
     assert np.array_equal(model.predict(X), before)
 
 
+@pytest.mark.parametrize("kind", [LASVMClassifier, SimpleSVMRegressor])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_dates_among_the_features_are_named(kind, library):
+    """With numbers beside them they were a TypeError of NumPy; alone, numbers in the unit of the array."""
+    frames = pytest.importorskip(library)
+    for column in (DAYS.to_numpy(), (DAYS - DAYS[0]).to_numpy()):
+        for beside in ({}, {"size": X[:, 0]}):
+            frame = frames.DataFrame({**beside, "day": column})
+            with pytest.raises(ValueError, match="Column 'day' of X contains dates or durations"):
+                kind().fit(frame, y)
+    model = kind().fit(X[:, :1], y)
+    before = model.predict(X[:, :1])
+    for call in (lambda D: model.partial_fit(D, y), model.predict):
+        with pytest.raises(ValueError, match=r"X contains dates or durations.* leave them out"):
+            call(DAYS.to_numpy()[:, None])
+    assert np.array_equal(model.predict(X[:, :1]), before)
+
+
 @pytest.mark.parametrize(("to", "first"), [(bool, True), (int, 3), (float, 3.0)])
 def test_labels_that_are_numbers_in_an_array_of_objects(to, first):
     labels = np.where(y > 0, first, to(0)).astype(to).astype(object)
