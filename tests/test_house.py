@@ -449,16 +449,26 @@ def is_itself(node):
     return isinstance(node, ast.Name) and node.id in ("self", "cls", "super")
 
 
-def asked_name(node):
-    """The private name that an expression asks another object for; None if it does not."""
+def asked_names(node):
+    """The private names that a statement or expression asks another object or module for."""
+    owner = None
     if isinstance(node, ast.Attribute):
-        owner, name = node.value, node.attr
+        owner, names = node.value, [node.attr]
     elif isinstance(node, ast.Call) and getattr(node.func, "id", None) in _BY_NAME:
-        owner, name = node.args[0], getattr(node.args[1], "value", None)
+        owner, names = node.args[0], [getattr(node.args[1], "value", None)]
+    elif isinstance(node, ast.Subscript):  # of what an object gives away as a dictionary
+        owner, names = node.value, [getattr(node.slice, "value", None)]
+    elif isinstance(node, ast.ImportFrom) and is_of_the_package(node):
+        names = [alias.name for alias in node.names]
     else:
-        return None
-    private = isinstance(name, str) and _PRIVATE.match(name) and name not in OFFERED
-    return name if private and not is_itself(owner) else None
+        return []
+    private = [n for n in names if isinstance(n, str) and _PRIVATE.match(n) and n not in OFFERED]
+    return [] if owner is not None and is_itself(owner) else private
+
+
+def is_of_the_package(node):
+    """Whether an import names what a module of the package defines."""
+    return bool(node.module) and (node.level > 0 or node.module.split(".")[0] == "onlinesvm")
 
 
 def foreign_names(source):
@@ -472,8 +482,8 @@ def foreign_names(source):
     found = []
     for part in body:
         own = defined_names(part) if isinstance(part, ast.ClassDef) else beside
-        names = (asked_name(node) for node in ast.walk(part))
-        found += [name for name in names if name is not None and name not in own]
+        names = (name for node in ast.walk(part) for name in asked_names(node))
+        found += [name for name in names if name not in own]
     return found
 
 
@@ -487,17 +497,19 @@ def test_nobody_asks_for_the_private_names_of_another():
     assert sum(counts.values()) <= 20
 
 
-def test_the_check_of_private_names_sees_reading_writing_and_asking_by_name():
+def test_the_check_of_private_names_sees_reading_writing_importing_and_asking_by_name():
     source = (
+        "from .plots import INK, _figure\n"
+        "from numpy import _x\n"
         "class A:\n"
         "    def f(self, model):\n"
         "        self._own = model._kernel\n"
         "        model._x = getattr(model, '_y', None)\n"
         "        return model._own, super()._z, self._w, model._replace()\n"
         "def g(a):\n"
-        "    return a._own, a._other\n"
+        "    return a._own, a._other, a.in_use()['_low']\n"
     )
-    assert foreign_names(source) == ["_kernel", "_x", "_y", "_other"]
+    assert foreign_names(source) == ["_figure", "_kernel", "_x", "_y", "_other", "_low"]
 
 
 def test_private_modules_are_imported_in_their_own_room_only():
@@ -544,7 +556,7 @@ LONG = {
     "auto/race.py": "one race: its rounds, weights of features, who goes on, what the work allows",
     "core/lasvm/block/working_set.py": "one optimisation by working sets, of one machine or many",
     "core/lasvm/tasks.py": "four tasks with the same verbs: bounds, units and tolerances of each",
-    "estimators/labels.py": "what y means: labels, values or nothing, and what each example weighs",
+    "estimators/labels.py": "what y means: labels, values or nothing",
     "core/lasvm/online/process.py": "one road of single examples: its loop, and the call from Python",
     "core/lasvm/learner.py": "one learner: streams of single examples, blocks, limits, a data set",
     "estimators/base.py": "one flow of learning for all estimators, and their fitted attributes",

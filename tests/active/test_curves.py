@@ -64,7 +64,7 @@ def test_inside_scikit_activeml():
         ({"X_test": X[:0], "y_test": BINARY[:0]}, "X_test is empty"),
         ({"X_pool": X[:0], "y_pool": BINARY[:0]}, "X_pool is empty"),
         ({"y_pool": [None] * 100}, "label"),
-        ({"y_pool": np.zeros((100, 2))}, "1d"),
+        ({"y_pool": np.zeros((100, 2))}, "y_pool has 2 columns, but y_test is 1d: both must"),
         ({"y_pool": np.linspace(0, 1, 100)}, "label type"),
     ],
 )

@@ -162,9 +162,6 @@ def test_it_is_no_worse_than_plain_machines():
     assert counts["x11"] < counts["x3"]
 
 
-# -- time ---------------------------------------------------------------------------------
-
-
 def test_labels_that_surround_each_other_are_told_apart_in_pairs(monkeypatch):
     """Each label but the first is a shell: one machine for it against all others is poor at that."""
     X, y = make_gaussian_quantiles(n_samples=3000, n_features=6, n_classes=3, random_state=0)
@@ -195,6 +192,9 @@ def test_a_few_huge_targets_leave_all_others_as_they_are(share):
     model = AutoSVMRegressor(time_limit=None, random_state=0).fit(X[:400], spoilt[:400])
     error, least = (np.median(np.abs(m.predict(X[400:]) - true[400:])) for m in (model, plain))
     assert error < 3 * least
+
+
+# -- time ---------------------------------------------------------------------------------
 
 
 def test_a_short_limit_gives_the_best_so_far_and_says_so():
@@ -599,7 +599,7 @@ def test_tables_in_which_nothing_varies_or_columns_have_no_order(kind):
     pd = pytest.importorskip("pandas")
     y = np.arange(40) % 2
     with pytest.raises(
-        ValueError, match="Every column of the table has the same value in all rows"
+        ValueError, match=r"has the same value in all rows.* Give at least one column whose"
     ):
         kind().fit(pd.DataFrame({"a": [1] * 40, "b": [2.5] * 40}), y)
     for bad in ({"a": np.arange(40), "b": np.arange(40)}, [{"a": k} for k in range(40)]):

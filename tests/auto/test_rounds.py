@@ -22,7 +22,6 @@ def test_what_is_shown_is_the_share_of_wrong_labels():
     assert candidate.last.errors.tolist() == [0.0, 1.0, 0.0, 1.0]
     assert candidate.last.noise == 0.25
     assert candidate.loss != 0.5
-    assert isinstance(candidate, Candidate)
 
 
 def test_a_candidate_is_not_behind_itself_on_more_rows():

@@ -246,7 +246,9 @@ def test_a_column_that_has_become_another_one_is_said():
     for name in ("size", "colour"):
         with pytest.raises(ValueError, match=f"Column '{name}' contains values of type list"):
             encoder.transform(table.assign(**{name: [[1, 2]] * N}))
-    with pytest.raises(ValueError, match="Column 'size' contains dates; it had numbers"):
+    with pytest.raises(
+        ValueError, match=r"Column 'size' contains dates; .* Convert it to numbers\."
+    ):
         encoder.transform(table.assign(size=pd.Timestamp("2024-01-01")))
     with pytest.warns(
         UserWarning, match="No value of column 'size' can be read as a number, such as 'red'"
@@ -339,7 +341,9 @@ def test_numbers_in_a_column_of_dates_are_refused():
     days = pd.date_range("2024-01-01", periods=40)
     encoder = TableEncoder().fit(pd.DataFrame({"d": days}))
     for bad in (np.arange(40), np.arange(40.0), days - days[0], [True] * 40):
-        with pytest.raises(ValueError, match="'d' contains numbers; it had dates in the training"):
+        with pytest.raises(
+            ValueError, match=r"'d' contains numbers; it had dates .* Convert it to dates\."
+        ):
             encoder.transform(pd.DataFrame({"d": bad}))
     assert np.isfinite(encoder.transform(pd.DataFrame({"d": [np.nan] * 40}))).all()
     with pytest.warns(UserWarning, match="No value of column 'd' can be read as a moment"):

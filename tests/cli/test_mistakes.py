@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from onlinesvm import LASVMClassifier, LASVMRegressor
 from onlinesvm.cli import main
 from onlinesvm.model.files import read_model
 
@@ -92,6 +93,16 @@ def test_a_column_of_words_and_numbers_can_be_meant(tmp_path):
     path.write_text(changed(200, "1,zero,2,1"))
     line = ("train", path, "--label", "t", "-o", tmp_path / "m", "--categorical", "b")
     assert ask(*line).exit_code == 0
+
+
+def test_what_another_program_or_task_has_made(csv, tmp_path):
+    model, words = tmp_path / "m", tmp_path / "words.csv"
+    LASVMClassifier().fit([[0.0], [1.0]], [0, 1]).save(model)
+    train = ("train", csv, "--label", "t", "-o", model)
+    refused("not made by train.* leave out --resume to replace this one", *train, "--resume")
+    LASVMRegressor().fit(X, X[:, 0]).save(model)
+    words.write_text("a,b,c,t\n" + "1,2,3,red\n" * 5)
+    refused("labels are not numbers.* check --label", "evaluate", model, words, "--label", "t")
 
 
 def test_options_that_mean_nothing_here(csv, tmp_path):

@@ -345,7 +345,7 @@ def test_tune_halves_the_candidates(folder):
         (["export", "no-model", "--to", "onnx", "-o", "m"], "does not exist"),
         (["tune", "{csv}", "--label", "target", "--C", "a,b"], "takes positive numbers"),
         (["tune", "{csv}", "--label", "target", "--algorithm", "perceptron"], "no algorithm"),
-        (["tune", "{csv}", "--label", "target", "--algorithm", "kernel-perceptron"], "has no C and gamma to tune"),
+        (["tune", "{csv}", "--label", "target", "--algorithm", "kernel-perceptron"], "has no C and gamma to tune; choose another --algorithm"),
         (["train", "{csv}", "--label", "target", "-o", "m", "--test", "no.csv"], "no file 'no.csv' to test on"),
     ],
 )  # fmt: skip

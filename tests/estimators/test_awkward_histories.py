@@ -87,12 +87,11 @@ def test_whatever_a_model_is_asked(case):
         (ODD, 503071),  # a sixth of the targets was large, and said how exact all others are
         (ODD, 884297),  # ... one of nine, far beyond what C can reach
         (ODD, 3001512),  # the rounding errors of a far row were all that gradients of others had
-        (
-            ANSWERS,
-            97,
-        ),  # all rows of a window were forgotten, and a class that had none was probable
+        # All rows of a window were forgotten, and a class that had none was probable.
+        (ANSWERS, 97),
         (ANSWERS, 10415),  # after rows were forgotten, rounding brought in another
         (ANSWERS, 1987),  # a copy of a model without rows lost the second part of its next far row
+        (ANSWERS, 7000251),  # all that counted was forgotten, and the file could not be read
         (ODD, 2000552),  # a model of one zero row had gradients of 1e-30 that were not zero
     ],
 )

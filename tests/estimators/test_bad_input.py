@@ -15,7 +15,14 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC
 
 import onlinesvm
-from onlinesvm import AutoSVMRegressor, LASVMClassifier, LASVMRegressor, SimpleSVMRegressor
+from onlinesvm import (
+    AutoSVMClassifier,
+    AutoSVMRegressor,
+    LASVMClassifier,
+    LASVMRegressor,
+    SimpleSVMClassifier,
+    SimpleSVMRegressor,
+)
 
 X, y = make_blobs(120, centers=2, n_features=3, cluster_std=1.0, random_state=0)
 ONES = np.ones(120)
@@ -199,6 +206,70 @@ def test_a_missing_target_is_refused_whatever_stands_for_it(kind, gap):
         with pytest.raises(ValueError, match="y contains NaN"):
             model.learn_one(X[0], gap)
     assert np.array_equal(model.predict(X), before)
+
+
+DAYS = pd.date_range("2020-01-01", periods=120)
+TIMES = {
+    "dates": (DAYS.to_numpy(), "dates"),
+    "with gaps": (np.array(["NaT", *["2020-01-01"] * 119], "M8[D]"), "dates"),
+    "with a zone": (pd.Series(DAYS.tz_localize("UTC")), "dates"),
+    "Python's": (DAYS.date.tolist(), "dates"),
+    "durations": ((DAYS - DAYS[0]).to_numpy(), "durations"),
+    "Python's durations": ((DAYS - DAYS[0]).to_pytimedelta(), "durations"),
+    "a column": (pd.DataFrame({"day": DAYS}), "dates"),
+}
+
+
+@pytest.mark.parametrize("kind", [LASVMRegressor, SimpleSVMRegressor, AutoSVMRegressor])
+@pytest.mark.parametrize("times", TIMES)
+def test_dates_and_durations_are_no_values(kind, times):
+    """SVR learns what NumPy makes of them: a number in the unit of the array, and -9.2e18 of a gap."""
+    given, what = TIMES[times]
+    if kind is AutoSVMRegressor and times == "a column":
+        given = given["day"]
+    says = f"The targets are {what}, which have no unit as numbers: give "
+    with pytest.raises(ValueError, match=says):
+        kind().fit(X, given)
+    if kind is AutoSVMRegressor:
+        return
+    model = kind().fit(X, X[:, 0])
+    before = model.predict(X)
+    with pytest.raises(ValueError, match=says):
+        model.partial_fit(X, given)
+    if kind is LASVMRegressor:
+        one = given[0] if isinstance(given, list | np.ndarray) else DAYS[0]
+        with pytest.raises(ValueError, match=says):
+            model.learn_one(X[0], one)
+    assert np.array_equal(model.predict(X), before)
+
+
+@pytest.mark.parametrize("kind", [LASVMClassifier, SimpleSVMRegressor])
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_dates_among_the_features_are_named(kind, library):
+    """With numbers beside them they were a TypeError of NumPy; alone, numbers in the unit of the array."""
+    frames = pytest.importorskip(library)
+    for column in (DAYS.to_numpy(), (DAYS - DAYS[0]).to_numpy()):
+        for beside in ({}, {"size": X[:, 0]}):
+            frame = frames.DataFrame({**beside, "day": column})
+            with pytest.raises(ValueError, match="Column 'day' of X contains dates or durations"):
+                kind().fit(frame, y)
+    model = kind().fit(X[:, :1], y)
+    before = model.predict(X[:, :1])
+    for call in (lambda D: model.partial_fit(D, y), model.predict):
+        with pytest.raises(ValueError, match=r"X contains dates or durations.* leave them out"):
+            call(DAYS.to_numpy()[:, None])
+    assert np.array_equal(model.predict(X[:, :1]), before)
+
+
+@pytest.mark.parametrize(("to", "first"), [(bool, True), (int, 3), (float, 3.0)])
+def test_labels_that_are_numbers_in_an_array_of_objects(to, first):
+    labels = np.where(y > 0, first, to(0)).astype(to).astype(object)
+    for kind in (LASVMClassifier, SimpleSVMClassifier, AutoSVMClassifier):
+        with pytest.raises(ValueError, match=f"Unknown label type.*y.astype.{to.__name__}"):
+            kind().fit(X, labels)
+    with pytest.raises(ValueError, match="Unknown label type"):
+        SVC().fit(X, labels)
+    assert set(LASVMClassifier().fit(X, labels.astype(to)).classes_) == {first, 0}
 
 
 @pytest.mark.parametrize("missing", [None, pd.NA])

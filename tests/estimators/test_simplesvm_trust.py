@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC, SVR, NuSVC, OneClassSVM
 
-from onlinesvm import SimpleSVMClassifier, SimpleSVMOneClass, SimpleSVMRegressor
+from onlinesvm import SimpleSVMClassifier, SimpleSVMOneClass, SimpleSVMRegressor, load_model
 from onlinesvm.core.kernel import exact as exact_kernels
 from onlinesvm.core.kernel.csr import canonical_csr
 from onlinesvm.core.kernel.exact import ExactRows
@@ -314,6 +314,23 @@ def test_the_last_example_with_a_weight_is_not_forgotten():
         ValueError, match="class 1 would be forgotten; keep at least one of positive weight"
     ):
         model.forget(np.flatnonzero(y == 1)[0])
+
+
+@pytest.mark.parametrize("kind", [SimpleSVMRegressor, SimpleSVMOneClass])
+@pytest.mark.parametrize("low_rank", [None, 3])
+def test_the_last_example_that_counts_cannot_be_forgotten(kind, low_rank, tmp_path):
+    """A model of weightless examples is a constant, and no file can hold it."""
+    X, _ = blobs(8)
+    targets = () if kind is SimpleSVMOneClass else (X[:, 0],)
+    weight = np.array([1.0, 2.0, 0.5, 0, 0, 0, 0, 0])
+    model = kind(low_rank=low_rank, random_state=0).fit(X, *targets, sample_weight=weight)
+    before = values_of(model, X)
+    with pytest.raises(ValueError, match="of positive weight would be forgotten; keep at least"):
+        model.forget([0, 1, 2, 5])
+    np.testing.assert_array_equal(values_of(model, X), before)
+    model.forget([0, 2, 3, 4]).save(tmp_path / "m")
+    again = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(values_of(again, X), values_of(model, X))
 
 
 def test_quadratic_slack_never_advises_itself():

@@ -205,7 +205,7 @@ def test_one_item_and_two(tmp_path, n):
     assert session.question(ME)["done"]
     assert session.grid(ME, "class 0") == []
     if n == 1:
-        with pytest.raises(LabelError, match="at least two classes"):
+        with pytest.raises(LabelError, match="at least two classes; label more"):
             next(predictions(session))
     else:
         assert len(list(predictions(session))) == 2

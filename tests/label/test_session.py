@@ -261,9 +261,9 @@ def test_every_tenth_question_is_random_and_scored_by_a_model_that_has_not_learn
     entries = [e for e in session.journal.since(0) if e.kind == "label"]
     assert [k for k, e in enumerate(entries) if e.mode == "random"] == [9, 19, 29, 39, 49, 59]
     assert [e.data["curve"]["n"] for e in entries if e.mode == "random"] == [1, 2, 3, 4, 5, 6]
-    judged = session._judge.taught
+    tested = session._tester.taught
     randoms = {session.pool.number[e.item] for e in entries if e.mode == "random"}
-    assert randoms.isdisjoint(i for i, _ in judged)
+    assert randoms.isdisjoint(i for i, _ in tested)
     assert session.panel(ME)["accuracy"]["n"] == 6
 
 

@@ -142,7 +142,9 @@ def labelling_curve(
         pool, test = (
             "is 1d" if y.ndim == 1 else f"has {y.shape[1]} columns" for y in (y_pool, y_test)
         )
-        raise ValueError(f"y_pool {pool}, but y_test {test}: both need the same labels.")
+        raise ValueError(
+            f"y_pool {pool}, but y_test {test}: both must have one dimension, or the same columns."
+        )
     for name, count in (("n_labels", n_labels), ("n_points", n_points), ("n_runs", n_runs)):
         if not is_count(count):
             raise ValueError(f"{name} must be an integer of at least 1; got {count!r}.")

@@ -107,12 +107,12 @@ class ActiveLearner:
     the pool. These rows take up to the estimator's ``cache_size`` MB. If many labels were taught
     since the last question, only the decision values of the candidates are computed.
 
-    With ``probability=True`` in the estimator, reading ``estimator`` after new labels judges all labelled
-    examples again, finishes the model, as its ``finish`` does, and recalibrates its probabilities and
-    prediction sets. Questions
-    lie near the boundary, so their scores are not representative of the pool: each labelled example
-    is scored by models that have not learned it, and weighted by the number of examples of the pool
-    with a similar score. An estimator that was already fitted, or that has a ``window``, ``budget``
+    With ``probability=True`` in the estimator, reading ``estimator`` after new labels checks whether
+    any labelled example should be a support vector after all, finishes the model, as its ``finish``
+    does, and recalibrates its probabilities and prediction sets. Questions lie near the boundary, so
+    their scores are not representative of the pool: each labelled example is scored by models that
+    have not learned it, and weighted by the number of examples of the pool with a similar score. An
+    estimator that was already fitted, or that has a ``window``, ``budget``
     or ``half_life``, uses the scores recorded while it learned; its probabilities are then
     calibrated for the examples asked about.
 

@@ -204,9 +204,15 @@ def _check_fields(seen: list[Any], name: str) -> None:
 def check_as_before(values: np.ndarray, kind: str, name: str) -> None:
     """Refuse values that a column of this kind cannot have, in a table that is to be encoded."""
     if kind == NUMBER and values.dtype.kind == "M":
-        raise ValueError(f"Column {name} contains dates; it had numbers in the training table.")
+        raise ValueError(
+            f"Column {name} contains dates; it had numbers in the training table. "
+            "Convert it to numbers."
+        )
     if kind == MOMENT and values.dtype.kind in "biufm" and not _is_all_gaps(values):
-        raise ValueError(f"Column {name} contains numbers; it had dates in the training table.")
+        raise ValueError(
+            f"Column {name} contains numbers; it had dates in the training table. "
+            "Convert it to dates."
+        )
     if values.dtype.kind == "O" and kind != EMPTY:
         _check_fields([value for value in values.tolist() if not _is_gap(value)], name)
 

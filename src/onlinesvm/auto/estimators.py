@@ -21,6 +21,7 @@ from ..estimators.explanation import Explanation
 from ..estimators.labels import (
     LARGEST_TARGET,
     check_no_gaps,
+    check_no_times,
     check_target_size,
     unique_labels,
 )
@@ -35,12 +36,6 @@ from .tables import TableEncoder
 
 ENCODING = 0.1
 """Share of the time limit after which the table is not encoded again with another scale of numbers."""
-
-
-_OF_TIME = {
-    "M": ("dates", "days since one of them", "(y - y.min()) / numpy.timedelta64(1, 'D')"),
-    "m": ("durations", "hours or seconds", "y / numpy.timedelta64(1, 'h')"),
-}
 
 
 class AutoSVM(BaseEstimator):
@@ -111,7 +106,8 @@ class AutoSVM(BaseEstimator):
             encoders[numbers] = encoder
             if not rows[numbers].shape[1]:
                 raise ValueError(
-                    "Every column of the table has the same value in all rows: nothing can be learned."
+                    "Every column of the table has the same value in all rows: nothing can be learned. "
+                    "Give at least one column whose values differ."
                 )
         return encoders, rows
 
@@ -466,11 +462,7 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
 
     def _checked(self, X: Any, y: Any) -> np.ndarray:
         y = super()._checked(X, y)
-        if y.dtype.kind in "mM":
-            what, words, how = _OF_TIME[y.dtype.kind]
-            raise ValueError(
-                f"The targets are {what}, which have no unit as numbers: give {words}, such as {how}."
-            )
+        check_no_times(y)
         try:
             numbers = np.asarray(y, np.float64)
         except OverflowError as error:

@@ -9,10 +9,10 @@
 
 All candidates of a round learn the same rows and are scored on the same held-out rows (``label_losses``), so
 that two of them are compared row by row: the difference has a standard error, and of two that differ by
-less, the simpler one wins. Candidates that differ in C alone are machines of one fit, which share its kernel
-values. One half of the rows is learned and the other half scored, up to 10,000
-of them. Tables of fewer than 8,000 rows are scored in two to five folds; candidates that are
-clearly worse than the best after one or two of them skip the others.
+less, the simpler one wins. Candidates that differ in C alone are machines of one fit, which share its
+kernel values. One half of the rows is learned and the other half scored, up to 10,000 of them. Tables of
+fewer than 8,000 rows are scored in two to five folds; candidates that are clearly worse than the best
+after one or two of them skip the others.
 
 A race is allowed the work of a few fits of all rows (``ALLOWED``), and small tables a little more
 (``SMALLEST``). Work is counted in rows, not in seconds, so that two races with one seed are equal.
@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,13 +125,12 @@ class Candidate:
         return float(self.last.losses.mean())
 
     def score(self, rows: int, results: list[Result]) -> None:
-        """Record losses and seconds of the folds of a round; called again for more folds."""
+        """Record errors and seconds of the folds of a round; called again for more folds."""
         errors = np.concatenate([each.errors for each in results])
         margins = [each.margins for each in results if each.margins is not None]
-        scores = np.concatenate(margins) if margins else None
-        losses = errors if scores is None else losses_of_labels(errors, scores)
         fastest = min(results, key=lambda each: each.seconds)
-        noted = Round(rows, losses, fastest.seconds, fastest.sharers, errors, scores)
+        scores = np.concatenate(margins) if margins else None
+        noted = Round(rows, errors, fastest.seconds, fastest.sharers, scores)
         if self.rounds and self.last.rows == rows:
             self.rounds.pop()
         self.rounds.append(noted)
@@ -145,24 +145,26 @@ class Result(NamedTuple):
     sharers: int
 
 
-class Round(NamedTuple):
+@dataclass(frozen=True)
+class Round:
     """One candidate in one round."""
 
     rows: int
-    losses: np.ndarray  # what candidates are compared by
+    errors: np.ndarray  # whether the label of each row is wrong, or its squared error
     seconds: float  # of one fit, or its share of one
     sharers: int = 1  # candidates that were fitted together
-    wrong: np.ndarray | None = None  # errors of rows, if these are not the losses
     margins: np.ndarray | None = None  # of labels
 
-    @property
-    def errors(self) -> np.ndarray:
-        """Whether the label of each row is wrong, or its squared error."""
-        return self.losses if self.wrong is None else self.wrong
+    @cached_property
+    def losses(self) -> np.ndarray:
+        """What candidates are compared by."""
+        if self.margins is None:
+            return self.errors
+        return losses_of_labels(self.errors, self.margins)
 
     def losses_of(self, count: int) -> np.ndarray:
         """Losses as if only the first rows had been scored."""
-        if self.margins is None or count == len(self.losses):
+        if self.margins is None or count == len(self.errors):
             return self.losses[:count]
         return losses_of_labels(self.errors[:count], self.margins[:count])
 
@@ -190,7 +192,7 @@ class Race:
         few, most = IN_PAIRS
         self.tries_pairs = has_classes and few <= len(np.unique(y)) <= most
         spread = 1.0 if has_classes else target_spread(y)
-        self.most_loss = np.inf if has_classes or spread == np.std(y) else (FAR * spread) ** 2
+        self.most_loss = np.inf if has_classes or spread >= np.std(y) else (FAR * spread) ** 2
         self.units = Units(X, spread, self.rng)
         self.order = _spread_out(y, has_classes, self.rng)
         self.folds = _folds(self.order)

@@ -46,8 +46,8 @@ LATE = {
 PRINTS = ("predict", "evaluate", "info", "tune")
 """Commands that are of no use without standard output."""
 
-
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""Errors of a disk or quota that has no space left."""
 
 
 class Commands(click.Group):

@@ -58,7 +58,7 @@ class Rows:
                     "tune on a part of it, and train without --auto."
                 )
         if not parts:
-            raise Mistake(f"{reader.name} has no rows.")
+            raise Mistake(f"{reader.name} has no rows; name a file with rows to learn from.")
         whole = stacked(parts)
         self.reader, self.y = reader, np.asarray(whole.y)
         columns = getattr(reader, "columns", None)

@@ -32,9 +32,9 @@ class Curve:
 
     def draw(self, path: Path) -> None:
         """Write the picture."""
-        from .plots import BLUE, INK, PALE, _figure, _plain, _save
+        from .plots import BLUE, GRID, INK, PALE, new_figure, plain_axes, save_figure
 
-        figure, (axes,) = _figure(1, 7.2, 3.8)
+        figure, (axes,) = new_figure(1, 7.2, 3.8)
         if self.points:
             rows, error, block = np.array(self.points, float).T
             axes.plot(
@@ -48,16 +48,16 @@ class Curve:
         axes.set_xlim(left=0.0)
         axes.set_ylim(bottom=0.0)
         axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.grid(axis="y", color="#e6e8eb", lw=0.8)
-        _plain(axes)
-        _save(figure, path)
+        axes.grid(axis="y", color=GRID, lw=0.8)
+        plain_axes(axes)
+        save_figure(figure, path)
 
 
 def draw_values(path: Path, points: np.ndarray, n: int) -> None:
     """Predicted against true values, on equal axes; the line is where they agree."""
-    from .plots import BLUE, INK, PALE, _figure, _plain, _save
+    from .plots import BLUE, INK, PALE, new_figure, plain_axes, save_figure
 
-    figure, (axes,) = _figure(1, 5.0, 5.0)
+    figure, (axes,) = new_figure(1, 5.0, 5.0)
     low, high = float(points.min()), float(points.max())
     margin = 0.03 * (high - low) or 1.0
     ends = (low - margin, high + margin)
@@ -67,16 +67,16 @@ def draw_values(path: Path, points: np.ndarray, n: int) -> None:
     shown = "" if len(points) == n else f" ({len(points):,} of {n:,} rows)"
     axes.set_xlabel(f"true value{shown}", color=INK)
     axes.set_ylabel("predicted value", color=INK)
-    _plain(axes)
-    _save(figure, path)
+    plain_axes(axes)
+    save_figure(figure, path)
 
 
 def draw_confusion(path: Path, classes: list[Any], counts: np.ndarray) -> None:
     """The confusion matrix: rows are true labels, columns are predictions."""
-    from .plots import INK, SHADES, _figure, _save
+    from .plots import INK, SHADES, new_figure, save_figure
 
     size = 2.2 + 0.45 * len(classes)
-    figure, (axes,) = _figure(1, size, size)
+    figure, (axes,) = new_figure(1, size, size)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.imshow(share, cmap=SHADES, vmin=-1.0, vmax=1.0)
     if len(classes) <= 20:
@@ -87,4 +87,4 @@ def draw_confusion(path: Path, classes: list[Any], counts: np.ndarray) -> None:
     axes.set_yticks(ticks, [str(name) for name in classes], fontsize=8)
     axes.set_xlabel("predicted", color=INK)
     axes.set_ylabel("true", color=INK)
-    _save(figure, path)
+    save_figure(figure, path)

@@ -150,7 +150,10 @@ def _tell_values(pairs: Pairs, options: dict[str, Any], _: Ranking | None) -> No
         try:
             sums.add(truth, found)
         except ValueError:
-            raise Mistake("The labels are not numbers, but the predictions are.") from None
+            raise Mistake(
+                "The labels are not numbers, but the predictions are; check --label, or use the "
+                "predictions for this file."
+            ) from None
         kept.add(truth, found)
     result = sums.result()
     if options["plot"] is not None:

@@ -30,12 +30,14 @@ COLOURS = 96
 """Colours in the file: enough for these pictures, and a quarter of the bytes."""
 
 
-def _figure(panels: int, width: float, height: float) -> tuple[Figure, Any]:
+def new_figure(panels: int, width: float, height: float) -> tuple[Figure, Any]:
+    """A figure with panels side by side."""
     figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
     return figure, figure.subplots(1, panels, squeeze=False)[0]
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path) -> None:
+    """Write the figure as a PNG of few colours."""
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     picture = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
@@ -44,7 +46,8 @@ def _save(figure: Figure, path: Path) -> None:
         picture.save(file, format="PNG", optimize=True, dpi=(DPI, DPI))
 
 
-def _plain(axes: Any) -> None:
+def plain_axes(axes: Any) -> None:
+    """Leave out the frame but for the two axes."""
     axes.tick_params(which="both", color=PALE, labelcolor=INK, labelsize=9)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
@@ -61,7 +64,7 @@ def draw_tour(found: Tour, portrait: Portrait, path: Path) -> None:
     _interval(panels[3], found.interval)
     _labels(panels[4], found.labels)
     _plane(panels[5], portrait)
-    _save(figure, path)
+    save_figure(figure, path)
 
 
 def _title(axes: Any, text: str) -> None:
@@ -92,7 +95,7 @@ def _curve(axes: Any, learner: Learner, other: Result) -> None:
     axes.set_xlabel("examples seen", color=INK)
     axes.set_ylabel("test error", color=INK)
     axes.legend(frameon=False, fontsize=9, loc="upper right", labelcolor=INK)
-    _plain(axes)
+    plain_axes(axes)
 
 
 def _drift(axes: Any, found: tour.Drift) -> None:
@@ -114,7 +117,7 @@ def _drift(axes: Any, found: tour.Drift) -> None:
         frameon=False, fontsize=9, loc="upper right", labelcolor="linecolor", handlelength=0,
         handletextpad=0,
     )  # fmt: skip
-    _plain(axes)
+    plain_axes(axes)
 
 
 def _why(axes: Any, found: tour.Why) -> None:
@@ -126,7 +129,7 @@ def _why(axes: Any, found: tour.Why) -> None:
     axes.axvline(0, color=INK, lw=0.8)
     _title(axes, f"3. Why this answer: {found.answer}")
     axes.set_xlabel(f"share of the score, {found.score:+.2f} in all", color=INK)
-    _plain(axes)
+    plain_axes(axes)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
 
@@ -142,7 +145,7 @@ def _interval(axes: Any, found: tour.Interval) -> None:
     _title(axes, "4. How sure: a value and its interval")
     axes.set_xlabel("$x$", color=INK)
     axes.legend(frameon=False, fontsize=9, loc="upper left", labelcolor=INK)
-    _plain(axes)
+    plain_axes(axes)
 
 
 def _labels(axes: Any, found: tour.Labels) -> None:
@@ -160,7 +163,7 @@ def _labels(axes: Any, found: tour.Labels) -> None:
     axes.set_xlabel("labels", color=INK)
     axes.set_ylabel("test error", color=INK)
     axes.legend(frameon=False, fontsize=9, loc="upper right", labelcolor=INK)
-    _plain(axes)
+    plain_axes(axes)
 
 
 def _plane(axes: Any, portrait: Portrait) -> None:
@@ -180,4 +183,4 @@ def _plane(axes: Any, portrait: Portrait) -> None:
     axes.set(
         aspect="equal", xlabel="$x_1$", ylabel="$x_2$", xticks=range(-2, 3), yticks=range(-2, 3)
     )
-    _plain(axes)
+    plain_axes(axes)

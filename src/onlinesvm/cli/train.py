@@ -209,7 +209,10 @@ class Run:
         model = read_model(self.output)
         facts = (model.summary or {}).get("stream")
         if facts is None:
-            raise Mistake(f"{str(self.output)!r} was not made by train; it cannot be resumed.")
+            raise Mistake(
+                f"{str(self.output)!r} was not made by train, so it cannot be resumed; name the file of "
+                "the run to continue, or leave out --resume to replace this one."
+            )
         self._check_same(model.estimator, facts)
         preprocessing = model.preprocessing or {}
         schema = preprocessing.get("schema") or {}

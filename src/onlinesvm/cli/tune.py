@@ -118,7 +118,10 @@ def command(source: str, **options: Any) -> None:
         raise Mistake("--time-limit needs --auto.")
     each = algorithms.algorithm(options["algorithm"])
     if not {"C", "gamma"} <= set(algorithms.parameters(each)) or is_outlier_detector(each()):
-        raise Mistake(f"{options['algorithm']} has no C and gamma to tune.")
+        raise Mistake(
+            f"{options['algorithm']} has no C and gamma to tune; choose another --algorithm, such as "
+            "lasvm or lasvm-regressor."
+        )
     search = Search(each, reader_of(source, options), options)
     stopped = search.run()
     candidates = search.ranked()

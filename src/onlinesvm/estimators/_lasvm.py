@@ -178,7 +178,7 @@ class LASVMEstimator(KernelEstimator):
             _warn(
                 # The first two sentences are those of SVC, which filters of warnings look for.
                 f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data with "
-                f"StandardScaler or MinMaxScaler. It did not reach tol={self.tol}; or use a larger max_iter."
+                f"StandardScaler or MinMaxScaler. tol={self.tol} was not reached; a larger max_iter also helps."
             )
         elif not done:
             cost = " or a smaller C" if hasattr(self, "C") else ""
@@ -258,8 +258,8 @@ class LASVMEstimator(KernelEstimator):
         self, trained: Trained, asked: Asked, stays: np.ndarray, left: Any, targets: Any
     ) -> None:
         """Remove the examples from a copy of the learner, which then becomes the model."""
+        from ..core.lasvm.block.held_out import MANY, score_again
         from ..core.lasvm.block.removal import forget
-        from ..core.lasvm.block.rescoring import MANY, score_again
 
         learner = deepcopy(trained.learner)
         stored, labels = learner.stores_keys(asked.keys), self._labels_held(trained, learner)
@@ -556,7 +556,7 @@ class LASVMEstimator(KernelEstimator):
 
 
 def share_costs(estimator: LASVMEstimator, shares: np.ndarray) -> None:
-    """The next ``fit`` is one of several C, which are these shares of the estimator's."""
+    """From now on ``fit`` is of several C, which are these shares of the estimator's."""
     estimator._shares = shares
 
 

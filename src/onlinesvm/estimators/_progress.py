@@ -243,5 +243,8 @@ def hold_out(label: np.ndarray, fraction: float, rng: np.random.RandomState) -> 
         parts.append(mine[: min(int(np.ceil(fraction * len(mine))), len(mine) - 1)])
     held = np.sort(np.concatenate(parts))
     if not len(held):
-        raise ValueError("early_stopping='score' needs a class of at least two examples.")
+        raise ValueError(
+            "early_stopping='score' holds out examples of each class, and no class has two: use "
+            "early_stopping='margin' or 'support', or give more examples."
+        )
     return held

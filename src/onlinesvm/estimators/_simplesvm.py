@@ -187,6 +187,10 @@ class SimpleSVMEstimator(KernelEstimator):
     def _check_forget(self, gone: np.ndarray) -> None:
         if gone.all():
             raise ValueError("All examples would be forgotten; nothing would be left to fit.")
+        if not self._fitted("").learner.weight[~gone].any():
+            raise ValueError(
+                "All examples of positive weight would be forgotten; keep at least one of them."
+            )
 
     def _warn(self, learner: Any) -> None:
         if not learner.converged:

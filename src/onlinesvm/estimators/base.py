@@ -41,7 +41,7 @@ from .checks import (
     check_scale,
     check_square,
 )
-from .labels import check_finite
+from .labels import check_finite, check_no_times
 from .params import with_nearest_kernel
 from .rows import ENOUGH, ENOUGH_FOR_WEIGHTS, is_estimated, joined, weighted
 from .trained import FittedView, Trained, finite_cost
@@ -420,6 +420,9 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
     def _checked(self, X: Any, y: Any, before: Trained | None) -> Checked:
         """Good input for the model that there is, or for a new one; else one clear error."""
         how, reset = self._checks_of(y), before is None
+        is_numeric = how is not None and bool(how.get("y_numeric"))
+        if is_numeric:
+            check_no_times(y)
         y = UNCHECKED if how is None else y
         objects = as_objects(X) if reset and self._takes_objects and callable(self.kernel) else None
         if objects is not None:
@@ -427,7 +430,7 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         else:
             features = Features(type(self).__name__) if before is None else before.features
             given = check_examples(features, X, y, dtype=self._dtype, reset=reset, **(how or {}))
-        if how is not None and how.get("y_numeric"):
+        if is_numeric:
             check_finite(given.y)
         return given if how is not None else given._replace(y=np.zeros(given.X.shape[0]))
 

@@ -67,6 +67,15 @@ class _Checker:
         return Tags(estimator_type=None, target_tags=TargetTags(required=self.needs_y))
 
 
+_TIMES = ("m", "M")
+_TIME_TYPES = ("Date", "Time", "Duration")  # of Polars
+_NO_TIMES = (
+    "{} dates or durations, which have no unit as numbers: leave them out, or give days, such as "
+    "(x - x.min()) / numpy.timedelta64(1, 'D'). The AutoSVM classes and onlinesvm.tables.TableEncoder "
+    "take them as they are."
+)
+
+
 @cache
 def _checker(owner: str) -> type[_Checker]:
     """A class of that name, which appears in error messages."""
@@ -84,6 +93,7 @@ def check_examples(
     """
     if sparse.issparse(X):  # before any code, SciPy's included, follows its indices
         check_structure(X)
+    check_no_times(X)
     has_y = not (isinstance(y, str) and y == UNCHECKED)
     checker = _checker(features.owner)(features, has_y)
     try:
@@ -93,6 +103,16 @@ def check_examples(
     X, y = checked if has_y else (checked, None)
     found = vars(checker).get("n_features_in_"), vars(checker).get("feature_names_in_")
     return Checked(_plain(X), y, Features(features.owner, *found))
+
+
+def check_no_times(X: Any) -> None:
+    """Refuse features that are dates or durations: the unit of their numbers depends on how they are stored."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):  # a data frame of any library
+        for name, dtype in zip(X.columns, X.dtypes, strict=False):
+            if getattr(dtype, "kind", "") in _TIMES or str(dtype).startswith(_TIME_TYPES):
+                raise ValueError(_NO_TIMES.format(f"Column {name!r} of X contains"))
+    elif getattr(getattr(X, "dtype", None), "kind", "") in _TIMES:
+        raise ValueError(_NO_TIMES.format("X contains"))
 
 
 def check_rows(features: Features, X: Any, **how: Any) -> Any:

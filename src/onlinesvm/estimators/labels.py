@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from contextlib import suppress
 from copy import deepcopy
+from datetime import date, timedelta
 from numbers import Real
 from typing import Any
 
@@ -24,6 +25,12 @@ EXACT = 2**53
 
 LARGEST_TARGET = 1e60
 """The largest target: squares and products of targets and coefficients stay finite below it."""
+
+TIMES = {
+    "M": ("dates", "days since one of them", "(y - y.min()) / numpy.timedelta64(1, 'D')"),
+    "m": ("durations", "hours or seconds", "y / numpy.timedelta64(1, 'h')"),
+}
+"""Values without a unit, by their kind of array: what they are called, and what to give instead."""
 
 WARNED_ABOVE = 20
 """scikit-learn says nothing of the labels of fewer examples."""
@@ -67,6 +74,23 @@ def check_no_gaps(y: Any) -> None:
         raise ValueError(
             f"Input y contains NaN: {len(rows)} of {len(flat)} values are missing, the first in row "
             f"{rows[0]} (counted from 0): {flat[rows[0]]!r}; leave these rows out."
+        )
+
+
+def check_no_times(y: Any) -> None:
+    """Refuse dates and durations as values: the unit of their numbers depends on how they are stored."""
+    while isinstance(y, list | tuple) and len(y):
+        y = y[0]
+    array = np.asarray(y)
+    kind = array.dtype.kind
+    if kind == "O":
+        first = array.ravel()[:1].tolist()
+        kind = "M" if isinstance(first and first[0], date) else kind
+        kind = "m" if isinstance(first and first[0], timedelta) else kind
+    if kind in TIMES:
+        what, words, how = TIMES[kind]
+        raise ValueError(
+            f"The targets are {what}, which have no unit as numbers: give {words}, such as {how}."
         )
 
 
@@ -166,6 +190,12 @@ def _check_kinds(y: np.ndarray) -> None:
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise ValueError(
             f"Mix of label input types ({names}): labels must all be numbers or all be strings."
+        )
+    if kinds and not issubclass(next(iter(kinds)), str):
+        to = "bool" if kinds <= {bool, np.bool_} else "float" if float in kinds else "int"
+        raise ValueError(
+            "Unknown label type: y is an array of Python objects, not of numbers; give "
+            f"y.astype({to})."
         )
 
 
@@ -320,7 +350,8 @@ def _is_text(labels: np.ndarray) -> bool:
 
 def _as_number(target: Any) -> float | None:
     """A number that can be learned; None for anything else."""
-    if not isinstance(target, int | float | np.integer | np.floating):
+    is_number = isinstance(target, int | float | np.integer | np.floating)
+    if not is_number or isinstance(target, np.timedelta64):  # which NumPy counts among the integers
         return None
     return float(target) if -LARGEST_TARGET <= target <= LARGEST_TARGET else None
 

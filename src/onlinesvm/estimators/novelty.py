@@ -12,7 +12,7 @@ from .base import KernelEstimator
 from .labels import NoTargets
 
 WEIGHTS = (1e-12, 1e12)
-"""Range of weights: the edge is found in units of them, and sums of them must keep their digits."""
+"""Range of weights: tolerances of the offset are in their unit, and sums of them must keep their digits."""
 
 
 class NoveltyDetector(OutlierMixin, KernelEstimator):  # type: ignore[misc,unused-ignore]

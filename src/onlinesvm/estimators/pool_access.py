@@ -245,37 +245,41 @@ class PoolAccess:
         A model that is served should be like those of the folds, which are made with all the others.
         With limits, examples that have left are not to come back.
         """
-        from ..core.lasvm.choose.pool import renumbered
-
         learner = self.learner
         if learner.memory is not None:
             return
         with self.learning():
-            twin, which = renumbered(learner, chosen.key), chosen.key
-            slacks = np.full((learner.machines, len(which)), np.inf)  # all may join
-            twin.second_look(chosen._replace(key=np.arange(len(which))), slacks)
+            twin, data, slacks = self._as_data_set(chosen)
+            twin.second_look(data, slacks)
             twin.finish()
             key = twin.support.a.key[: twin.n]
-            key[:] = which[key]
+            key[:] = chosen.key[key]
             learner.hold(twin.support, twin.memory)
 
     def calibrate(self, chosen: Any, others: np.ndarray, seed: int) -> None:
         """Calibrate probabilities on cross-fitted scores of the chosen examples."""
         from ..core.lasvm.block.held_out import held_out
-        from ..core.lasvm.choose.pool import renumbered
         from ..core.prequential.importance import pool_weights
 
         learner = self.learner
-        slacks = np.full((learner.machines, len(chosen.label)), np.inf)  # all may join
+        twin, data, slacks = self._as_data_set(chosen)
         most, rng = learner.watch.most_scores, np.random.RandomState(seed)
-        twin = renumbered(learner, chosen.key)
-        chosen = chosen._replace(key=np.arange(len(chosen.label)))
-        *_, found = held_out(twin, chosen, slacks, most, rng)
+        *_, found = held_out(twin, data, slacks, most, rng)
         assert found is not None
-        label, bound = chosen.label[found.which], chosen.bound[found.which]
+        label, bound = data.label[found.which], data.bound[found.which]
         stands_for = found.stands_for * pool_weights(found.scores, learner.scores_of(others))
         with self.learning():
             learner.watch.replace(found.scores, label, bound, stands_for)
+
+    def _as_data_set(self, chosen: Any) -> tuple[Any, Any, np.ndarray]:
+        """A copy of the learner as if the chosen examples were a data set, these, and slacks with which
+        all of them may join.
+        """
+        from ..core.lasvm.choose.pool import renumbered
+
+        number = np.arange(len(chosen.key))
+        slacks = np.full((self.learner.machines, len(number)), np.inf)
+        return renumbered(self.learner, chosen.key), chosen._replace(key=number), slacks
 
 
 def has_pool_access(model: Any) -> bool:

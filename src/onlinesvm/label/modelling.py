@@ -24,7 +24,7 @@ def final_model(session: Session) -> Any:
     record, pool = session.record, session.pool
     lessons = pool.lessons(record, record.labels.items())
     if len({label for _, label in lessons}) < 2:
-        raise LabelError("A model needs labels of at least two classes.")
+        raise LabelError("A model needs labels of at least two classes; label more items first.")
     prepared = session.prepared
     learner = ActiveLearner(prepared.estimator(probability=True), prepared.X, random_state=0)
     learner.teach([i for i, _ in lessons], [record.name(label) for _, label in lessons])

@@ -71,14 +71,14 @@ class Session:
         self.record, self.pool = Record(), Pool(source, prepared.group)
         self._lock = threading.RLock()
         blank = ActiveLearner(prepared.estimator(), prepared.X, random_state=seed)
-        self._model, self._judge = Follower(blank), Follower(blank, copies=False)
+        self._model, self._tester = Follower(blank), Follower(blank, copies=False)
         self._queue = Queue(self.pool, self.record, overlap, seed)
         self._overview = Overview(self.pool, self.record, self._model, self._queue, prepared.X)
         self._learned, self._rebuilt = 0, 0  # labels taken in, and changes of earlier ones
         self._pages = Pages()
         sample = drawn(np.flatnonzero(self.pool.open), PROBE, self._queue.rng(0, "probe"))
         self._probe, self._probed = np.sort(sample), np.empty(0, np.int64)
-        self._judgement: tuple[Any, tuple[list[int], np.ndarray, np.ndarray]] | None = None
+        self._last_test: tuple[Any, tuple[list[int], np.ndarray, np.ndarray]] | None = None
         self._catch_up()
         self._add_classes(classes)
 
@@ -259,7 +259,7 @@ class Session:
 
     def _measured(self, number: int, name: str) -> dict[str, Any]:
         """Accuracy on random items of a model that has learned none of them."""
-        items, found, now = self._judged(number)
+        items, found, now = self._test(number)
         labels = [self.record.label_of(self.source.ids[i]) for i in items]
         label = self.record.number(name)
         right = int((found == np.array([*labels, -2 if label is None else label])).sum())
@@ -268,18 +268,18 @@ class Session:
         curve = {"labels": len(self.record.labels), "right": right, "n": len(items) + 1}
         return {"curve": curve | {"agreed": agreed}}
 
-    def _judged(self, number: int) -> tuple[list[int], np.ndarray, np.ndarray]:
+    def _test(self, number: int) -> tuple[list[int], np.ndarray, np.ndarray]:
         """Random items so far, their predictions and that of this one, and those of the probe.
 
         They do not depend on the answer, so they are computed before it is given.
         """
         state = self.record.seq, number
-        if self._judgement is None or self._judgement[0] != state:
-            self._judge.become([one for one in self._model.taught if not self._is_random(one[0])])
+        if self._last_test is None or self._last_test[0] != state:
+            self._tester.become([one for one in self._model.taught if not self._is_random(one[0])])
             items = [self.pool.number[i] for i in self.record.randoms if i in self.pool.number]
-            found = predicted(self._judge.learner, [*items, number])
-            self._judgement = state, (items, found, predicted(self.learner, self._probe))
-        return self._judgement[1]
+            found = predicted(self._tester.learner, [*items, number])
+            self._last_test = state, (items, found, predicted(self.learner, self._probe))
+        return self._last_test[1]
 
     def undo(self, who: Who, key: str) -> int:
         """Undo the annotator's last action; returns its number of answers."""
@@ -439,7 +439,7 @@ class Session:
         with self._lock:
             claim = self._pages.of(who).current
             if claim is not None and claim.why == "random":
-                self._judged(claim.number)
+                self._test(claim.number)
         for label in self._likely_answers(who)[:most]:
             if not self._look_at(who, label):
                 return []

@@ -448,3 +448,8 @@ def test_counts_belong_to_a_selection():
     X, y = make_moons(100, random_state=0)
     with pytest.raises(AttributeError, match="selection"):
         LASVMClassifier().fit(X, y).n_learned_
+
+
+def test_early_stopping_by_score_of_classes_of_one_example_is_refused_with_a_remedy():
+    with pytest.raises(ValueError, match="no class has two: use early_stopping='margin'"):
+        LASVMClassifier(early_stopping="score").fit([[0.0], [1.0]], [0, 1])

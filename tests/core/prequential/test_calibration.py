@@ -69,9 +69,8 @@ def test_weights_count_as_copies():
     count = np.random.default_rng(0).integers(1, 4, 20000)
     weighted = fit_slopes(scores, label, count * 7.0)
     copied = fit_slopes(np.repeat(scores, count, 0), np.repeat(label, count), np.ones(count.sum()))
-    np.testing.assert_allclose(
-        weighted, copied, rtol=0.03
-    )  # targets and prior depend on the number of rows
+    # Targets and prior depend on the number of rows.
+    np.testing.assert_allclose(weighted, copied, rtol=0.03)
 
 
 CASES = {

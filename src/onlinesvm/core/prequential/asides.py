@@ -3,7 +3,8 @@
     recent    decision values of the last examples of a stream, each before it was learned
     beyond    of the examples of a fit that are no rows of the model, beyond the margin, some
 
-The first block of a stream is like a fit: nothing has scored it before it is learned. Recording costs almost nothing: the loop for single rows writes each score directly into its place.
+The first block of a stream is treated like a fit, because nothing has scored it before it is learned.
+Recording costs almost nothing: the loop for single rows writes each score directly into its place.
 Nothing is computed from the scores until probabilities are requested. Rows that a fitted model
 stores are not recorded: they are scored later by models without them
 (``core.lasvm.block.held_out``).
@@ -28,11 +29,12 @@ RECENT, LEAST = 2048, 512
 """Examples of a stream whose scores are kept; of very many machines fewer, but at least ``LEAST``."""
 
 ENOUGH = 1024
-"""Scores of a stream from which on they are used alone, where there was a fit before it, or a first block
-of which nothing was scored."""
+"""Number of scores of a stream from which on only they are used, if it began with a fit, or with a first
+block of which nothing was scored."""
 
 LAG = 4
-"""Until then an answer is made again after 1 / LAG as many examples as the model holds: that takes long."""
+"""Until then an answer also needs scores of the rows that the model holds, which take long to compute: it is
+used until the stream has brought 1 / LAG as many examples as there are such rows."""
 
 
 class Scored(NamedTuple):

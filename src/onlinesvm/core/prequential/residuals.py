@@ -235,11 +235,13 @@ class Residuals(Compact):
         """Offsets from the errors that count."""
         if self.levels is None or self.offsets is None:
             return
+        if self.n < FEWEST:
+            self.offsets = np.zeros(len(self.levels))
+            return
         count = min(self.n, WINDOW) if self.adapts else self._n_unordered_used
         which = np.arange(self.n - count, self.n) % RECENT
         shares = self.shares if self.adapts else self.levels
-        known = quantiles_of(self.errors[which], self.weight[which], shares)
-        self.offsets = known if self.n >= FEWEST else np.zeros(len(known))
+        self.offsets = quantiles_of(self.errors[which], self.weight[which], shares)
 
     @property
     def _n_unordered_used(self) -> int:

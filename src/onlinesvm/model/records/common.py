@@ -10,7 +10,8 @@ import numpy as np
 
 from ...core.kernel.cache import KeptRows
 from ...core.kernel.kernel import KERNEL_NAMES, Kernel
-from ...core.kernel.rows import RowStore, dense_sizes, sparse_sizes
+from ...core.kernel.rows import Rows, RowStore, dense_sizes, pack, sparse_sizes
+from ...core.kernel.tiles.dense import SparseRows
 from ...core.keys import arrival_keys
 from ...estimators.labels import LabelBook
 from ...estimators.pair_labels import PairBook
@@ -101,21 +102,20 @@ def kernel_of(fields: Fields) -> Kernel:
 
 def store_fields(store: RowStore) -> dict[str, Any]:
     """The rows in use."""
-    state = store.in_use()
+    rows, values = store.rows(), store.rows().values
     kept: dict[str, Any] = {
         "n": store.n,
         "n_features": store.n_features,
         "is_sparse": store.is_sparse,
         "whole": bool(store.whole),
+        "squares": rows.squares,
+        "key": None if rows.key is None else narrow(rows.key),
     }
-    kept |= {"squares": state["_squares"], "low": state["_low"]}
-    kept["key"] = None if state["_key"] is None else narrow(state["_key"])
-    if store.is_sparse:
-        kept |= {"length": narrow(state["_begin"]), "indices": narrow(state["_indices"])}
-        kept["data"] = state["_data"]
-    else:
-        kept["dense"] = state["_dense"]
-    return kept
+    if isinstance(values, SparseRows):
+        values = pack(values)
+        kept |= {"length": narrow(values.end - values.begin), "indices": narrow(values.indices)}
+        return kept | {"data": values.data, "low": values.low}
+    return kept | {"dense": values, "low": rows.low}
 
 
 def store_of(fields: Fields, context: Context) -> RowStore:
@@ -130,33 +130,34 @@ def store_of(fields: Fields, context: Context) -> RowStore:
         key = fields.array("key", np.int64, (n,), 0, d - 1)
     if (key is not None) != (context.kernel.name == "precomputed"):
         raise fields.wrong("key", "is for the precomputed kernel alone")
-    state = {"n": n, "n_features": d, "is_sparse": is_sparse, "_squares": squares, "_key": key}
-    state["_absolute"] = context.kernel.absolute
-    rows_of = _sparse_rows if is_sparse else _dense_rows
-    state |= rows_of(fields, n, d, squares, context.kernel.absolute)
+    absolute, low = context.kernel.absolute, None
+    values: Any
+    if is_sparse:
+        values = _sparse_values(fields, n, d)
+        true = sparse_sizes(values.begin, values.end, values.data, absolute)
+        whole = whole and not (values.data % 1.0).any()
+    else:
+        values, low = _dense_values(fields, n, d)
+        true = dense_sizes(values, absolute)
+    if not np.allclose(squares, true, rtol=_SQUARES, atol=1e-30):
+        raise fields.wrong("squares", "are not those of the rows")
     fields.close()
-    data: Any = state.get("_data", np.empty(0))
-    state["_whole"] = whole and not (data % 1.0).any()
-    store = blank(RowStore)
-    store.__setstate__(state)
+    rows = Rows(values, squares, d, key, low, whole, absolute)
+    store = RowStore(rows, capacity=n)
+    store.append(rows)
     return store
 
 
-def _dense_rows(
-    fields: Fields, n: int, d: int, squares: np.ndarray, absolute: bool
-) -> dict[str, Any]:
+def _dense_values(fields: Fields, n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows, and their second parts."""
     dense = fields.array("dense", np.float32, (n, d))
     low = fields.array("low", np.float32, (None, d))
     if len(low) not in (0, n):
         raise fields.wrong("low", f"has {len(low)} rows in place of {n}")
-    true = dense_sizes(dense, absolute)
-    _check_squares(fields, squares, true)
-    return {"_dense": dense, "_low": low}
+    return dense, low
 
 
-def _sparse_rows(
-    fields: Fields, n: int, d: int, squares: np.ndarray, absolute: bool
-) -> dict[str, Any]:
+def _sparse_values(fields: Fields, n: int, d: int) -> SparseRows:
     length = fields.array("length", np.int64, (n,), 0, d)
     data = fields.array("data", np.float32, (None,))
     indices = fields.array("indices", np.int32, (len(data),))
@@ -165,14 +166,7 @@ def _sparse_rows(
         raise fields.wrong("low", f"has {len(low)} values in place of {len(data)}")
     pointer = np.append(0, np.cumsum(length))
     check_sparse(pointer, indices, data, n, d)
-    true = sparse_sizes(pointer[:-1], pointer[1:], data, absolute)
-    _check_squares(fields, squares, true)
-    return {"_begin": length, "_indices": indices, "_data": data, "_low": low, "_used": len(data)}
-
-
-def _check_squares(fields: Fields, squares: np.ndarray, true: np.ndarray) -> None:
-    if not np.allclose(squares, true, rtol=_SQUARES, atol=1e-30):
-        raise fields.wrong("squares", "are not those of the rows")
+    return SparseRows(pointer[:-1], pointer[1:], indices, data, low)
 
 
 # -- labels -------------------------------------------------------------------------------

@@ -49,6 +49,7 @@ OLD_MEMBERS = 1024
 """Members that violate most and join a block's working set; shared out to several machines."""
 
 FEWEST_OLD_MEMBERS = 256
+"""Of them, the least that each of several machines has."""
 
 FEW_OLD_MEMBERS = 64
 """The same where examples come one by one, or few at a time."""

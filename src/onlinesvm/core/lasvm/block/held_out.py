@@ -18,6 +18,9 @@ values (n, machines) of some of them, or scores of labels, and how many examples
 
 ``held_rows`` does the same with nothing but the learner: the rows that it holds are scored by models
 without them. Examples that it does not hold have no part in it, so that their scores are as they are.
+
+``score_again`` makes all scores of a fit again after many support vectors were forgotten: scores of a model
+that has changed much since say little about the new one.
 """
 
 from __future__ import annotations
@@ -30,12 +33,14 @@ import numpy as np
 
 from ...examples import Examples
 from ...kernel.kernel import Kernel
+from ...prequential import residuals
 from ...prequential.asides import Scored, copies_of
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
 from . import working_set
 from .removal import remove
 from .second_look import admit
+from .slack_bounds import DataSet
 
 GAP = 0.05
 """Gap to which the models of the folds are optimised, or that of the learner if it is larger:
@@ -53,6 +58,9 @@ SEVERAL = 1.5
 
 VALUE_FOLDS, VALUE_GAP = 10, 0.01
 """The same of targets: their errors are what is wanted, in units of their spread."""
+
+MANY = 0.05
+"""Forgotten support vectors, as a share of the rows held, from which on scores are made again."""
 
 _FEWEST = 64
 
@@ -234,3 +242,46 @@ def _optimise(learner: LASVM, gap: float) -> None:
     working_set.optimise_all(support, learner.kernel, gap, learner.cache_size)
     support.measure()
     support.settle_one_sided()
+
+
+# -- after examples were forgotten ------------------------------------------------------
+
+
+def score_again(learner: LASVM, left: DataSet) -> None:
+    """The examples that are left, with their numbers, are scored by the model as it is now."""
+    if learner.asides is not None and learner.asides.beyond is not None:
+        _score_beyond(learner, left)
+    watch = learner.watch
+    if watch is not None and watch.keeps_scores and watch.replaced == watch.n:
+        _score_held_out(learner, left)
+    elif watch is not None and watch.is_cross_fitted and len(left.key) >= residuals.FEWEST:
+        data, slacks, rng = _given(learner, left)
+        for _ in calibrate(learner, data, slacks, rng):
+            pass
+
+
+def _score_beyond(learner: LASVM, left: DataSet) -> None:
+    """Of examples that are not held, those whose scores were kept; held ones are scored on request."""
+    beyond, held = learner.asides.beyond, learner.support.a.key[: learner.n]
+    away = np.flatnonzero((beyond.key >= 0) & ~np.isin(beyond.key, held))
+    beyond = beyond.take(away)
+    scores = learner.scores_of(learner.decide(left.take(beyond.key).rows))
+    learner.asides.beyond = beyond._replace(scores=scores.astype(np.float32))
+
+
+def _score_held_out(learner: LASVM, left: DataSet) -> None:
+    """Cross-fitted scores, as at the end of a fit."""
+    watch, (data, slacks, rng) = learner.watch, _given(learner, left)
+    *_, found = held_out(learner, data, slacks, watch.most_scores, rng)
+    assert found is not None
+    label, bound = data.label[found.which], data.bound[found.which]
+    watch.replace(found.scores, label, bound, found.stands_for, found.which)
+
+
+def _given(learner: LASVM, left: DataSet) -> tuple[Examples, np.ndarray, np.random.RandomState]:
+    """The examples, their slacks by the model as it is, as far as they are known, and chance."""
+    known = learner.known_slacks()
+    slacks = np.full((learner.machines, len(left.key)), np.inf)
+    if known is not None:
+        slacks = known.slacks.astype(np.float64)
+    return left.take(np.arange(len(left.key))), slacks, np.random.RandomState(0)
