@@ -1,12 +1,14 @@
 """Probabilities and prediction sets after examples were forgotten: those of the examples left."""
 
 import pickle
+import runpy
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
 
 from onlinesvm import LASVMClassifier, LASVMRegressor, load_model
+from onlinesvm.model.export.python import export_python
 
 SETTINGS = {"C": 2.0, "gamma": 0.1}
 
@@ -170,3 +172,30 @@ def test_the_report_says_what_is_left(three):
     stream.forget(3)
     said = stream.forget_report_["depends_on_them_still"]
     assert any("follow the share of errors" in each for each in said)
+
+
+def quarters():
+    """Four classes around a middle where no machine of a linear model says yes."""
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0.0, 2.0 * np.pi, 600)
+    X = np.stack([np.cos(angle), np.sin(angle)], axis=1) * rng.uniform(0.5, 2.0, (600, 1))
+    return X, (2.0 * angle // np.pi).astype(int), 5.0 * rng.standard_normal((2000, 2))
+
+
+@pytest.mark.parametrize("settings", [{"kernel": "linear"}, {"gamma": 50.0}])
+@pytest.mark.parametrize("gone", range(4))
+def test_a_class_that_was_forgotten_is_never_predicted(gone, settings, tmp_path):
+    """Where all others say no by more than its machine, which says -1 everywhere; SVC has no such class."""
+    X, y, asked = quarters()
+    model = LASVMClassifier(C=10.0, epochs="converge", **settings).fit(X, y)
+    model.forget(np.flatnonzero(y == gone), X, y)
+    left, found = y != gone, model.predict(asked)
+    assert gone not in found
+    refit = LASVMClassifier(C=10.0, epochs="converge", **settings).fit(X[left], y[left])
+    assert (found == refit.predict(asked)).mean() > 0.99
+    assert [model.predict_one(x) for x in asked[:300]] == found[:300].tolist()
+    model.save(tmp_path / "model.safetensors")
+    assert np.array_equal(load_model(tmp_path / "model.safetensors").predict(asked), found)
+    export_python(model, tmp_path / "exported.py")
+    exported = runpy.run_path(str(tmp_path / "exported.py"))
+    assert np.array_equal(exported["predict"](asked), found)

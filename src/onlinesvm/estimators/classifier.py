@@ -222,19 +222,24 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         decided: np.ndarray = encoder.scores(values)
         return decided
 
-    def _winners(self, values: np.ndarray, encoder: Any) -> np.ndarray:
-        """Places in ``classes_`` of the labels that values of machines (n, machines) predict."""
-        winners: np.ndarray = encoder.winners(values)
+    def _winners(self, values: np.ndarray, encoder: Any, present: np.ndarray | None) -> np.ndarray:
+        """Places in ``classes_`` of the labels that values of machines (n, machines) predict.
+
+        ``present``: whether each label, by number, has examples; None: all have.
+        """
+        winners: np.ndarray = encoder.winners(values, present)
         return winners
 
     def _check_ties(self) -> None:
         """Refuse settings that leave open which of several tied classes is predicted."""
 
-    def _predicted(self, values: np.ndarray, encoder: Any) -> np.ndarray:
+    def _predicted(
+        self, values: np.ndarray, encoder: Any, present: np.ndarray | None
+    ) -> np.ndarray:
         """Labels from values of machines (n, machines)."""
         if isinstance(encoder, Indicators):
             return encoder.decode(values)
-        return np.asarray(encoder.classes[self._winners(values, encoder)])
+        return np.asarray(encoder.classes[self._winners(values, encoder, present)])
 
     def predict(self, X: Any) -> np.ndarray:
         """The label of each example.
@@ -251,7 +256,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         check_is_fitted(self)
         self._check_ties()
         view = self._view()
-        return self._predicted(view.values(X), view.encoder)
+        return self._predicted(view.values(X), view.encoder, view.present)
 
     def decision_one(self, x: Any) -> Any:
         """Decision value of one row, or one for each class: as ``decision_function``.
@@ -281,7 +286,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
             The label.
         """
         values, encoder = self._decide_one(one_row(x, "predict_one", "predict"))
-        return self._predicted(values, encoder)[0]
+        return self._predicted(values, encoder, self._fitted("predict_one").present())[0]
 
     def suspects(self, n: int | None = None) -> Suspects:
         """Examples whose labels are probably wrong, the most doubtful first.
@@ -363,7 +368,7 @@ def scores_and_labels(classifier: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     check_is_fitted(classifier)
     view = view_of(classifier)
     values = view.values(X)
-    return view.encoder.scores(values), classifier._predicted(values, view.encoder)
+    return view.encoder.scores(values), classifier._predicted(values, view.encoder, view.present)
 
 
 def check_new_labels(classifier: KernelClassifier, labels: np.ndarray) -> None:

@@ -318,12 +318,23 @@ class LabelBook:
         """Terms of decision functions, machines on axis 0, as terms of those of the classes."""
         return self.shown(values)
 
-    def winners(self, values: np.ndarray) -> np.ndarray:
-        """Places in ``classes`` of what values of machines (n, machines) predict."""
+    def winners(self, values: np.ndarray, present: np.ndarray | None = None) -> np.ndarray:
+        """Places in ``classes`` of what values of machines (n, machines) predict.
+
+        ``present``: whether each label, by number, may be predicted; None: all may.
+        """
         if len(self) == 1:
             return np.zeros(len(values), np.int64)
         scores = self.scores(values)
-        return scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.int64)
+        if scores.ndim == 1:
+            return (scores > 0).astype(np.int64)
+        return self.highest(scores, present)
+
+    def highest(self, scores: np.ndarray, present: np.ndarray | None) -> np.ndarray:
+        """The first place of the highest score of each example, among the labels that are present."""
+        if present is not None:
+            scores = np.where(present[self.order()], scores, -np.inf)
+        return np.asarray(scores.argmax(axis=1))
 
     def sorted_vectors(self, numbers: np.ndarray, label: np.ndarray) -> np.ndarray:
         """The order of support vectors in which users see them: by row."""

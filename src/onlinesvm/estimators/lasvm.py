@@ -431,11 +431,11 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             return trained.encoder.sums_of_pairs(trained.n_iter_of_labels)
         return super().n_iter_
 
-    def _winners(self, values: np.ndarray, encoder: Any) -> np.ndarray:
+    def _winners(self, values: np.ndarray, encoder: Any, present: np.ndarray | None) -> np.ndarray:
         if not isinstance(encoder, PairBook):
-            return super()._winners(values, encoder)
+            return super()._winners(values, encoder, present)
         self._check_ties()
-        return encoder.winners(values, bool(self.break_ties))
+        return encoder.winners(values, present, bool(self.break_ties))
 
     def _check_ties(self) -> None:
         one_vs_one = self.decision == self.decision_function_shape == "ovo"
@@ -539,7 +539,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         self, values: np.ndarray, encoder: Any, slopes: np.ndarray, present: np.ndarray | None
     ) -> np.ndarray:
         """Probabilities (n, classes) from values of machines (n, machines)."""
-        order, winners = encoder.order(), self._winners(values, encoder)
+        order, winners = encoder.order(), self._winners(values, encoder, present)
         scores = encoder.scores(values)
         if present is None:
             return chances(scores, order, slopes, winners)

@@ -54,12 +54,14 @@ class PairBook(LabelBook):
             return self.shown(values.T).T
         return count_votes(values, len(self))[:, self.order()]
 
-    def winners(self, values: np.ndarray, break_ties: bool = False) -> np.ndarray:
+    def winners(
+        self, values: np.ndarray, present: np.ndarray | None = None, break_ties: bool = False
+    ) -> np.ndarray:
         """Places of the predicted classes: most votes; of a tie the first, or the most confident."""
         if not self._has_pairs:
-            return super().winners(values)
+            return super().winners(values, present)
         votes = self.votes(values, "ovr")
-        return np.asarray((votes if break_ties else np.rint(votes)).argmax(axis=1))
+        return self.highest(votes if break_ties else np.rint(votes), present)
 
     def sums_of_pairs(self, counts: np.ndarray) -> np.ndarray:
         """Counts of labels, by number, summed for the two labels of each pair as users see them."""

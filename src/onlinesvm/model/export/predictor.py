@@ -37,6 +37,9 @@ KINDS = {
 VANISHING = 1e30
 """Divided by this, a feature of weight zero is zero in single precision, and the centre is zero there."""
 
+NEVER = -1e30
+"""Decision value of a class that is not to be predicted, in single precision too."""
+
 KERNELS = tuple(name for name in KERNEL_NAMES if name != "precomputed")
 
 
@@ -167,12 +170,20 @@ def _of_online(estimator: Any, kind: str) -> Predictor:
     vectors = np.empty((0, d)) if callable_or_table else _dense(model.rows.to_array())
     return Predictor(
         kind, kernel.name, float(kernel.gamma), int(kernel.degree), float(kernel.coef0),
-        vectors, encoder.shown(model.coef), encoder.shown(model.bias),
+        vectors, encoder.shown(model.coef), encoder.shown(_bias(view)),
         view.classes.copy() if kind == CLASSIFIER else None, bool(model.unit_length),
         np.zeros(d) if centre is None else centre, _scale(trained.feature_weights, d),
         _slopes(view), _votes(estimator, view), kind == LABELS or _has_columns(encoder),
         isinstance(encoder, QuantileTargets),
     )  # fmt: skip
+
+
+def _bias(view: Any) -> np.ndarray:
+    """Biases of the machines; the class of one whose examples were all forgotten is never predicted."""
+    bias = np.array(view.model.bias, np.float64)
+    if view.present is not None and len(bias) == len(view.present):  # else pairs, which vote
+        bias[~view.present] = NEVER
+    return bias
 
 
 def _has_columns(encoder: Any) -> bool:
