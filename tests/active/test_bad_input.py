@@ -163,3 +163,39 @@ def test_no_answers_are_no_lesson():
 def test_a_bad_choice_about_the_pickle(bad):
     with pytest.raises(ValueError, match="pickle_pool"):
         digits(pickle_pool=bad)
+
+
+@pytest.mark.parametrize("model", [LASVMClassifier(), SGDClassifier(random_state=0)])
+@pytest.mark.parametrize("verb", ["decision_values", "similarities", "contributions"])
+@pytest.mark.parametrize(
+    ("wrong", "error"),
+    [
+        ([False, True], ValueError),  # a mask
+        (1.7, ValueError),
+        (["1"], ValueError),
+        (None, ValueError),
+        ([[1, 2]], ValueError),
+        (-1, IndexError),
+        (600, IndexError),
+        (2**63, IndexError),
+    ],
+)
+def test_numbers_that_no_example_has_are_refused(model, verb, wrong, error):
+    learner = teach(digits(model), BINARY, 20)
+    ask = getattr(learner, verb)
+    with pytest.raises(error, match=r"^(indices must be an integer|The pool has no example)"):
+        ask(wrong, [0]) if verb == "similarities" else ask(wrong)
+
+
+def test_contributions_are_those_of_one_example():
+    with pytest.raises(ValueError, match="index must be one integer; got 2"):
+        teach(digits(), BINARY, 20).contributions([1, 2])
+
+
+def test_numbers_of_any_width_are_numbers():
+    learner = teach(digits(), BINARY, 20)
+    np.testing.assert_array_equal(learner.query(np.int8(3)), learner.query(3))
+    np.testing.assert_array_equal(learner.decision_values(7), learner.decision_values([7]))
+    np.testing.assert_array_equal(
+        learner.decision_values(np.uint64(7)), learner.decision_values([7])
+    )

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
 from onlinesvm import ActiveLearner, LASVMClassifier
+from onlinesvm.active.strategies import best_apart
 
 MODELS = {
     "lasvm": LASVMClassifier(C=10, gamma=0.001),
@@ -67,3 +68,17 @@ def test_questions_of_a_batch_are_farther_apart_than_the_closest_to_the_boundary
         return (gaps + np.where(np.eye(20), np.inf, 0.0)).min(axis=1)
 
     assert np.median(nearest(batch)) > 5 * np.median(nearest(closest))
+
+
+def test_utilities_may_be_infinite():
+    """Those of minus infinity are left out, and the others are chosen as if there were no more."""
+    points = np.random.default_rng(0).standard_normal((40, 2))
+    apart = lambda a, b: ((points[a][:, None] - points[b][None]) ** 2).sum(axis=-1)  # noqa: E731
+    utilities = -np.abs(points[:, 0])
+    some = np.append(utilities[:30], np.full(10, -np.inf))
+    np.testing.assert_array_equal(best_apart(some, 6, apart), best_apart(utilities[:30], 6, apart))
+    assert sorted(best_apart(some, 35, apart)[:30]) == list(range(30))
+    some[[3, 8, 20]] = np.inf
+    assert set(best_apart(some, 3, apart)) == {3, 8, 20}
+    assert set(best_apart(some, 5, apart)) > {3, 8, 20}
+    assert max(best_apart(some, 5, apart)) < 30

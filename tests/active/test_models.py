@@ -8,11 +8,11 @@ from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import SGDClassifier, SGDOneClassSVM
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from onlinesvm import HullerClassifier, LASVMClassifier, load_model, save_model
+from onlinesvm import HullerClassifier, LASVMClassifier, LASVMOneClass, load_model, save_model
 from onlinesvm.active.curve import labelling_curve
 from onlinesvm.active.learner import ActiveLearner
 
@@ -168,6 +168,13 @@ def test_an_estimator_that_will_not_do_changes_nothing(wrong, error):
     assert learner.estimator is model
     assert_same_state(state(learner), before)
     np.testing.assert_array_equal(learner.query(), question)
+
+
+@pytest.mark.parametrize("detector", [LASVMOneClass(), SGDOneClassSVM()])
+def test_a_detector_of_novelty_is_no_classifier(detector):
+    for model in (detector, make_pipeline(StandardScaler(), detector)):
+        with pytest.raises(TypeError, match="is no classifier"):
+            ActiveLearner(model, X[:300])
 
 
 def test_in_a_pipeline_the_last_step_is_replaced():

@@ -3,7 +3,9 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.svm import SVC
 
 import onlinesvm
@@ -179,3 +181,20 @@ def test_dates_in_another_unit_do_not_become_classes_of_their_own(later, one_by_
     twin = LASVMClassifier(gamma=1.0).partial_fit(X[:10], days[:10])
     model.partial_fit(X[10:], days[10:])
     np.testing.assert_array_equal(model.predict(X), twin.partial_fit(X[10:], days[10:]).predict(X))
+
+
+@pytest.mark.parametrize("kind", ["M8[D]", "m8[D]"])
+@pytest.mark.parametrize("form", [np.asarray, list, pd.Series])
+def test_a_date_that_is_missing_is_no_class(kind, form):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    days = np.array([3, 700] * 10).astype(kind)
+    missing = days.copy()
+    missing[7] = "NaT"
+    model = LASVMClassifier(gamma=1.0).partial_fit(X, days)
+    with pytest.raises(ValueError, match="1 of 20 values are missing, the first in row 7"):
+        clone(model).fit(X, form(missing))
+    with pytest.raises(ValueError, match="1 of 20 values are missing, the first in row 7"):
+        model.partial_fit(X, form(missing))
+    with pytest.raises(ValueError, match="1 of 1 values are missing"):
+        model.learn_one(X[7], missing[7])
+    np.testing.assert_array_equal(model.classes_, days[:2])

@@ -1,11 +1,13 @@
 """SimpleSVM beside scikit-learn: rows far from zero, infinite C, weight vectors, attributes, copies."""
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, SVR, OneClassSVM
 
 from onlinesvm import ActiveLearner, SimpleSVMClassifier, SimpleSVMOneClass, SimpleSVMRegressor
@@ -160,3 +162,18 @@ def test_rounding_is_not_taken_for_progress():
         model.dual_objective_[0]
         <= np.sum((theirs.dual_coef_ @ theirs.support_vectors_) ** 2) / 2 + 1.0
     )
+
+
+@pytest.mark.parametrize(("offset", "status"), [(10.0, 0), (1e5, 0), (1e7, 1)])
+def test_a_solution_that_is_all_rounding_is_none(offset, status):
+    """The polynomial kernel of rows far from zero has values of which targets are the last digits."""
+    X = np.random.default_rng(0).standard_normal((60, 2))
+    y = X.sum(axis=1)
+    model = SimpleSVMRegressor(kernel="poly", gamma=0.5)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        model.fit(X + offset, y)
+    assert model.fit_status_ == status
+    assert [w.category for w in found] == [ConvergenceWarning] * status
+    close = np.abs(model.predict(X + offset) - y).max() < 1.0
+    assert close == (status == 0)

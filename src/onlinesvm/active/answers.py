@@ -10,11 +10,23 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..estimators.checks import check_indices
 from ..estimators.labels import Indicators, LabelBook, label_array, unique_labels
 
 _SEVERAL = (
     "If examples have several labels each, give ActiveLearner n_labels, the number of labels."
 )
+
+
+def pool_numbers(indices: Any, n: int) -> np.ndarray:
+    """Numbers of examples in a pool of n; raises an error if invalid."""
+    where = check_indices(indices)
+    outside = where[(where < 0) | (where >= n)]
+    if len(outside):
+        raise IndexError(
+            f"The pool has no example {outside[0]}; it has {n} examples, counted from 0."
+        )
+    return where
 
 
 class Answers:
@@ -52,17 +64,10 @@ class Answers:
 
     def pairs(self, indices: Any, labels: Any, n: int) -> list[tuple[int, Any]]:
         """Pairs of index (below n) and label; raises an error if invalid."""
-        where = np.atleast_1d(np.asarray(indices))
-        if where.ndim != 1 or (where.dtype.kind not in "iu" and len(where)):
-            raise ValueError("indices must be one integer or a list of them.")
+        where = pool_numbers(indices, n)
         given = self._listed(labels)
         if len(given) != len(where):
             raise ValueError(self._wrong_number(len(where), len(given)))
-        outside = where[(where < 0) | (where >= n)]
-        if len(outside):
-            raise IndexError(
-                f"The pool has no example {outside[0]}; it has {n} examples, counted from 0."
-            )
         if len(where) > 1 and len(np.unique(where)) < len(where):
             twice = [int(i) for i, count in zip(*np.unique(where, return_counts=True)) if count > 1]
             raise ValueError(f"Examples occur twice in one call of teach: {twice}.")

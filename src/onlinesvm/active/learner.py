@@ -18,7 +18,7 @@ from ..core.lasvm.choose.criteria import nearest_label
 from ..core.runtime.interrupts import Interruptible, checkpoint
 from ..estimators.labels import label_array, unique_labels
 from ..estimators.pool_access import started_labels
-from .answers import Answers, IndicatorAnswers
+from .answers import Answers, IndicatorAnswers, pool_numbers
 from .pipelines import is_fitted, take_apart
 from .pool import make_pool
 from .strategies import (
@@ -319,6 +319,7 @@ class ActiveLearner:
         self._check_pool()
         open_ = np.flatnonzero(self._open)
         self._check_query(n, len(open_))
+        n = int(n)  # of any width
         rng = np.random.default_rng([self._seed, self._turn, len(self), n])
         with Interruptible():
             candidates = sample(open_, n, self.selection, self.sample_size, rng)
@@ -412,7 +413,7 @@ class ActiveLearner:
             while every answer has the same labels.
         """
         self._check_pool()
-        which = np.asarray(indices, np.int64)
+        which = pool_numbers(indices, len(self))
         if not self._has_boundary() or not len(which):
             return np.zeros(len(which) if self.n_labels is None else (len(which), self.n_labels))
         with Interruptible():
@@ -456,7 +457,7 @@ class ActiveLearner:
             Cosines of the angles in the space of the kernel, -1 to 1.
         """
         self._check_pool()
-        a, b = np.asarray(first, np.int64), np.asarray(second, np.int64)
+        a, b = pool_numbers(first, len(self)), pool_numbers(second, len(self))
         with Interruptible():
             apart = self._pool.distances(a, b)
             sizes, others = self._pool.squared_norms(a), self._pool.squared_norms(b)
@@ -480,10 +481,13 @@ class ActiveLearner:
             Coefficient times kernel value; with the bias, each row adds up to a decision value.
         """
         self._check_pool()
+        which = pool_numbers(index, len(self))
+        if len(which) != 1:
+            raise ValueError(f"index must be one integer; got {len(which)} of them.")
         if not self._has_boundary():
             return np.empty(0, np.int64), np.empty((self.n_labels or 1, 0))
         with Interruptible():
-            found: tuple[np.ndarray, np.ndarray] = self._pool.shares(self._model, int(index))
+            found: tuple[np.ndarray, np.ndarray] = self._pool.shares(self._model, int(which[0]))
         return found
 
     # -- learning -------------------------------------------------------------------------

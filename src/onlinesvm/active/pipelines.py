@@ -10,6 +10,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
@@ -64,9 +65,11 @@ class Transformers:
 
 
 def take_apart(estimator: Any) -> tuple[Transformers | None, Any]:
-    """Copies of the transformers, if any, and of the model; refuses models without partial_fit."""
+    """Copies of the transformers, if any, and of the model; refuses what cannot be taught."""
     is_pipeline = isinstance(estimator, Pipeline)
     model = estimator.steps[-1][1] if is_pipeline else estimator
+    if isinstance(model, OutlierMixin | RegressorMixin):
+        raise TypeError(f"{type(model).__name__} is no classifier: an active learner needs one.")
     for method in ("partial_fit", "decision_function"):
         if not hasattr(model, method):
             raise TypeError(

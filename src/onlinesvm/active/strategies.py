@@ -124,13 +124,17 @@ def best_apart(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarra
     The candidates closest to the boundary may be nearly identical, and so would be their labels.
     Each choice after the first is the candidate with the smallest sum of two numbers between 0 and
     1: its lack of utility, and its similarity to an earlier choice (to the power ``SHARP``).
+    Candidates with a utility of minus infinity are chosen only if no others are left.
     """
     if n == 1:
         return best(utilities, 1)
     order, size = best(utilities, len(utilities)), CANDIDATES * n
+    wanted = order[utilities[order] > -np.inf]
+    if not len(wanted):
+        return order[:n]
     while True:
-        chosen = _apart(order[:size], utilities, n, distances)
-        if len(chosen) == n or size >= len(order):
+        chosen = _apart(wanted[:size], utilities, n, distances)
+        if len(chosen) == n or size >= len(wanted):
             break
         size *= 4  # many copies
     rest = order[~np.isin(order, chosen)]
@@ -139,7 +143,11 @@ def best_apart(utilities: np.ndarray, n: int, distances: Distances) -> np.ndarra
 
 def _apart(order: np.ndarray, utilities: np.ndarray, n: int, distances: Distances) -> np.ndarray:
     """Up to n of the candidates ``order`` (best first), without duplicates."""
-    lacks = utilities[order[0]] - utilities[order]
+    highest = utilities[order[0]]
+    if highest == np.inf:
+        lacks = np.where(utilities[order] == np.inf, 0.0, 1.0)
+    else:
+        lacks = highest - utilities[order]
     lacks /= max(lacks[-1], 1e-300)
     nearest, chosen = distances(order, order[:1])[:, 0], [0]
     nearest[0] = 0.0

@@ -61,15 +61,19 @@ def unrounded(y: Any) -> Any:
 
 
 def check_no_gaps(y: Any) -> None:
-    """Refuse gaps among labels or values that are objects.
+    """Refuse gaps among labels or values that are objects, dates or durations.
 
-    pandas' NA has no truth value, which would be a TypeError later on.
+    pandas' NA has no truth value, which would be a TypeError later on; NaT would be a class.
     """
     dtype = getattr(y, "dtype", None)
-    if dtype is None or (isinstance(dtype, np.dtype) and dtype.kind != "O"):
+    if dtype is None or (isinstance(dtype, np.dtype) and dtype.kind not in "OmM"):
         return
-    flat = np.asarray(y, object).ravel().tolist()
-    rows = [row for row, value in enumerate(flat) if _is_na(value)]
+    if isinstance(dtype, np.dtype) and dtype.kind in "mM":
+        flat = np.asarray(y).ravel()
+        rows = np.flatnonzero(np.isnat(flat)).tolist()
+    else:
+        flat = np.asarray(y, object).ravel()
+        rows = [row for row, value in enumerate(flat.tolist()) if _is_na(value)]
     if rows:
         raise ValueError(
             f"Input y contains NaN: {len(rows)} of {len(flat)} values are missing, the first in row "
@@ -153,6 +157,8 @@ def unique_labels(y: np.ndarray, *, whole_set: bool = False) -> np.ndarray:
     """
     if y.dtype == object:
         _check_kinds(y)
+    if y.dtype.kind in "mM":
+        check_no_gaps(y)
     if whole_set or len(y) <= WARNED_ABOVE:
         check_classification_targets(y)
     else:

@@ -281,6 +281,72 @@ def test_bad_collections_are_told():
             tree().fit(rows, None)
 
 
+def test_columns_of_a_data_frame_are_known_by_name():
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abc")).assign(t=Y), npartitions=2)
+    model = tree().fit(frame, "t")
+    mixed = frame[["c", "b", "a", "t"]]
+    rows = mixed[["c", "b", "a"]]
+    for ask in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match="select them by name in the order of fit"):
+            ask(rows)
+        with pytest.raises(ValueError, match="no column 'a'"):
+            ask(frame[["b", "c"]])
+    with pytest.raises(ValueError, match="select them by name in the order of fit"):
+        model.score(mixed, "t")
+    chosen = rows[list(model.feature_names_in_)]
+    assert np.array_equal(model.predict(chosen).compute(), model.predict(X))
+
+
+def test_data_frames_as_partitions_have_the_same_columns():
+    first, second = (pd.DataFrame(rows, columns=list("abc")) for rows in (X[:450], X[450:]))
+    labels = pairs(Y[:450], Y[450:])
+    with pytest.raises(ValueError, match=r"Partition 1 has the columns .*in the same order"):
+        tree().fit(pairs(first, second[["c", "b", "a"]]), labels)
+    model = tree().fit(pairs(first, second), labels)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    plain = tree().fit(pairs(X[:450], X[450:]), labels)
+    assert same(model, plain)
+
+
+def test_a_score_has_one_label_and_one_weight_for_each_row(of_numpy):
+    wanted = of_numpy.score(X, Y)
+    blocks = da.from_array(X, chunks=(300, 3))
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=2)
+    ones = frame[0] * 0 + 1
+    labels = dd.from_pandas(pd.Series(Y), npartitions=2)
+    for score in (
+        of_numpy.score(X, Y[:, None]),
+        of_numpy.score(blocks, da.from_array(Y[:, None], chunks=(450, 1))),
+        of_numpy.score(pairs(X), pairs(Y[:, None])).compute(),
+        of_numpy.score(frame, labels, sample_weight=ones),
+        of_numpy.score(blocks, Y, sample_weight=np.ones(900)),
+    ):
+        assert float(score) == pytest.approx(wanted)
+    for rows in (X, blocks):
+        with pytest.raises(ValueError, match="X has 900 rows and y 899 labels"):
+            of_numpy.score(rows, Y[:-1])
+    with pytest.raises(ValueError, match="X has 900 rows and sample_weight 899 weights"):
+        of_numpy.score(blocks, Y, sample_weight=np.ones(899))
+    with pytest.raises(ValueError, match="partition 1 has no counterpart"):
+        of_numpy.score(pairs(X, X), pairs(Y))
+    with pytest.raises(ValueError, match="X has 900 rows and y 899 labels"):
+        of_numpy.score(pairs(X), pairs(Y[:-1])).compute()
+    with pytest.raises(ValueError, match="not supported with a list"):
+        of_numpy.score(pairs(X), pairs(Y), sample_weight=np.ones(900))
+    with pytest.raises(ValueError, match="unknown sizes, so y cannot be cut"):
+        of_numpy.score(frame, Y)
+
+
+def test_labels_may_be_dates():
+    both = np.array(["2020-01-01", "2021-05-05"], "M8[D]")
+    days = both[Y]
+    model = tree().fit(da.from_array(X, chunks=(300, 3)), da.from_array(days, chunks=300))
+    assert np.array_equal(model.predict(X), both[tree().fit(X, Y).predict(X)])
+    assert model.score(X, days) > 0.9
+    with pytest.raises(ValueError, match=r"labels that are numbers, .* partition 0 are dates"):
+        tree().fit(pairs(X[:450], X[450:]), pairs(days[:450], Y[450:]))
+
+
 def test_files_that_cannot_be_read_are_named(tmp_path):
     write_parquet(tmp_path, X, Y, [0, 300, 600])
     (tmp_path / "part-9.parquet").write_text("not Parquet")

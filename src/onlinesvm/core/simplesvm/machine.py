@@ -93,10 +93,10 @@ class Machine(WorkingSet):
             violation = self.violations(gradient)
             tol = self.tolerances()
             found = int((violation > tol).sum())
-            self.converged = found == 0
+            self.converged = found == 0 and self.is_small(violation)
             if self.converged and len(self.held) > self.capacity and not self.primal:
                 self._refuse()
-            if self.converged or stale > _PATIENCE or made == max_sweeps:
+            if found == 0 or stale > _PATIENCE or made == max_sweeps:
                 return
             yield found
             with one_blas_thread():

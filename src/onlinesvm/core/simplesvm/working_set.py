@@ -101,6 +101,11 @@ class PackedFactor(NamedTuple):
         return Work(U, V, member, self.border, self.counts)
 
 
+MOST_NOISE = 2.0
+"""Largest violation that is taken for rounding, as a share of the spread of the targets: with a larger
+one, a constant is nearer to the targets than the solution."""
+
+
 class WorkingSet:
     """The state of one problem."""
 
@@ -231,6 +236,12 @@ class WorkingSet:
         """Rounding of a gradient."""
         size = np.abs(self.problem.linear).max(initial=0.0) + self.alpha.sum() * self.tau
         return float(_EPS * size)
+
+    def is_small(self, violation: np.ndarray) -> bool:
+        """Whether violations taken for rounding leave a solution that is worth something."""
+        p = self.problem
+        size = float(np.ptp(p.sign * p.linear)) or 1.0
+        return not p.linear.any() or bool(violation.max() <= MOST_NOISE * size)
 
     def violations(self, gradient: np.ndarray) -> np.ndarray:
         """By how much each variable violates the conditions of section 2.3."""

@@ -76,6 +76,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
             ]
         )
         whole = whole_of(found)
+        partitions = partitions._replace(names=partitions.names or whole.names)
         frame = Frame.of(self._local_estimator(), whole, partitions.names)
         self._largest = max(part.nbytes for part in found)
         return partitions, whole, frame
@@ -97,6 +98,11 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
         self.n_partitions_ = len(whole.rows)
         self.partition_bytes_ = self._largest
 
+    @property
+    def _names(self) -> Any:
+        """Names of the columns, if the model was fitted on a data frame."""
+        return getattr(self, "feature_names_in_", None)
+
     def predict(self, X: Any) -> Any:
         """The label of each example.
 
@@ -111,7 +117,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
             Labels; lazy if X is a Dask collection.
         """
         check_is_fitted(self, "classes_")
-        return outcome(self._model, X, "predict", self._schema)
+        return outcome(self._model, X, "predict", self._schema, self._names)
 
     def decision_function(self, X: Any) -> Any:
         """Signed distance from the boundary, in units of the margin.
@@ -127,7 +133,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
             Positive for ``classes_[1]`` with two classes, else one column per class.
         """
         check_is_fitted(self, "classes_")
-        return outcome(self._model, X, "decision_function", self._schema)
+        return outcome(self._model, X, "decision_function", self._schema, self._names)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Share of correct predictions.
@@ -147,7 +153,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc,unuse
             Accuracy.
         """
         check_is_fitted(self, "classes_")
-        return accuracy(self._model, X, y, sample_weight, self._schema)
+        return accuracy(self._model, X, y, sample_weight, self._schema, self._names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -94,42 +94,57 @@ def _joined(run: Run, X: list[Any], y: list[Any]) -> list[Delayed]:
 
 def _array_partitions(run: Run, X: Any, y: Any) -> list[Delayed]:
     X = whole_rows(X)
-    if not is_dask_collection(y):
-        y = _cut_like(X, y)
-    y = y.to_dask_array() if is_frame(y) or hasattr(y, "to_dask_array") else y
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    unknown = any(np.isnan(size) for size in (*X.chunks[0], *y.chunks[0]))
-    if not unknown and X.shape[0] != y.shape[0]:
-        raise ValueError(
-            f"X has {X.shape[0]} rows and y {y.shape[0]} labels; there must be one label per row."
-        )
-    if unknown and X.numblocks[0] != y.numblocks[0]:
-        raise ValueError(
-            f"X has {X.numblocks[0]} partitions and y {y.numblocks[0]}, of unknown sizes, so "
-            f"partition {min(X.numblocks[0], y.numblocks[0])} has no counterpart; call "
-            "compute_chunk_sizes() on both."
-        )
-    if not unknown and X.chunks[0] != y.chunks[0]:
-        y = y.rechunk((X.chunks[0],))
+    y = like_rows(X, y)
     return _joined(run, X.to_delayed().ravel().tolist(), y.to_delayed().ravel().tolist())
 
 
-def _cut_like(X: Any, y: Any) -> Any:
-    """Labels in memory, cut as the blocks of X."""
+def like_rows(X: Any, y: Any, name: str = "y", one: str = "label") -> Any:
+    """One value per row of a Dask array as a Dask array with the same blocks."""
+    y = y.to_dask_array() if hasattr(y, "to_dask_array") else y
+    if not is_dask_collection(y):
+        y = _cut_like(X, y, name, one)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise ValueError(f"{name} has {y.ndim} dimensions; it must be one {one} per row.")
+    unknown = any(np.isnan(size) for size in (*X.chunks[0], *y.chunks[0]))
+    if not unknown:
+        check_one_per_row(X.shape[0], y.shape[0], name, one)
+    if unknown and X.numblocks[0] != y.numblocks[0]:
+        raise ValueError(
+            f"X has {X.numblocks[0]} partitions and {name} {y.numblocks[0]}, of unknown sizes, so "
+            f"partition {min(X.numblocks[0], y.numblocks[0])} has no counterpart; call "
+            "compute_chunk_sizes() on both."
+        )
+    return y if unknown or X.chunks[0] == y.chunks[0] else y.rechunk((X.chunks[0],))
+
+
+def _cut_like(X: Any, y: Any, name: str, one: str) -> Any:
+    """Values in memory, cut as the blocks of X."""
     import dask.array as da
 
-    y = np.asarray(y)
+    y = flat(y)
     if np.isnan(X.shape[0]):
         raise ValueError(
-            "X has partitions of unknown sizes, so y cannot be cut to fit; call "
-            "X.compute_chunk_sizes(), or give y as a Dask array."
+            f"X has partitions of unknown sizes, so {name} cannot be cut to fit; call "
+            f"X.compute_chunk_sizes(), or give {name} as a Dask array."
         )
-    if len(y) != X.shape[0]:
+    check_one_per_row(X.shape[0], len(y), name, one)
+    return da.from_array(y, chunks=(X.chunks[0],) + y.shape[1:])
+
+
+def check_one_per_row(rows: int, given: int, name: str = "y", one: str = "label") -> None:
+    """Refuse another number of values than there are rows."""
+    if rows != given:
         raise ValueError(
-            f"X has {X.shape[0]} rows and y {len(y)} labels; there must be one label per row."
+            f"X has {rows} rows and {name} {given} {one}s; there must be one {one} per row."
         )
-    return da.from_array(y, chunks=(X.chunks[0],))
+
+
+def flat(y: Any) -> np.ndarray:
+    """An array in memory; one column is one value per row."""
+    y = np.asarray(y)
+    return y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
 
 
 def _frame_partitions(run: Run, X: Any, y: Any) -> Partitions:
@@ -157,12 +172,17 @@ def _delayed_pairs(run: Run, X: list[Any], y: Any) -> list[Delayed]:
     if y is None:
         return list(X)
     y = list(y)
+    check_counterparts(X, y)
+    return _joined(run, X, y)
+
+
+def check_counterparts(X: list[Any], y: list[Any]) -> None:
+    """Refuse lists of partitions that are not of equal length."""
     if len(X) != len(y):
         raise ValueError(
             f"There are {len(X)} partitions of rows and {len(y)} of labels, so partition "
             f"{min(len(X), len(y))} has no counterpart."
         )
-    return _joined(run, X, y)
 
 
 def _cut(run: Run, X: Any, y: Any, size: int) -> list[Delayed]:
@@ -179,6 +199,12 @@ def _cut(run: Run, X: Any, y: Any, size: int) -> list[Delayed]:
     ]
 
 
+def names_of(part: Any) -> list[str] | None:
+    """Names of the columns of a partition; None if it is not a data frame."""
+    columns = getattr(part[0], "columns", None)
+    return None if columns is None else [str(name) for name in columns]
+
+
 def as_arrays(part: Any, number: int) -> tuple[Any, np.ndarray]:
     """Rows and labels of a partition as arrays; values are not checked."""
     if not isinstance(part, tuple | list) or len(part) != 2:
@@ -190,9 +216,7 @@ def as_arrays(part: Any, number: int) -> tuple[Any, np.ndarray]:
         X = np.asarray(X)
         if X.dtype.kind in "iub" or X.dtype == np.float16:
             X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
-    y = np.asarray(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.dtype.kind not in "biufUSO":  # strings of other libraries
+    y = flat(y)
+    if y.dtype.kind not in "biufUSOM":  # strings of other libraries
         y = y.astype(str)
     return X, y

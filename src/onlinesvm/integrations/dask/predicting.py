@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from reprlib import repr as short
 from typing import Any
 
 import dask
@@ -15,7 +16,17 @@ import dask.array as da
 import numpy as np
 
 from .parquet import folder_partitions
-from .partitions import PARTITION_ROWS, is_array, is_delayed_list, is_frame, whole_rows
+from .partitions import (
+    PARTITION_ROWS,
+    check_counterparts,
+    check_one_per_row,
+    flat,
+    is_array,
+    is_delayed_list,
+    is_frame,
+    like_rows,
+    whole_rows,
+)
 from .running import Run
 
 
@@ -31,10 +42,11 @@ def on_pair(part: Any, model: Any, method: str) -> np.ndarray:
     return on_block(part[0], model, method)
 
 
-def outcome(model: Any, X: Any, method: str, schema: Any = None) -> Any:
+def outcome(model: Any, X: Any, method: str, schema: Any = None, names: Any = None) -> Any:
     """Labels or decision values of X: a Dask array or delayed ones for a Dask collection.
 
-    ``schema``: the columns of the folder of Parquet that the model was fitted on.
+    ``schema``: the columns of the folder of Parquet that the model was fitted on; ``names``: those
+    of the data frame.
     """
     if isinstance(X, str | os.PathLike):
         parts, _ = folder_partitions(Run(), X, None, PARTITION_ROWS, schema)
@@ -44,10 +56,24 @@ def outcome(model: Any, X: Any, method: str, schema: Any = None) -> Any:
         sent = dask.delayed(model)
         return [dask.delayed(on_block)(part, sent, method) for part in X]
     if is_frame(X):
+        _check_names([str(name) for name in X.columns], names)
         X = X.to_dask_array()
     if is_array(X):
         return _on_array(model, whole_rows(X), method)
     return getattr(model, method)(X)
+
+
+def _check_names(given: list[str], names: Any) -> None:
+    """Refuse a data frame whose columns are not those of ``fit``, in their order."""
+    if names is None or given == list(names):
+        return
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise ValueError(f"X has no column {missing[0]!r}, on which the model was trained.")
+    raise ValueError(
+        f"The columns of X are {short(given)}, and those of fit were {short(list(names))}; select "
+        "them by name in the order of fit, with X[list(model.feature_names_in_)]."
+    )
 
 
 def _shape(model: Any, method: str) -> tuple[Any, tuple[int, ...]]:
@@ -76,7 +102,9 @@ def _joined(parts: list[Any], model: Any, method: str) -> Any:
     )
 
 
-def accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None, schema: Any = None) -> Any:
+def accuracy(
+    model: Any, X: Any, y: Any, sample_weight: Any = None, schema: Any = None, names: Any = None
+) -> Any:
     """Share of correct predictions; a Dask scalar for a Dask collection."""
     if isinstance(X, str | os.PathLike):
         if sample_weight is not None:
@@ -86,20 +114,25 @@ def accuracy(model: Any, X: Any, y: Any, sample_weight: Any = None, schema: Any 
         right = [dask.delayed(_right)(part, sent) for part in parts]
         return dask.delayed(_share)(right)
     if is_delayed_list(X):
+        if sample_weight is not None:
+            raise ValueError("sample_weight is not supported with a list of delayed partitions.")
         sent = dask.delayed(model)
+        if y is not None:
+            check_counterparts(X, list(y))
         pairs = X if y is None else [dask.delayed(_pair)(*both) for both in zip(X, y)]
         return dask.delayed(_share)([dask.delayed(_right)(pair, sent) for pair in pairs])
     if is_frame(X) and isinstance(y, str):
         X, y = X.drop(columns=[y]), X[y]
-    found = outcome(model, X, "predict")
+    found = outcome(model, X, "predict", names=names)
     if not isinstance(found, da.Array):
-        return float(np.average(found == np.asarray(y), weights=sample_weight))
-    y = y.to_dask_array() if hasattr(y, "to_dask_array") else y
-    y = y if isinstance(y, da.Array) else da.from_array(np.asarray(y), chunks=(found.chunks[0],))
-    right_ones = found == y
+        y = flat(y)
+        check_one_per_row(len(found), len(y))
+        return float(np.average(found == y, weights=sample_weight))
+    right_ones = found == like_rows(found, y)
     if sample_weight is None:
         return right_ones.mean()
-    return da.average(right_ones, weights=sample_weight)
+    weight = like_rows(found, sample_weight, "sample_weight", "weight")
+    return (right_ones * weight).sum() / weight.sum()
 
 
 def _pair(X: Any, y: Any) -> tuple[Any, Any]:
@@ -107,8 +140,10 @@ def _pair(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _right(part: Any, model: Any) -> tuple[int, int]:
-    X, y = part
-    return int((on_block(X, model, "predict") == np.asarray(y)).sum()), len(y)
+    X, y = part[0], flat(part[1])
+    found = on_block(X, model, "predict")
+    check_one_per_row(len(found), len(y))
+    return int((found == y).sum()), len(y)
 
 
 def _share(found: list[tuple[int, int]]) -> float:

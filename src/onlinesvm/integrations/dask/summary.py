@@ -9,6 +9,7 @@ d = mean_2 - mean_1 (Chan, Golub, LeVeque 1979), taken in the order of the parti
 from __future__ import annotations
 
 from collections.abc import Sequence
+from reprlib import repr as short
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from ...core.kernel.csr import canonical_csr, check_structure
 from ...core.kernel.kernel import CENTRE_SAMPLE, column_moments, gamma_of_columns
 from ...estimators.labels import check_several, joined_labels, unique_labels
 from ...estimators.rows import stack
-from .partitions import as_arrays
+from .partitions import as_arrays, names_of
 
 
 class Summary(NamedTuple):
@@ -35,6 +36,7 @@ class Summary(NamedTuple):
     sample: Any  # a few rows, evenly spaced
     nbytes: int
     columns: tuple[np.ndarray, np.ndarray] | None = None  # mean and deviations of each
+    names: list[str] | None = None  # of the columns of a data frame
 
 
 class Whole(NamedTuple):
@@ -47,6 +49,7 @@ class Whole(NamedTuple):
     counts: np.ndarray
     sample: Any
     column_variances: np.ndarray | None = None
+    names: list[str] | None = None
 
     def gamma(self, kernel: Any) -> float:
         """``gamma="scale"`` of all rows."""
@@ -81,7 +84,9 @@ def summarise(part: Any, number: int, n_parts: int, by_column: bool = False) -> 
     spread = _squares(values, mean) + (size - filled) * mean**2
     few = np.linspace(0, n - 1, min(n, -(-CENTRE_SAMPLE // n_parts))).astype(np.int64)
     columns = column_moments(X) if by_column else None
-    return Summary(n, d, size, mean, spread, labels, counts, X[few], _bytes(X), columns)
+    return Summary(
+        n, d, size, mean, spread, labels, counts, X[few], _bytes(X), columns, names_of(part)
+    )
 
 
 def _squares(values: np.ndarray, mean: float) -> float:
@@ -122,6 +127,11 @@ def whole_of(found: list[Summary]) -> Whole:
                 f"Partition {number} has {part.features} columns, where partition 0 has "
                 f"{first.features}; all partitions must have the same columns."
             )
+        if part.names != first.names and part.names is not None and first.names is not None:
+            raise ValueError(
+                f"Partition {number} has the columns {short(part.names)}, where partition 0 has "
+                f"{short(first.names)}; all partitions must have the same columns in the same order."
+            )
         if _kind(part.labels) != _kind(first.labels):
             raise ValueError(
                 f"Partition {number} has labels that are {_kind(part.labels)}, where those of "
@@ -138,7 +148,9 @@ def whole_of(found: list[Summary]) -> Whole:
         sample = stack(sample, part.sample)
     rows = [part.rows for part in found]
     variances = _column_variances(found)
-    return Whole(rows, first.features, _variance(found), labels, counts, sample, variances)
+    return Whole(
+        rows, first.features, _variance(found), labels, counts, sample, variances, first.names
+    )
 
 
 def _classes(found: list[Summary]) -> tuple[np.ndarray, np.ndarray]:
@@ -171,6 +183,8 @@ def _joined(moments: Sequence[tuple[float, Any, Any]]) -> Any:
 
 
 def _kind(labels: np.ndarray) -> str:
+    if labels.dtype.kind == "M":
+        return "dates"
     text = labels.dtype.kind in "US" or any(isinstance(label, str) for label in labels.tolist())
     return "text" if text else "numbers"
 
