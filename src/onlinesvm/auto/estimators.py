@@ -461,8 +461,8 @@ class AutoSVMRegressor(RegressorMixin, AutoSVM):
         self.random_state = random_state
 
     def _checked(self, X: Any, y: Any) -> np.ndarray:
-        y = super()._checked(X, y)
         check_no_times(y)
+        y = super()._checked(X, y)
         try:
             numbers = np.asarray(y, np.float64)
         except OverflowError as error:
