@@ -308,3 +308,22 @@ def test_the_target_of_a_row_that_is_not_stored_goes_if_the_data_are_given(tmp_p
     )
     model.save(path)
     assert target[gone].tobytes() not in path.read_bytes()
+
+
+@pytest.mark.parametrize("block_size", [1, 2048])
+@pytest.mark.parametrize("class_weight", [None, {0: 3.0, 1: 0.5}])
+def test_examples_given_again_cost_what_they_did_in_fit(class_weight, block_size):
+    """Whatever C and class_weight are by now; with other weights they are other examples."""
+    rng = np.random.default_rng(0)
+    X, weight = rng.standard_normal((400, 3)), rng.uniform(0.5, 2.0, 400)
+    y = (X[:, 0] + 0.5 * rng.standard_normal(400) > 0).astype(int)
+    settings = {"gamma": 0.5, "epochs": "converge", "class_weight": class_weight}
+    model = LASVMClassifier(block_size=block_size, **settings).fit(X, y, sample_weight=weight)
+    model.set_params(C=20.0, class_weight=None)
+    if block_size == 1:  # else the weights are known
+        with pytest.raises(ValueError, match="must be those given to fit"):
+            model.forget(np.arange(40), X, y)
+    model.forget(np.arange(40), X, y, sample_weight=weight)
+    refit = LASVMClassifier(**settings).fit(X[40:], y[40:], sample_weight=weight[40:])
+    gap = np.abs(model.decision_function(X) - refit.decision_function(X)).max()
+    assert gap < 0.01

@@ -27,7 +27,7 @@ from .checks import Checked, check_indices, check_once
 from .labels import LabelBook, Targets
 from .metric import Sample, TooLong, check_weights, learned_weights
 from .params import LASVM_CONSTRAINTS
-from .remaining import OTHER_DATA, Remaining, check_same
+from .remaining import OTHER_DATA, Remaining, as_fitted, check_same
 from .rows import is_estimated
 from .trained import Trained
 
@@ -413,6 +413,7 @@ class LASVMEstimator(KernelEstimator):
             return Remaining(trained, given, rows, bound), given
         weight, _ = self._weights(given.y, trained.encoder, sample_weight)
         data, _ = self._prepare(self._examples(trained, given.X, given.y, weight))
+        data = as_fitted(trained, data)
         place = np.minimum(np.searchsorted(data.key, rows), len(data.key) - 1)
         if not np.array_equal(data.key[place], rows):
             raise ValueError(OTHER_DATA)

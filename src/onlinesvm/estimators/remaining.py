@@ -46,6 +46,24 @@ class Remaining:
         return made._replace(key=self.key[which])
 
 
+def as_fitted(trained: Trained, data: Examples) -> Examples:
+    """Examples given again with the bounds that they had in ``fit``, whatever C and class_weight are now."""
+    support = trained.learner.support
+    slots = np.flatnonzero(support.a.key[: support.n] >= 0)
+    rows = trained.original[support.a.key[slots]]
+    place = np.minimum(np.searchsorted(data.key, rows), len(data.key) - 1)
+    if not len(slots) or not np.array_equal(data.key[place], rows):
+        return data
+    has_classes = data.label.dtype.kind in "iu" and data.label.ndim == 1
+    number = data.label if has_classes else np.zeros(len(data.label), np.int64)
+    share = support.a.bound[slots] / data.bound[place]
+    factor = np.full(number.max() + 1, np.median(share))
+    factor[number[place]] = share
+    if not np.allclose(share, factor[number[place]], rtol=1e-6, atol=0.0):
+        raise ValueError(OTHER_DATA)
+    return data._replace(bound=data.bound * factor[number])
+
+
 def check_same(trained: Trained, given: Checked) -> None:
     """Refuse a data set that is not the one given to ``fit``, by its shape and by some of its rows."""
     same = given.X.shape == trained.shape_fit and _some_rows_are_same(trained, given)
