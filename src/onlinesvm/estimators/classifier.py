@@ -285,8 +285,14 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):  # type: ignore[misc,u
         label : label
             The label.
         """
-        values, encoder = self._decide_one(one_row(x, "predict_one", "predict"))
-        return self._predicted(values, encoder, self._fitted("predict_one").present())[0]
+        x = one_row(x, "predict_one", "predict")
+        state = published(self)
+        if state.is_torn:
+            return self.predict(x[None, :])[0]
+        with state:  # all of it from one moment, while another thread learns
+            values, encoder = self._decide_one(x)
+            present = self._fitted("predict_one").present()
+        return self._predicted(values, encoder, present)[0]
 
     def suspects(self, n: int | None = None) -> Suspects:
         """Examples whose labels are probably wrong, the most doubtful first.
