@@ -94,7 +94,7 @@ class Learner(Protocol):
         return True
 
     def learn_everything(self) -> None:
-        """Learn every example from now on; for learners that otherwise select examples."""
+        """Examples are chosen by others from now on, as those of a pool: learn each of them."""
         return
 
     @abstractmethod

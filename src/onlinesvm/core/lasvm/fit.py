@@ -5,7 +5,7 @@
     finish        the support set is optimised until delta <= tau
     held out      where probabilities are wanted, examples are scored by models without them
     converge      examples that violate are admitted until none is left: the exact SVM; also where
-                  it costs next to nothing and each example matters: there are few of them, or few
+                  it costs next to nothing and each example matters: there are few of them (``BEGINNING``), or few
                   of some class and few support vectors (not in the listing)
 
 ``Fit.stages`` gives these one after another, each as an iterator of steps; between two steps the
@@ -24,13 +24,10 @@ from ..prequential.residuals import FEWEST
 from .block.block import LOOKS
 from .block.held_out import calibrate, held_out
 from .choose.selection import SelectiveLASVM, Urn
-from .learner import LASVM
+from .learner import BEGINNING, LASVM
 from .tasks import Classification
 
 _NOBODY = np.empty(0, np.int64)
-
-SMALL_SET = 1000
-"""Number of examples up to which every fit converges: so few can mislead a single pass."""
 
 RARE = 100
 """Number of examples of a class up to which every fit converges ..."""
@@ -133,7 +130,7 @@ class Fit:
             return False
         if n > self.n_iter:
             return False
-        return n <= SMALL_SET or self.learner.support.task.is_smooth or self._has_rare_class()
+        return n <= BEGINNING or self.learner.support.task.is_smooth or self._has_rare_class()
 
     def _has_rare_class(self) -> bool:
         """Whether some class has few examples, and there are few support vectors."""

@@ -37,6 +37,10 @@ from .online.process import NO_SLOTS
 from .state import CLOCK, Support
 from .tasks import FINISHING_PASSES, Classification, OneClass, Regression, Task, Tolerances
 
+BEGINNING = 1000
+"""Examples at the beginning of a stream: they all stay in S, and models that know so few mislead nobody.
+Of as many examples a fit is the exact SVM (``fit``)."""
+
 SMALLEST_BLOCK = 8
 """Streams that bring fewer examples than this at a time are learned one by one."""
 
@@ -61,6 +65,7 @@ class LASVM(Compact, Learner):
     watch: Any = None  # takes note of decision values before examples are learned
     asides: Any = None  # keeps decision values that are computed in any case, for later
     judged: Judged | None = None  # slacks after a fit that has converged
+    seen = BEGINNING  # examples learned, where memory is not bounded (older pickles have no number)
     counted: Counted | None = (
         None  # weights of the examples of one class, where memory is not bounded
     )
@@ -96,6 +101,7 @@ class LASVM(Compact, Learner):
         self.hold(support, memory)
         self.converged = False
         self._since_optimised = 0  # examples learned one by one since all of S was optimised
+        self.seen = 0
         self.watch = self.asides = self.judged = None
         self.counted = Counted() if task.nu and memory is None else None
 
@@ -187,6 +193,20 @@ class LASVM(Compact, Learner):
         return self.block_size == 1 and self.task.both_signs and self.memory is None
 
     @property
+    def begins(self) -> bool:
+        """Whether this is the beginning of a stream, where no row leaves S, and none is turned away.
+
+        A model of few examples is sure of much that is wrong, and what has left is lost.
+        """
+        few = self.seen < BEGINNING and self.machines < lasvm_block.MANY
+        return few and not self.singly and self.memory is None
+
+    @property
+    def _beyond(self) -> float:
+        """How far beyond the margin rows leave on a stream."""
+        return np.inf if self.begins else self.tolerances.stream_beyond
+
+    @property
     def tolerances(self) -> Tolerances:
         """How far machines are optimised, for the task."""
         return self.task.tolerances
@@ -250,6 +270,7 @@ class LASVM(Compact, Learner):
                 self.kernel, self.support, self.values, self.memory, self.seeds, self.n_labels,
                 self.tau, self.delta_max, self.singly,
             )  # fmt: skip
+        self._one_by_one.keep_all(self.begins)
         return self._one_by_one
 
     def _begin_anew(self) -> None:
@@ -257,6 +278,10 @@ class LASVM(Compact, Learner):
         self._one_by_one = self.scores = None
 
     # -- learning -------------------------------------------------------------------------
+
+    def learn_everything(self) -> None:
+        """Examples are chosen by others from now on: they are no beginning of a stream."""
+        self.seen = BEGINNING
 
     def learn(self, fresh: Examples, noted: bool = True) -> None:
         """Examples of a stream, in order.
@@ -283,7 +308,7 @@ class LASVM(Compact, Learner):
         for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
             if number:
                 checkpoint()
-            self._learn_block(part, self.tolerances.stream_beyond, on_stream=True)
+            self._learn_block(part, self._beyond, on_stream=True)
 
     def _optimise_if_due(self, count: int) -> None:
         """After ``count`` more single examples of a stream: optimise all of S, now and then."""
@@ -299,16 +324,19 @@ class LASVM(Compact, Learner):
             self.support.measure()
         if self._reduce_stream_delta() or not self.task.both_signs:
             n = self.n
-            self._evict(self.tolerances.stream_beyond)
+            self._evict(self._beyond)
             if self.n < n:
                 self.values.drop()
 
     def _reduce_stream_delta(self) -> bool:
         """Optimise a stream's model whose delta is large. Returns whether it was."""
-        support = self.support
-        large = support.started() & (support.a.delta > self.tolerances.stream_delta * support.unit)
+        support, tolerances = self.support, self.tolerances
+        most, goal = tolerances.stream_delta, tolerances.stream_goal
+        if self.begins:  # more rows differ from it, and it costs little
+            most, goal = goal, min(tolerances.rough, goal)
+        large = support.started() & (support.a.delta > most * support.unit)
         if large.any():
-            self.finish(self.tolerances.stream_goal)
+            self.finish(goal)
         return bool(large.any())
 
     def _parts(
@@ -329,6 +357,8 @@ class LASVM(Compact, Learner):
         while n > 0:
             if small:
                 size = min(max(noted, FIRST_BLOCK), LARGEST_BLOCK, self.block_size)
+            if not at_hand and self.begins:
+                size = min(size, BEGINNING - self.seen)
             yield min(size, n)
             n, noted = n - size, noted + size
 
@@ -360,8 +390,9 @@ class LASVM(Compact, Learner):
         aside = asides is not None and bool(before.all())
         scores = np.empty((size, self.machines)) if watched or aside else None
         slacks = lasvm_block.learn_block(
-            self.support, self.kernel, fresh, slot, mass, n_old, scores
+            self.support, self.kernel, fresh, slot, mass, n_old, scores, on_stream and self.begins
         )
+        self.seen += size
         if scores is not None and task.partial:
             scores = self.scores_of(scores)
         if watched:
@@ -430,6 +461,8 @@ class LASVM(Compact, Learner):
             if first >= _FEWEST:
                 checkpoint()
             size = int(np.clip(self.support.n // 32, 1, 128))
+            if self.begins:
+                size = min(size, BEGINNING - self.seen)
             few, first = fresh.take(slice(first, first + size)) if n > 1 else fresh, first + size
             if (
                 not len(slot_of)
@@ -442,6 +475,7 @@ class LASVM(Compact, Learner):
                     few.rows, self.support.rows(), self.support.buffers
                 )
                 scores = self.one_by_one.learn_known(few, values, slot_of)
+            self.seen += len(few.rows)
             self._note_targets(few.label)
             if self.counted is not None:
                 self.counted.note(few.key, few.bound)
@@ -495,6 +529,7 @@ class LASVM(Compact, Learner):
         if not self.one_by_one.learn_row(x, low, label, bound, diagonal, key, scores):
             return False
         self.scores = scores
+        self.seen += 1
         if self.memory is not None:
             self._end_limited(x, low, label, bound, diagonal, key)
         elif isinstance(label, float):

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.lasvm.choose.criteria import ACTIVE, AUTOACTIVE, GRADIENT
 from ...core.lasvm.choose.selection import SelectiveLASVM
 from ...core.lasvm.counted import Counted
-from ...core.lasvm.learner import LASVM
+from ...core.lasvm.learner import BEGINNING, LASVM
 from ...core.lasvm.online.memory import SEEDS
 from ...core.lasvm.state import STORED, N, Support
 from ...core.lasvm.tasks import Regression, SeveralLabels
@@ -52,6 +52,7 @@ def _state_fields(learner: LASVM) -> dict[str, Any]:
         "seeds": narrow(learner.seeds),
         "converged": bool(learner.converged),
         "shallow": int(learner._since_optimised),
+        "seen": min(int(learner.seen), BEGINNING),
         "support": support_fields(learner.support),
         "kept": kept_fields(learner.values.kept_rows()),
         **({} if learner.memory is None else {"memory": memory_fields(learner)}),
@@ -84,6 +85,7 @@ def _learner_of(fields: Fields, context: Context) -> LASVM:
     learner.seeds = fields.array("seeds", np.int64, (context.n_labels,), 0, SEEDS)
     learner.converged = fields.flag("converged")
     learner._since_optimised = fields.whole("shallow")
+    learner.seen = fields.whole("seen") if fields.has("seen") else BEGINNING  # not in older files
     learner.judged = None
     bounded = fields.has("memory")
     support = support_of(fields.record("support"), context, not bounded)

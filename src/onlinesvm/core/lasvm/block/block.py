@@ -102,11 +102,13 @@ def learn_block(
     mass: float = 0.0,
     n_old: int = OLD_MEMBERS,
     scores: np.ndarray | None = None,
+    all_join: bool = False,
 ) -> np.ndarray:
     """One block step; ``slot`` is -1 for examples not in S.
 
     ``n_old`` is the number of old members in the working set. ``scores`` (n, machines) becomes the
-    decision values before the step. Returns the slacks (machines, n), -inf where an example joined.
+    decision values before the step. ``all_join``: those that do not violate as well. Returns the
+    slacks (machines, n), -inf where an example joined.
     """
     support.changed()
     started = support.started()
@@ -116,6 +118,8 @@ def learn_block(
         grad, slack = judge(support, kernel, fresh)
         slack[:, known] = np.where(member, -np.inf, slack[:, known])
         joins = slack > 0
+        if all_join:
+            joins[started] |= fresh.bound > 0.0
     else:
         grad, slack = support.linear(fresh.label), np.zeros((support.machines, len(fresh.rows)))
         joins = np.zeros(slack.shape, bool)
@@ -326,7 +330,10 @@ def evict(
     """
     n = support.n
     if beyond == np.inf:
-        return np.empty(0, np.int64), np.empty((support.machines, 0))
+        nobody, slacks = np.empty(0, np.int64), np.empty((support.machines, 0))
+        if told is not None:
+            told(slacks, support.labels(nobody), support.a.bound[nobody], nobody)
+        return nobody, slacks
     leaves = np.empty((support.machines, n), bool)
     for some in machine_groups(support.machines, n):
         far = _slacks(support, some, slice(n)) < -beyond * support.unit[some, None]

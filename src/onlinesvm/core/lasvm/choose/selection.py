@@ -74,6 +74,7 @@ class SelectiveLASVM(LASVM):
 
     def learn_everything(self) -> None:
         """From now on learn every example that is given."""
+        super().learn_everything()
         self.everything = True
 
     def add_label(self) -> None:

@@ -43,8 +43,15 @@ class OneByOne:
         self.kernel, self.support, self.values, self.memory = kernel, support, values, memory
         self.seeds, self.n_labels = seeds, n_labels
         self.tau, self.delta_max, self.listed = tau, delta_max, listed
+        self.keeps_all = False
         self._call: Call | None = None
         self._terms: dict[Any, np.ndarray] = {}  # p, lo and hi of pairs of label and bound
+
+    def keep_all(self, keeps_all: bool) -> None:
+        """Whether every example joins, and no row leaves."""
+        if keeps_all != self.keeps_all:
+            self.keeps_all = keeps_all
+            self._set_thresholds()
 
     @property
     def rules(self) -> Rules:
@@ -54,7 +61,8 @@ class OneByOne:
             return Rules(-np.inf, task.epsilon, task.nu, STREAM_REPROCESS, False)
         if self.listed or self.delta_max < np.inf:
             return Rules(self.delta_max, 0.0, 0.0, MOST_REPROCESS, True)
-        return Rules(tolerances.stream_delta, 0.0, 0.0, STREAM_REPROCESS, True)
+        delta = tolerances.rough if self.keeps_all else tolerances.stream_delta
+        return Rules(delta, 0.0, 0.0, STREAM_REPROCESS, True)
 
     def _set_thresholds(self) -> None:
         """Tolerance, and how far beyond the margin rows leave, in the units of the machines."""
@@ -64,7 +72,9 @@ class OneByOne:
         elif task.both_signs:
             a.tau[:], a.beyond[:] = self.tau, 0.0 if self.listed else task.tolerances.stream_beyond
         else:
-            a.tau[:] = task.tolerances.stream_goal * unit
+            a.tau[:], a.beyond[:] = task.tolerances.stream_goal * unit, 0.0
+        if self.keeps_all:
+            a.beyond[:] = np.inf
 
     def takes(self, rows: Rows) -> bool:
         """Whether the compiled loop computes the kernel values of these rows itself."""

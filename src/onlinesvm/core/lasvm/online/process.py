@@ -31,10 +31,11 @@ neither evicts nor changes b and delta. While S holds one class only, no example
 first few are kept as seeds, the others are not, where the listing would collect them for ever; the bias
 of such a machine is the sign of that class. A machine starts with the first example of its other sign,
 and takes all rows of S that have a part in it as members then. ``beyond`` > 0 keeps rows at zero that lie beyond the margin by
-less than that, and turns away examples outside the margin: the listing has none; streams need it.
+less than that, and turns away examples outside the margin: the listing has none; streams need it. An
+infinite ``beyond`` keeps every example.
 
-*Else* examples that violate no optimality condition are turned away, and b and delta are measured after
-each example. An example of one class brings mass; without limits it joins with it.
+*Else* examples that violate no optimality condition are turned away, unless ``beyond`` is infinite, and
+b and delta are measured after each example. An example of one class brings mass; without limits it joins with it.
 
 Most functions are called, not copied into their callers: copies would take longer to compile than most
 streams take to learn. What is None is not compiled: ``other`` for the RBF kernel, ``limits`` where
@@ -351,7 +352,7 @@ def process_as_listed(m, a, c, along, epsilon):
             start(k, m, a, epsilon)
         made = direction_search(k, m, a, c, epsilon)
         turned = made != NEEDS_ROW and a.beyond[m] > 0.0 and _is_outside(k, m, a)
-        if made == NO_PAIR or turned:
+        if (made == NO_PAIR or turned) and not (a.beyond[m] == np.inf and a.member[m, k]):
             give_up(k, m, a, c, along)
     return made
 
@@ -426,6 +427,7 @@ def admit(q, fresh, a, c, along, epsilon, limits, near, seeds, unlisted, nu):
         part = share_of_bound(a, held, fresh.about[q, 1])
     count[SLOT], is_new = -1, False
     if unlisted is not None:
+        joins |= a.beyond[0] == np.inf and fresh.about[q, 0] > 0.0
         joins |= _violates(q, given, a, along, epsilon)
     if joins:
         is_new, changed = insert(q, fresh, a, c, along, part, epsilon), True
