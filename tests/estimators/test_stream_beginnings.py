@@ -144,3 +144,17 @@ def test_the_listing_is_as_it_was():
     X, y = rings(300, 4, noise=0.05)
     model = stream(LASVMClassifier(C=1.0, gamma=0.5, block_size=1), X, y, 10, classes=[0, 1])
     assert model._trained.learner.n < 150
+
+
+def test_finished_probabilities_do_not_depend_on_the_batches():
+    """They are made of scores by models without the examples, not by those that knew less."""
+    X, y = rings(300, 0)
+    test, _ = rings(1000, 99)
+    found = [
+        stream(LASVMClassifier(**SETTINGS, probability=True), X, y, cut, classes=[0, 1])
+        .finish()
+        .predict_proba(test)
+        for cut in (1, 10, 100)
+    ]
+    for chances in found[1:]:
+        np.testing.assert_allclose(chances, found[0], atol=0.01)

@@ -170,6 +170,13 @@ class LASVMEstimator(KernelEstimator):
             return f"{learned:,} of {n:,} examples were learned"
         return f"all {n:,} examples were learned, but not all were scored again by the final model"
 
+    def _finish_stream(self, trained: Trained) -> Any:
+        from ..core.lasvm.block.held_out import score_beginning
+
+        done = super()._finish_stream(trained)
+        score_beginning(trained.learner)
+        return done
+
     def _tell_of_finish(self, done: bool, exhausted: bool = False) -> None:
         trained = self._fitted("fit_status_")
         precise = trained.learner.is_precise()

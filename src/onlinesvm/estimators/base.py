@@ -297,9 +297,13 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
         """
         check_is_fitted(self)
         with self._learning():
-            done = self._fitted("").learner.finish()
+            done = self._finish_stream(self._fitted(""))
         self._tell_of_finish(done)
         return self
+
+    def _finish_stream(self, trained: Trained) -> Any:
+        """The finishing step after a stream; what the learner says of it."""
+        return trained.learner.finish()
 
     # -- one row at a time ----------------------------------------------------------------
 

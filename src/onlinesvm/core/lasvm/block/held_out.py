@@ -19,6 +19,8 @@ values (n, machines) of some of them, or scores of labels, and how many examples
 ``held_rows`` does the same with nothing but the learner: the rows that it holds are scored by models
 without them. Examples that it does not hold have no part in it, so that their scores are as they are.
 
+``score_beginning`` does it at the end of a stream that was never more than its beginning.
+
 ``score_again`` makes all scores of a fit again after many support vectors were forgotten: scores of a model
 that has changed much since say little about the new one.
 """
@@ -234,6 +236,20 @@ def score_held(learner: LASVM, copies: np.ndarray | None) -> Scored:
     found = held_rows(learner, copies_of(copies, key))
     which = found.which
     return Scored(found.scores, label[which], bound[which] * found.stands_for, key[which])
+
+
+def score_beginning(learner: LASVM) -> None:
+    """Of the beginning of a stream, scores by models without them replace those by models that knew less.
+
+    All its examples are held, unless some were forgotten.
+    """
+    watch = learner.watch
+    if watch is None or not watch.keeps_scores or not learner.begins or learner.n != learner.seen:
+        return
+    found, support = held_rows(learner, np.ones(learner.n)), learner.support
+    which = found.which
+    label, bound, key = support.labels(which), support.a.bound[which], support.a.key[which]
+    watch.replace(found.scores, label, bound, found.stands_for, key)
 
 
 def _optimise(learner: LASVM, gap: float) -> None:
