@@ -163,8 +163,9 @@ def value(model, X):
     return model.predict(X) if isinstance(model, LASVMRegressor) else model.decision_function(X)
 
 
+@pytest.mark.parametrize("begins", [True, False])
 @both
-def test_the_compiled_steps_are_those_of_the_naive_twin(make, monkeypatch):
+def test_the_compiled_steps_are_those_of_the_naive_twin(make, begins, monkeypatch):
     monkeypatch.setattr(LASVM, "_optimise_if_due", lambda self, count: None)
     X, y = sine(100)
     kernel, rows, n = Kernel("rbf", gamma=0.3), Rows.of(X), len(y)
@@ -181,7 +182,9 @@ def test_the_compiled_steps_are_those_of_the_naive_twin(make, monkeypatch):
         twin = StreamOfNovelty(K, bound, 0.0)
         twin.nu, twin.bias = 0.2, -1.0
     learner = LASVM(kernel, rows, 1, task=task)
-    data = Examples(rows, label, bound, diagonal, np.full(n, -1))
+    data, twin.begins = Examples(rows, label, bound, diagonal, np.full(n, -1)), begins
+    if not begins:
+        learner.learn_everything()
     for k in range(n):
         twin.tau = task.tolerances.stream_goal * learner.unit[0]
         learner.learn(data.take(slice(k, k + 1)))
@@ -191,6 +194,7 @@ def test_the_compiled_steps_are_those_of_the_naive_twin(make, monkeypatch):
         np.testing.assert_allclose(a.alpha[0, :held], [twin.alpha[s] for s in twin.S], atol=1e-9)
         assert a.bias[0] == pytest.approx(twin.bias, abs=1e-9)
     assert learner.n > 35  # some have joined
+    assert (learner.n == n) == (begins or make is detector)
 
 
 @both

@@ -5,12 +5,14 @@ from .bounded_tasks import NaiveNovelty, NaiveValues
 
 
 class StreamOfValues(NaiveValues):
-    """An example inside the tube is turned away; nobody leaves."""
+    """An example inside the tube is turned away, unless the stream begins; nobody leaves."""
+
+    begins = False
 
     def learn(self, k):
         """Returns the decision value before the example was learned."""
         score = self.y[k] - self.gradient(k) + self.bias
-        joins = not self.S or self.slack(k) > 0
+        joins = self.begins or not self.S or self.slack(k) > 0
         if joins:
             self.grad[k] = self.gradient(k)
             self.S.append(k)

@@ -412,7 +412,7 @@ class Support(Compact):
             a.grad[:, part] = linear[:, part] - alpha[:, used] @ K.T.astype(np.float64)
 
     def is_precise(self) -> bool:
-        """Whether decision values of the rows held are right to ``LOST``.
+        """Whether decision values of the rows held are right to ``LOST``, but for those far beyond the margin.
 
         f(x) = sum_s a_s k(x_s, x) + b: each kernel value has a rounding error of about u |k|, u = 2^-24,
         and errors of many values add up like independent ones: f(x) is off by about
@@ -420,8 +420,11 @@ class Support(Compact):
         cannot fit) and large kernel values that can be more than what the model has learned, while the
         gap of the optimisation, which has the same errors, is small.
         """
-        size = np.abs(self.diagonal())
-        error = 2.0**-24 * np.sqrt(self.alpha() ** 2 @ size * size.max(initial=0.0))
+        n, size = self.n, np.abs(self.diagonal())
+        slack = self.task.slack(self.a.p[:, :n], self.a.grad[:, :n] - self.a.bias[:, None])
+        far = slack < -self.task.tolerances.stream_beyond * self.unit[:, None]
+        counts = (self.a.member[:, :n] & ~far).any(axis=0) | self.alpha().any(axis=0)
+        error = 2.0**-24 * np.sqrt(self.alpha() ** 2 @ size * size[counts].max(initial=0.0))
         return bool((error <= LOST * self.unit).all())
 
     def settle_one_sided(self) -> None:
