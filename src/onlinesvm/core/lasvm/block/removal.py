@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...keys import Leaving
+from ...model import owned_rows
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
 from ..online.memory import SEEDS, Memory
@@ -331,15 +332,15 @@ def remove(
     ``free_first``: coefficients that are free change before others do. Returns the slot that each of the
     others had.
     """
-    support, n = learner.support, learner.support.n
+    support, stays = learner.support, np.ones(learner.support.n, bool)
     coef = support.alpha()[:, slot]
-    bears = np.flatnonzero(coef.any(axis=1))
-    if len(bears):
-        rows = support.rows().take(slot)
-        support.a.grad[bears, :n] += learner.kernel.product(support.rows(), rows, coef[bears]).T
-    stays = np.ones(n, bool)
+    bears, used = np.flatnonzero(coef.any(axis=1)), np.flatnonzero(coef.any(axis=0))
+    gone = owned_rows(support.rows().take(slot[used]))
     stays[slot] = False
     order = learner.keep_rows(stays)
+    if len(bears):
+        product = learner.kernel.product(support.rows(), gone, coef[np.ix_(bears, used)])
+        support.a.grad[bears, : support.n] += product.T
     change = _balance(support, free_first, total)
     moved = np.flatnonzero(change.any(axis=0))
     if len(moved):
