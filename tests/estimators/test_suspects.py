@@ -6,9 +6,11 @@ from scipy import sparse
 from sklearn.datasets import load_digits, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_predict
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import onlinesvm
 from onlinesvm import LASVMClassifier
+from onlinesvm.estimators import suspects
 from onlinesvm.estimators.base import trained_of, view_of
 
 
@@ -106,6 +108,23 @@ def test_to_ask_changes_nothing():
     np.testing.assert_array_equal(first.index, again.index)
     np.testing.assert_array_equal(model.decision_function(X), before)
     assert model.n_kernel_evaluations_ == count
+
+
+def test_small_systems_are_solved_by_one_thread(monkeypatch):
+    """On a busy machine threads of BLAS that wait for each other took longer than all else."""
+    X, y = make_moons(400, noise=0.3, random_state=0)
+    model, seen, cholesky = LASVMClassifier().fit(X, y), [], suspects.cholesky
+
+    def spy(*given, **how):
+        seen.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return cholesky(*given, **how)
+
+    monkeypatch.setattr(suspects, "cholesky", spy)
+    with threadpool_limits(2, user_api="blas"):
+        model.suspects(5)
+        after = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    assert set(seen) == {1}
+    assert set(after) == {2}
 
 
 @pytest.mark.parametrize("limits", [{"window": 500}, {"budget": 200}, {"half_life": 200.0}])

@@ -75,7 +75,7 @@ def first_equal(rows: Rows, label: np.ndarray) -> np.ndarray:
     head_of = order[heads[np.cumsum(np.concatenate([[True], ~same])) - 1]]
     copies = order[head_of != order]
     heads = head_of[head_of != order]
-    equal = _equal(rows.take(copies), rows.take(heads))
+    equal = equal_pairs(rows.take(copies), rows.take(heads))
     first[copies[equal]] = heads[equal]
     return first
 
@@ -116,8 +116,8 @@ def project_sparse(rows, direction):
     return out
 
 
-def _equal(left: Rows, right: Rows) -> np.ndarray:
-    """Whether the rows are the same, pair by pair."""
+def equal_pairs(left: Rows, right: Rows) -> np.ndarray:
+    """Whether rows are the same, pair by pair; both dense or both sparse, with second parts or without."""
     if not isinstance(left.values, SparseRows) or not isinstance(right.values, SparseRows):
         same = (np.asarray(left.values) == np.asarray(right.values)).all(axis=1)
         return same & (left.low == right.low).all(axis=1) if len(left.low) else same

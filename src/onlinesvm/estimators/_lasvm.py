@@ -349,7 +349,7 @@ class LASVMEstimator(KernelEstimator):
         """Numbers of the labels that have rows in the model; none where y is not one label."""
         if not isinstance(trained.encoder, LabelBook):
             return np.empty(0, np.int64)
-        return np.unique(learner.labels(np.arange(learner.n)))
+        return np.flatnonzero(np.bincount(learner.labels(np.arange(learner.n))))
 
     def _asked(self, trained: Trained, indices: Any) -> Asked:
         """The examples that users know by these numbers; raises an error if invalid."""

@@ -18,6 +18,7 @@ from .trained import Trained
 
 if TYPE_CHECKING:
     from ..core.examples import Examples
+    from ..core.kernel.rows import Rows
 
 OTHER_DATA = "X, y and sample_weight must be those given to fit, with all rows."
 
@@ -85,5 +86,14 @@ def _some_rows_are_same(trained: Trained, given: Checked) -> bool:
         return False
     if not np.array_equal(again.label, support.labels(slots)):
         return False
-    left, right = again.rows.to_array(), support.rows().take(slots).to_array()
-    return (sparse.csr_matrix(left) != sparse.csr_matrix(right)).nnz == 0
+    return _are_same(again.rows, support.rows().take(slots))
+
+
+def _are_same(left: Rows, right: Rows) -> bool:
+    """Whether rows are the same, pair by pair."""
+    from ..core.examples import equal_pairs
+
+    parts = left.has_second_parts() or right.has_second_parts()
+    if left.is_sparse == right.is_sparse and not parts:
+        return bool(equal_pairs(left, right).all())
+    return (sparse.csr_matrix(left.to_array()) != sparse.csr_matrix(right.to_array())).nnz == 0

@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
+from ..core.runtime.threads import one_blas_thread
+
 SECOND = 2 / 3
 """Weight of the scores by the model without all examples that are contradicted."""
 
@@ -101,10 +103,11 @@ def _own_part(view: Any) -> np.ndarray:
     some = np.sort(np.random.RandomState(0).permutation(n)[:SAMPLE])
     values = view.similarities(some)
     ridge = RIDGE * max(float(np.abs(diagonal).mean()), 1e-300)
-    among = cholesky(values[some] + ridge * np.eye(len(some)), lower=True)
-    parts = solve_triangular(among, values.T, lower=True, overwrite_b=True, check_finite=False)
+    with one_blas_thread():  # several would wait for each other where other programs run
+        among = cholesky(values[some] + ridge * np.eye(len(some)), lower=True)
+        parts = solve_triangular(among, values.T, lower=True, overwrite_b=True, check_finite=False)
+        inverse = solve_triangular(among, np.eye(len(some)), lower=True)
     distance = diagonal - np.einsum("ij,ij->j", parts, parts)
-    inverse = solve_triangular(among, np.eye(len(some)), lower=True)
     alone = 1.0 / np.einsum("ij,ij->j", inverse, inverse) - ridge
     distance[some] = alone  # from the span of the rest of the sample
     return np.clip(distance, 0.0, np.maximum(diagonal, 0.0))

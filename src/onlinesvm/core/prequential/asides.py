@@ -155,8 +155,9 @@ class Asides(Compact):
         order = places_left(self.n, self.key, leaving)
         ring = self.scores[order], self.label[order], self.weight[order], self.key[order]
         self.n, self.scores[:], self.label[:], self.weight[:], self.key[:] = 0, 0.0, 0, 0.0, -1
-        self.note(*ring)
-        leaving.renumber(self.key)
+        if len(order):
+            self.note(*ring)
+            leaving.renumber(self.key)
         if self.beyond is not None:
             self.beyond = self.beyond.take(np.flatnonzero(~leaving.among(self.beyond.key)))
             leaving.renumber(self.beyond.key)

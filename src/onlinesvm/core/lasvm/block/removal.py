@@ -23,20 +23,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ...keys import Leaving
+from ...model import owned_rows
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
 from ..online.memory import SEEDS, Memory
 from ..state import Support
 from ..tasks import Regression
-from . import block
+from . import block, working_set
 from .restart import ROUNDING, restart, shift_sum
 from .second_look import least_violation
-from .slack_bounds import DataSet, Judged, Reference
+from .slack_bounds import DataSet, Reference
 
 NOBODY = np.empty(0, np.int64)
 
 SCORED = 8192
 """Examples that are scored together; Ctrl-C is heard between two parts."""
+
+FEWEST_NEAR, MOST_NEAR = 16, 256
+"""Examples next to the margin that come in before rows leave: as many as leave, within these limits."""
 
 NOTHING = 1e-9
 """Share of the sum of the coefficients that may be missing: rounding."""
@@ -72,6 +76,12 @@ def forget(
         known_targets = _targets(learner, slot, leaving) if targets is None else targets
         learner.task.forget(known_targets)
     total = _sum_without(learner, slot, leaving)
+    slacks = None if known is None else known.slacks[:, stays].astype(np.float64)
+    near = NOBODY
+    if left is not None and slacks is not None and reference is not None:
+        near = _bring_near(learner, left, slacks, slot, np.flatnonzero(stays))
+    if len(near) and reference is not None:
+        reference.begin()
     carried = _leave(learner, slot, leaving, reference, total)
     if learner.task.nu and learner.memory is not None and learner.memory.recent is None:
         total = _let_go(learner.support)
@@ -85,14 +95,16 @@ def forget(
     _settle(learner)
     lacking = _lacking(learner.support, total)
     reached &= lacking == 0.0
-    slacks = _slacks(learner, stays, known)
     if left is None:
         unchecked = None
-        if known is not None and reference is not None:
+        if known is not None and slacks is not None and reference is not None:
             unchecked = _bound_slacks(learner, slacks, reference)
             learner.keep_slacks(slacks, np.broadcast_to(known.bound, len(stays))[stays])
         return Forgotten(carried, None, unchecked, reached, lacking)
+    if known is None or slacks is None:
+        slacks = _unknown_slacks(learner, len(left.key))
     joined = int(sum(learner.converge(left, slacks, reached, reference)))
+    joined += _count_bearing(learner, near)
     if learner.converged:
         learner.keep_slacks(slacks, left.bound)
     _settle(learner)
@@ -235,6 +247,50 @@ def _leave(
     return int(np.count_nonzero(carries.any(axis=0)))
 
 
+def _bring_near(
+    learner: LASVM, left: DataSet, slacks: np.ndarray, slot: np.ndarray, number: np.ndarray
+) -> np.ndarray:
+    """Examples next to the margin become members, with coefficients of zero; returns their keys.
+
+    Where few rows leave it is these that take their place, if any does: all are optimised at once, and
+    not a second time after they have been found. Other kernels than those of a distance have all
+    examples scored in any case. ``slot``: where the rows are that leave; ``number``: those of the
+    examples before others left.
+    """
+    support, task = learner.support, learner.task
+    bears = np.flatnonzero(support.alpha()[:, slot].any(axis=1))
+    restarts = len(bears) > 0 and learner.machines < working_set.MANY
+    if not restarts or not learner.kernel.is_distance:
+        return NOBODY
+    joins = np.zeros(slacks.shape, bool)
+    count = min(max(FEWEST_NEAR, len(slot)), MOST_NEAR)
+    for m in bears.tolist():
+        reach = task.tolerances.beyond * support.unit[m]
+        close = np.flatnonzero(np.isfinite(slacks[m]) & (slacks[m] > -reach))
+        if task.partial:
+            own = task.linear(left.label[close], support.a.positive[[m]])[0]
+            close = close[own != 0.0]
+        if len(close) > count:
+            close = close[np.argpartition(-slacks[m, close], count)[:count]]
+        joins[m, close] = True
+    which = np.flatnonzero(joins.any(axis=0))
+    if not len(which):
+        return NOBODY
+    fresh = left.take(which)._replace(key=number[which])  # keys change when rows have left
+    grad, _ = block.judge(support, learner.kernel, fresh)
+    learner.values.drop()
+    block.join(support, fresh, support.slots(fresh.key), joins[:, which], grad)
+    slacks[joins] = -np.inf
+    return left.key[which]
+
+
+def _count_bearing(learner: LASVM, keys: np.ndarray) -> int:
+    """How many of these examples have coefficients."""
+    support = learner.support
+    slot = np.flatnonzero(np.isin(support.a.key[: support.n], keys)) if len(keys) else NOBODY
+    return int(np.count_nonzero(support.alpha()[:, slot].any(axis=0)))
+
+
 def _bound_slacks(learner: LASVM, slacks: np.ndarray, reference: Reference) -> int:
     """Slacks become upper bounds; returns how many examples may violate."""
     threshold = least_violation(learner)
@@ -259,12 +315,10 @@ def _forget_recent(memory: Memory, leaving: Leaving) -> None:
     leaving.renumber(keys)
 
 
-def _slacks(learner: LASVM, stays: np.ndarray, known: Judged | None) -> np.ndarray:
-    """Slacks of the examples that stay: of members -inf, infinite where they are not known."""
+def _unknown_slacks(learner: LASVM, n: int) -> np.ndarray:
+    """Slacks of n examples of which none is known: of members -inf, else infinite."""
     support = learner.support
-    if known is not None:
-        return known.slacks[:, stays].astype(np.float64)
-    slacks = np.full((learner.machines, np.count_nonzero(stays)), np.inf)
+    slacks = np.full((learner.machines, n), np.inf)
     held = np.flatnonzero(support.a.key[: support.n] >= 0)
     slacks[:, support.a.key[held]] = np.where(support.a.member[:, held], -np.inf, np.inf)
     return slacks
@@ -278,15 +332,15 @@ def remove(
     ``free_first``: coefficients that are free change before others do. Returns the slot that each of the
     others had.
     """
-    support, n = learner.support, learner.support.n
+    support, stays = learner.support, np.ones(learner.support.n, bool)
     coef = support.alpha()[:, slot]
-    bears = np.flatnonzero(coef.any(axis=1))
-    if len(bears):
-        rows = support.rows().take(slot)
-        support.a.grad[bears, :n] += learner.kernel.product(support.rows(), rows, coef[bears]).T
-    stays = np.ones(n, bool)
+    bears, used = np.flatnonzero(coef.any(axis=1)), np.flatnonzero(coef.any(axis=0))
+    gone = owned_rows(support.rows().take(slot[used]))
     stays[slot] = False
     order = learner.keep_rows(stays)
+    if len(bears):
+        product = learner.kernel.product(support.rows(), gone, coef[np.ix_(bears, used)])
+        support.a.grad[bears, : support.n] += product.T
     change = _balance(support, free_first, total)
     moved = np.flatnonzero(change.any(axis=0))
     if len(moved):

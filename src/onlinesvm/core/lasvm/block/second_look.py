@@ -202,6 +202,8 @@ def _admit_violators(
     if reference is None:
         return admit(learner, data, slacks, reach, threshold)
     reference.raise_slacks(data, slacks, threshold)
+    if not (slacks > threshold[:, None]).any():
+        return np.empty(0)
     entered = admit(learner, data, slacks, -threshold / learner.support.unit, threshold)
     reference.begin()
     return entered

@@ -27,7 +27,6 @@ Symbols: ``slacks[m, i]`` as in ``second_look``: -inf for members, +inf where no
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -82,15 +81,13 @@ class Judged(NamedTuple):
 
     slacks: np.ndarray  # (machines, n) float32
     bound: np.ndarray  # (n,), or (1,) where all are the same
-    mark: bytes  # of the model
+    mark: int  # of the model, in this process
 
 
-def mark_of(support: Support) -> bytes:
+def mark_of(support: Support) -> int:
     """A mark that changes with the coefficients, the biases and the rows that they belong to."""
-    found = blake2b(digest_size=16)
-    for array in (support.alpha(), support.a.bias, support.a.key[: support.n]):
-        found.update(np.ascontiguousarray(array).tobytes())
-    return found.digest()
+    arrays = support.alpha(), support.a.bias, support.a.key[: support.n]
+    return hash(tuple(array.tobytes() for array in arrays))
 
 
 def judged_by(learner: LASVM, slacks: np.ndarray, bound: np.ndarray) -> Judged | None:
