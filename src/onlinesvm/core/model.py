@@ -149,6 +149,10 @@ class Learner(Protocol):
         """Number of most recent examples that count; None: all."""
         return None
 
+    def labels_in_window(self) -> np.ndarray | None:
+        """Whether the window has examples of each label; None: it has, or there is no window."""
+        return None
+
     def gap(self) -> float | None:
         """Optimality gap of the model; None if it is not measured."""
         return None

@@ -518,6 +518,8 @@ class LASVM(Compact, Learner):
         self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float, key: int
     ) -> None:
         assert self.memory is not None
+        labels = self.task.groups(np.array([label]))
+        self.memory.note_labels(labels, int(self.support.a.count[CLOCK]) - 1)
         self.memory.note_one(x, low, label, bound, diagonal, key)
         if not self.task.both_signs:
             self._note_labels(np.full((1, self.machines), label))
@@ -570,6 +572,7 @@ class LASVM(Compact, Learner):
         assert self.memory is not None
         if self.memory.recent is not None:
             self.memory.recent.append(fresh)
+        self.memory.note_labels(self.task.groups(fresh.label), int(self.support.a.count[CLOCK]))
         self.memory.reserve_masses(self.support, len(fresh.rows))
         if self.one_by_one.takes(fresh.rows):
             return self.one_by_one.learn_dense(fresh)
@@ -796,3 +799,9 @@ class LASVM(Compact, Learner):
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.support.labels(slots)
+
+    def labels_in_window(self) -> np.ndarray | None:
+        """Whether the window has examples of each label; None: it has, or there is no window."""
+        if self.memory is None:
+            return None
+        return self.memory.labels_in_window(int(self.support.a.count[CLOCK]))
