@@ -352,9 +352,7 @@ class LASVM(Compact, Learner):
             self.counted.note(fresh.key[new], fresh.bound[new])
         few = size < SMALLEST_BLOCK and not task.both_signs
         n_old = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
-        # A model of nothing predicts no value.
-        knows = not isinstance(task, Regression) or self.support.n > 0
-        watched = self.watch is not None and noted and knows
+        watched = self.watch is not None and noted
         before = self.support.started()
         asides = self.asides if on_stream else None  # on a stream; a fit keeps its slacks
         aside = asides is not None and bool(before.all())
