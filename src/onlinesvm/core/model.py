@@ -75,6 +75,13 @@ class Learner(Protocol):
     def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order."""
 
+    def learn_again(self, again: Examples) -> None:
+        """Examples of a stream that were learned before, known by their keys: another look at them.
+
+        By default they count as others.
+        """
+        self.learn(again)
+
     def learn_row(
         self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float, key: int = -1
     ) -> bool:

@@ -278,6 +278,26 @@ class LASVM(Compact, Learner):
         else:
             self._learn_blocks(fresh)
 
+    def learn_again(self, again: Examples) -> None:
+        """Another look at examples of a stream: each keeps its one coefficient, whether it is held or
+        was turned away, and nobody takes note of its scores, as in a later epoch of ``fit``.
+
+        With limits they count as more examples, also as in ``fit``: what has left is not known.
+        """
+        if self.memory is not None:
+            self.learn(again, noted=False)
+        elif self.singly:  # PROCESS does nothing with an example that is held
+            away = np.flatnonzero(self.support.slots_of_arrived(again.key) < 0)
+            self.learn_singly(again.take(away), NO_SLOTS, noted=False)
+        else:
+            beyond = self.tolerances.stream_beyond
+            for first in range(0, len(again.rows), self.block_size):
+                if first:
+                    checkpoint()
+                part = again.take(slice(first, first + self.block_size))
+                seen = np.zeros(len(part.rows), bool)
+                self._learn_block(part, beyond, seen, on_stream=True, noted=False)
+
     def _learn_blocks(self, fresh: Examples) -> None:
         self.task.observe(fresh.label, self.support)
         for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
@@ -346,7 +366,9 @@ class LASVM(Compact, Learner):
         ``watch`` is told.
         """
         self.values.drop()
-        task, slot, size = self.task, self.support.slots(fresh.key), len(fresh.rows)
+        task, size, again = self.task, len(fresh.rows), on_stream and not noted
+        find = self.support.slots_of_arrived if again else self.support.slots
+        slot = find(fresh.key)
         mass = task.nu * fresh.bound[new].sum() if task.nu else 0.0
         if self.counted is not None:
             self.counted.note(fresh.key[new], fresh.bound[new])
@@ -354,7 +376,8 @@ class LASVM(Compact, Learner):
         n_old = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
         watched = self.watch is not None and noted
         before = self.support.started()
-        asides = self.asides if on_stream else None  # on a stream; a fit keeps its slacks
+        # Of new examples on a stream; a fit keeps its slacks.
+        asides = self.asides if on_stream and noted else None
         aside = asides is not None and bool(before.all())
         scores = np.empty((size, self.machines)) if watched or aside else None
         slacks = lasvm_block.learn_block(
