@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .callers import stacklevel_of_user
 from .columns import (
     CATEGORY,
     EMPTY,
@@ -177,7 +178,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if len(empty) == len(kinds):
             raise ValueError("The table has no values: every column is empty.")
         if empty:
-            warnings.warn(f"Columns without values are left out: {', '.join(empty)}.", stacklevel=3)
+            warnings.warn(
+                f"Columns without values are left out: {', '.join(empty)}.",
+                stacklevel=stacklevel_of_user(),
+            )
         self._set_names(table)
         self.kinds_ = kinds
         self.readings_ = [reading_in(v, k) for v, k in zip(table.columns, kinds, strict=True)]
@@ -216,7 +220,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     )
                 texts = unread(values, number)
                 if texts:
-                    warnings.warn(_told_unread(texts, number, word, kind), stacklevel=4)
+                    told = _told_unread(texts, number, word, kind)
+                    warnings.warn(told, stacklevel=stacklevel_of_user())
                 parts.append(number)
                 if kind == MOMENT:
                     for length in CYCLES.values():

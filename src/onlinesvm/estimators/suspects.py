@@ -65,7 +65,7 @@ def suspects(
     label = view.encoder.places()[view.label_numbers()]
     values = view.support_values() if known is None else known
     scores = _of_classes(view, values - (view.terms() * _own_part(view)).T)
-    absent = [] if view.present is None else np.flatnonzero(~view.present[view.order])
+    absent: Any = [] if view.present is None else np.flatnonzero(~view.present[view.order])
     doubted = np.flatnonzero(_margins(scores, label, absent) < 0.0)
     again = without(doubted) if without is not None and len(doubted) else None
     if again is not None:
