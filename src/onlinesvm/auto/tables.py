@@ -27,6 +27,7 @@ from .columns import (
     kinds_of,
     read_columns,
     reading_in,
+    told_equal,
     unread,
 )
 from .means import Means, fit_means, is_continuous, means_of, names_of_means, scale_of_means
@@ -182,6 +183,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                 f"Columns without values are left out: {', '.join(empty)}.",
                 stacklevel=stacklevel_of_user(),
             )
+        told = told_equal(words, kinds, table.columns)
+        if told is not None:
+            warnings.warn(told, stacklevel=stacklevel_of_user())
         self._set_names(table)
         self.kinds_ = kinds
         self.readings_ = [reading_in(v, k) for v, k in zip(table.columns, kinds, strict=True)]
