@@ -64,7 +64,7 @@ class Sample(NamedTuple):
     weight: np.ndarray
     has_classes: bool
     levels: np.ndarray | None = None
-    unit: np.ndarray | float = 1.0  # of several targets: that of all examples, for every part of them
+    unit: np.ndarray | float = 1.0  # of each target: that of all examples, also for a part
 
     def take(self, which: np.ndarray) -> Sample:
         """Some of them."""
