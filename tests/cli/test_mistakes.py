@@ -275,3 +275,43 @@ def test_labels_that_all_differ_are_told(csv, tmp_path):
     assert "--algorithm lasvm-regressor" in said.stderr
     assert "different labels" not in ask(*line, "--algorithm", "lasvm-regressor").stderr
     assert "different labels" not in ask("train", csv, "--label", "t", "-o", tmp_path / "n").stderr
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
+def test_the_label_cannot_be_ignored(tmp_path, kind):
+    import pandas as pd
+
+    path, table = tmp_path / f"t.{kind}", pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "t": Y})
+    if kind == "csv":
+        table.to_csv(path, index=False)
+    elif kind == "jsonl":
+        table.to_json(path, orient="records", lines=True)
+    else:
+        table.to_parquet(path)
+    columns = (path, "--label", "t", "--ignore", "t")
+    for line in (("train", *columns, "-o", tmp_path / "m"), ("tune", *columns)):
+        refused(r"Column 't' is the label and cannot be ignored; leave it out of --ignore", *line)
+    assert not (tmp_path / "m").exists()
+    assert ask("train", path, "--label", "t", "-o", tmp_path / "m").exit_code == 0
+    found = ask("predict", tmp_path / "m", path, "--ignore", "t")  # which reads no labels
+    assert found.exit_code == 0, found.output
+
+
+def test_tune_says_that_columns_are_of_very_different_scale(tmp_path):
+    def written(factors, more=""):
+        lines = [
+            ",".join(f"{v:.6g}" for v in row) + f"{more},{y}" for row, y in zip(X * factors, Y)
+        ]
+        path = tmp_path / "t.csv"
+        path.write_text("\n".join(["a,b,c" + (",d" if more else "") + ",t", *lines]) + "\n")
+        return ask("tune", path, "--label", "t", "--C", "1", "--gamma", "1,2", *options)
+
+    options = ()
+    said = written([1.0, 1.0, 5000.0])
+    assert said.exit_code == 0, said.output
+    assert re.search(r"is [45],\d{3} times the smallest.*--standardize", said.stderr), said.stderr
+    assert "--standardize" not in written([1.0, 30.0, 0.5]).stderr
+    assert "--standardize" not in written([1.0, 1.0, 1.0], ",1e9").stderr  # a constant column
+    assert "--standardize" not in written([1.0, 1.0, 1.0], ",red").stderr
+    options = ("--standardize",)
+    assert "times the smallest" not in written([1.0, 1.0, 5000.0]).stderr

@@ -81,6 +81,7 @@ OPTIONS = [
     ("simplesvm-regressor", "--epsilon", "0.01", "--C", "10"),
     ("simplesvm-one-class", "--nu", "0.2"),
     ("lasvm", "--epochs", "2", "--shuffle-buffer", "200", "--standardize"),
+    ("lasvm", "--epochs", "3", "--probability"),
     ("lasvm", "--window", "150"),
     ("lasvm", "--budget", "40", "--half-life", "100", "--probability"),
     ("lasvm", "--kernel", "poly", "--class-weight", '{"1": 2}'),

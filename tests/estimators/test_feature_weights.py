@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from onlinesvm import LASVMClassifier, LASVMRegressor, load_model
+from onlinesvm.estimators import metric
 from onlinesvm.estimators.metric import chosen_round, kept_distance, without_small
 from onlinesvm.model.errors import ModelFileError
 from onlinesvm.model.export.libsvm import export_libsvm
@@ -439,3 +440,28 @@ def test_the_picture_has_the_largest_weights_on_top():
     figure = LASVMClassifier(feature_weights=W).fit(frame, Y).plot_feature_weights(most=3)
     words = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert words == ["a", "c", "b"]
+
+
+def test_losses_of_several_targets_are_in_the_units_of_all_examples(monkeypatch):
+    """Whichever fold an example is in: those of folds that differ in spread are compared with one another."""
+    seen, losses = [], metric.loss
+    y = np.stack([RNG.normal(size=len(X)), 1000.0 * RNG.normal(size=len(X))], axis=1)
+    y[:20] *= 10.0
+
+    class Nothing:
+        kernel = None
+
+        def predict(self, X):
+            return np.zeros((len(X), 2))
+
+    def recorded(model, score):
+        seen.append((losses(model, score), score.y))
+        return seen[-1][0]
+
+    monkeypatch.setattr(metric, "loss", recorded)
+    monkeypatch.setattr(metric, "next_weights", lambda model, X, *rest: np.ones(X.shape[1]))
+    sample = metric.Sample(X, y, np.ones(len(y)), False)
+    metric.learned_weights(lambda sample, weights: Nothing(), sample, np.random.RandomState(0))
+    assert len(seen) > 1
+    for found, truth in seen:
+        np.testing.assert_allclose(found, 0.5 * np.abs(truth / y.std(axis=0)).sum(axis=1))

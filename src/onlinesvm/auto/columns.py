@@ -11,6 +11,7 @@ numbers.
 
 from __future__ import annotations
 
+import re
 from datetime import time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -19,12 +20,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array
 
+from ..estimators.checks import are_equal_as_floats
 from .readings import NUMBERS, is_gap_word, may_be_left, read_texts, reading_of
 
 NUMBER, MOMENT, CATEGORY, EMPTY = "number", "moment", "category", "empty"
 
 LOOKED_AT = 1000
 """Number of texts of a column that are inspected to find its type."""
+
+
+LARGEST_WHOLE = 2.0**53
+"""Up to this size, different whole numbers are different in double precision."""
+
+_LONG = re.compile(r"\s*[+-]?[0-9]{16,}\s*")
+"""Whole numbers as text that may be larger."""
+
+SOME_ROWS = 10_000
+"""Rows of which it is looked at whether their whole numbers stay apart."""
 
 
 class Table(NamedTuple):
@@ -271,6 +283,33 @@ def as_kind(values: np.ndarray, kind: str, reading: str | None = None) -> np.nda
         return _seconds(values)
     plain = [None if _is_gap(value) else value for value in values.tolist()]
     return read_texts(plain, reading or ("number" if kind == NUMBER else "ISO 8601"))
+
+
+def told_equal(words: list[str], kinds: list[str], columns: list[np.ndarray]) -> str | None:
+    """A warning of columns of numbers whose whole numbers become equal; None if there is none."""
+    equal = [
+        word
+        for word, kind, values in zip(words, kinds, columns, strict=True)
+        if kind == NUMBER and _loses_whole_numbers(values)
+    ]
+    if not equal:
+        return None
+    return (
+        "Columns with different whole numbers beyond 2**53, most of which are equal as floating-point "
+        f"numbers: {', '.join(equal)}. Make them columns of type category if they name things, subtract a "
+        "constant, or leave them out."
+    )
+
+
+def _loses_whole_numbers(values: np.ndarray) -> bool:
+    """Whether whole numbers of a column of numbers are so large that most of them become equal."""
+    if values.dtype.kind in "iu":
+        large = values[np.abs(values.astype(np.float64)) > LARGEST_WHOLE]
+        return are_equal_as_floats(large[:SOME_ROWS].tolist())
+    if values.dtype.kind != "O":
+        return False
+    found = (str(value) for value in values[:SOME_ROWS].tolist())
+    return are_equal_as_floats(int(each) for each in found if _LONG.fullmatch(each))
 
 
 def _text(value: Any) -> str:

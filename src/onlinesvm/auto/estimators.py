@@ -28,6 +28,7 @@ from ..estimators.labels import (
 from ..estimators.lasvm import LASVMClassifier
 from ..estimators.lasvm_values import LASVMRegressor
 from ..estimators.metric import plot_weights
+from .callers import stacklevel_of_user
 from .candidates import SCALES
 from .columns import refuse_dictionaries
 from .learning import Outcome, race_and_learn
@@ -124,7 +125,8 @@ class AutoSVM(BaseEstimator):
         self.race_ = race_table(found.race, found.winner)
         self.learned_from_ = found.learned_from()
         if found.is_cut_short:
-            warnings.warn(found.told(self.time_limit), ConvergenceWarning, stacklevel=4)
+            level = stacklevel_of_user()
+            warnings.warn(found.told(self.time_limit), ConvergenceWarning, stacklevel=level)
 
     # -- checks ---------------------------------------------------------------------------
 

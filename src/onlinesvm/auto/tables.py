@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, QuantileTransformer
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .callers import stacklevel_of_user
 from .columns import (
     CATEGORY,
     EMPTY,
@@ -26,6 +27,7 @@ from .columns import (
     kinds_of,
     read_columns,
     reading_in,
+    told_equal,
     unread,
 )
 from .means import Means, fit_means, is_continuous, means_of, names_of_means, scale_of_means
@@ -177,7 +179,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if len(empty) == len(kinds):
             raise ValueError("The table has no values: every column is empty.")
         if empty:
-            warnings.warn(f"Columns without values are left out: {', '.join(empty)}.", stacklevel=3)
+            warnings.warn(
+                f"Columns without values are left out: {', '.join(empty)}.",
+                stacklevel=stacklevel_of_user(),
+            )
+        told = told_equal(words, kinds, table.columns)
+        if told is not None:
+            warnings.warn(told, stacklevel=stacklevel_of_user())
         self._set_names(table)
         self.kinds_ = kinds
         self.readings_ = [reading_in(v, k) for v, k in zip(table.columns, kinds, strict=True)]
@@ -216,7 +224,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
                     )
                 texts = unread(values, number)
                 if texts:
-                    warnings.warn(_told_unread(texts, number, word, kind), stacklevel=4)
+                    told = _told_unread(texts, number, word, kind)
+                    warnings.warn(told, stacklevel=stacklevel_of_user())
                 parts.append(number)
                 if kind == MOMENT:
                     for length in CYCLES.values():

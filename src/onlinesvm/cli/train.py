@@ -62,7 +62,7 @@ Exit codes: 0 done (or time limit reached), 2 an error that you can correct, 130
     default=1,
     show_default=True,
     metavar="N",
-    help="Passes over the source. A row that is read N times counts N times, as with N times the C.",
+    help="Passes over the source. LASVM looks at the same rows again; with bounded memory, and in other algorithms, a row that is read N times counts N times.",
 )
 @click.option("--test", metavar="FILE", help="Examples on which the error is measured at the end.")
 @click.option(

@@ -38,6 +38,9 @@ Example:
 FACTORS = (1 / 16, 1 / 4, 1.0, 4.0)
 """Default gammas, in units of ``gamma="scale"``."""
 
+UNEQUAL = 100.0
+"""How many times as large as another the standard deviation of a column may be without a hint."""
+
 UNPREDICTED = 8
 """Of a source of a single block, one row of so many is learned without being predicted."""
 
@@ -129,6 +132,8 @@ def command(source: str, **options: Any) -> None:
         click.echo("Stopped by Ctrl-C; the table shows the results so far.", err=True)
     _check(source, candidates)
     _tell(source, candidates, search.measure, options)
+    if search.unequal is not None:
+        click.echo(search.unequal, err=True)
     if stopped:
         raise click.exceptions.Exit(130)
 
@@ -158,6 +163,7 @@ class Search:
         self.candidates: list[Candidate] = []
         self.alive: list[Candidate] = []
         self.rows = 0
+        self.unequal: str | None = None
 
     def run(self) -> bool:
         """Learn until one candidate or no row is left. Returns whether Ctrl-C ended it."""
@@ -192,6 +198,8 @@ class Search:
         return sorted(self.candidates, key=lambda c: (-c.rounds, _error(c)))
 
     def _begin(self, block: Block) -> None:
+        if not self.options["standardize"]:
+            self.unequal = _told_scales(block.X, getattr(self.stream.reader, "columns", None))
         gammas = self.options["gamma"] or [factor * scale_of(block.X) for factor in FACTORS]
         for C, gamma in product(self.options["C"] or [0.1, 1.0, 10.0, 100.0], gammas):
             estimator = self.each(C=C, gamma=gamma)
@@ -247,6 +255,23 @@ def scale_of(X: Any) -> float:
     else:
         variance = X.var()
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def _told_scales(X: Any, columns: Any) -> str | None:
+    """A hint where columns of numbers are of very different scale; sparse rows have no such columns."""
+    if sparse.issparse(X):
+        return None
+    spread = X.std(axis=0)
+    varies = spread > 1e-12 * np.abs(
+        X.mean(axis=0)
+    )  # a constant has rounding errors for a deviation
+    spread = spread[varies if columns is None else varies & columns.numeric()]
+    if not len(spread) or spread.max() <= UNEQUAL * spread.min():
+        return None
+    return (
+        f"The largest standard deviation of a column is {spread.max() / spread.min():,.0f} times the "
+        "smallest, so that few columns decide. Compare with --standardize, which scales them."
+    )
 
 
 def _check(source: str, candidates: list[Candidate]) -> None:

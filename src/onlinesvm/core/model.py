@@ -75,6 +75,13 @@ class Learner(Protocol):
     def learn(self, fresh: Examples) -> None:
         """Examples of a stream, in order."""
 
+    def learn_again(self, again: Examples) -> None:
+        """Examples of a stream that were learned before, known by their keys: another look at them.
+
+        By default they count as others.
+        """
+        self.learn(again)
+
     def learn_row(
         self, x: np.ndarray, wide: np.ndarray, label: Any, bound: float, key: int = -1
     ) -> bool:
@@ -147,6 +154,10 @@ class Learner(Protocol):
     @property
     def window(self) -> int | None:
         """Number of most recent examples that count; None: all."""
+        return None
+
+    def labels_in_window(self) -> np.ndarray | None:
+        """Whether the window has examples of each label; None: it has, or there is no window."""
         return None
 
     def gap(self) -> float | None:

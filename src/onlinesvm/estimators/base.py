@@ -26,6 +26,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.kernel.kernel import GAMMA_NAMES, Kernel, make_kernel
+from ..core.keys import arrival_keys
 from ..core.runtime.interrupts import Deadline, Interruptible, checkpoint, interrupted
 from ..core.runtime.published import published
 from ._progress import CallbackSupportMixin, FitProgress, finish_briefly, warn_of_time_limit
@@ -238,6 +239,20 @@ class KernelEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):  
             self._teach(trained, data, self._due(trained, y, weight))
         self._note_validated()
         return self
+
+    def _learn_again(self, trained: Trained, X: Any, y: Any, first: int) -> None:
+        """Look again at examples of a stream, of consecutive numbers."""
+        with self._learning():
+            given = self._checked(X, y, trained)
+            weight, _ = self._weights(given.y, None, None)
+            data = self._examples(trained, given.X, given.y, weight)
+            data = data._replace(key=arrival_keys(first + data.key))
+            checkpoint()
+            learner = trained.learner
+            if not trained.kernel.is_compiled:  # a callable may fail half-way
+                learner = deepcopy(learner)
+            learner.learn_again(data)
+            self._trained = replace(trained, learner=learner, kernel=learner.kernel)
 
     def _first_rows(
         self, before: Trained | None, given: Checked, weight: np.ndarray, encoder: Any,
@@ -723,6 +738,20 @@ def widen(estimator: Any, n_features: int, dense: bool = False) -> bool:
     with published(estimator).change(estimator._make_view):
         trained.widen(n_features)
     return True
+
+
+def arrived(estimator: Any) -> int | None:
+    """How many examples of a stream an estimator has numbered so far; None: it numbers none."""
+    trained = trained_of(estimator)
+    return None if trained is None else trained.streamed
+
+
+def learn_again(estimator: Any, X: Any, y: Any, first: int) -> None:
+    """Another look at examples of a stream, the first of them the number ``first`` in the order of arrival.
+
+    An error leaves the model as it was.
+    """
+    estimator._learn_again(trained_of(estimator), X, y, first)
 
 
 # -- parts --------------------------------------------------------------------------------

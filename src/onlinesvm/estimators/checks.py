@@ -11,7 +11,7 @@ kernel function the objects themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from numbers import Integral, Number
 from typing import Any, NamedTuple
@@ -257,3 +257,13 @@ def check_asked(owner: str, X: Any) -> np.ndarray:
             "of such objects."
         )
     return objects
+
+
+def are_equal_as_floats(numbers: Iterable[int]) -> bool:
+    """Whether half of these whole numbers or more are lost in double precision, as equal to others.
+
+    Beyond 2**53 that is so where they were given one after the other, as names of things are. Times in
+    nanoseconds are as large, and stay apart.
+    """
+    different = set(numbers)
+    return len(different) > 1 and 2 * len({float(each) for each in different}) <= len(different)

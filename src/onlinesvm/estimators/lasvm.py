@@ -92,8 +92,8 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
     window : int, "auto" or None, default=None
         Number of most recent examples that count. Examples that leave the window are removed
         exactly: after ``finish`` the model is the SVM of the last ``window`` examples. A class
-        that does not occur in the window is not predicted until it returns. ``"auto"``: the
-        examples since the last detected drift, at least 100 and at most 10,000.
+        that does not occur in the window has probability 0 and is not predicted until it returns;
+        it may be in prediction sets, which must contain it when it does. ``"auto"``: the examples since the last detected drift, at least 100 and at most 10,000.
     budget : shared
     policy : {"outlier", "oldest", "join"}, default="outlier"
         Which support vector is removed when the budget is full. ``"oldest"`` forgets fastest.
@@ -620,9 +620,9 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
         with Interruptible():
             view, record, values = self._scored(X, "predict_set")
             scores = view.encoder.scores(values).reshape(len(values), -1)
-            if view.present is None:
+            if view.remembered is None:
                 return sets_of(scores, len(view.classes), record.q, float(alpha))
-            return sets_of_present(scores, view.present[view.order], record.q, float(alpha))
+            return sets_of_present(scores, view.remembered[view.order], record.q, float(alpha))
 
     # -- drift of the stream ----------------------------------------------------------------
 

@@ -64,6 +64,7 @@ class Sample(NamedTuple):
     weight: np.ndarray
     has_classes: bool
     levels: np.ndarray | None = None
+    unit: np.ndarray | float = 1.0  # of each target: that of all examples, also for a part
 
     def take(self, which: np.ndarray) -> Sample:
         """Some of them."""
@@ -111,7 +112,13 @@ def learned_weights(fit: Fit, given: Sample, rng: np.random.RandomState) -> np.n
         return np.ones(given.X.shape[1])
 
 
+def in_units(sample: Sample) -> Sample:
+    """The same, with the unit of its targets."""
+    return sample._replace(unit=unit_of(sample.y, sample.has_classes))
+
+
 def _learned(fit: Fit, sample: Sample, rng: np.random.RandomState) -> np.ndarray:
+    sample = in_units(sample)
     plain = np.ones(sample.X.shape[1])
     folds = _folds(sample, rng)
     if folds is None:
@@ -123,7 +130,7 @@ def _learned(fit: Fit, sample: Sample, rng: np.random.RandomState) -> np.ndarray
     drops = rounds > 0 and _may_drop(paths, losses, rounds, weight)
     if not drops and not chosen_round(losses, weight):
         return plain
-    spread, unit, weights = spread_of(sample.X), unit_of(sample.y, sample.has_classes), plain
+    spread, unit, weights = spread_of(sample.X), sample.unit, plain
     for done in range(rounds):
         model = fit(sample, weights if done else None)
         weights = next_weights(model, sample.X, weights if done else None, spread, rng, unit)
@@ -219,7 +226,6 @@ class _Path:
         self.fit, self.score = fit, sample.take(np.flatnonzero(held))
         self.learn = sample.take(np.flatnonzero(~held))
         self.spread = spread_of(self.learn.X)
-        unit = unit_of(self.learn.y, self.learn.has_classes)
         self.weights: list[np.ndarray | None] = [None]
         found = []
         for done in range(ROUNDS + 1):
@@ -228,7 +234,7 @@ class _Path:
             if done < ROUNDS:
                 before = self.weights[done]
                 self.weights.append(
-                    next_weights(model, self.learn.X, before, self.spread, rng, unit)
+                    next_weights(model, self.learn.X, before, self.spread, rng, sample.unit)
                 )
         self.losses, self.kernel = np.array(found), model.kernel
 
@@ -246,15 +252,18 @@ def loss(model: Any, score: Sample) -> np.ndarray:
     """The loss of each example: that of labels, or the one that a regressor minimises."""
     predicted = model.predict(score.X)
     if not score.has_classes:
-        return pinball(predicted, score.y, MIDDLE if score.levels is None else score.levels)
+        levels = MIDDLE if score.levels is None else score.levels
+        return pinball(predicted, score.y, levels, score.unit)
     margins = margins_of(model.decision_function(score.X), model.classes_, score.y)
     return losses_of_labels(errors_of(predicted, score.y, True), margins)
 
 
-def pinball(predicted: np.ndarray, truth: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """The pinball loss of each example, of all targets or quantiles together."""
+def pinball(
+    predicted: np.ndarray, truth: np.ndarray, levels: np.ndarray, unit: np.ndarray | float
+) -> np.ndarray:
+    """The pinball loss of each example, of all targets, in these units, or quantiles together."""
     columns = (np.reshape(values, (len(truth), -1)) for values in (truth, predicted))
-    errors = np.subtract(*columns) / unit_of(truth, False)
+    errors = np.subtract(*columns) / unit
     return np.asarray(np.maximum(levels * errors, (levels - 1.0) * errors).sum(axis=1))
 
 

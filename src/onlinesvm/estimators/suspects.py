@@ -67,11 +67,13 @@ def suspects(
     label = view.encoder.places()[view.label_numbers()]
     values = view.support_values() if known is None else known
     scores = _of_classes(view, values - (view.terms() * _own_part(view)).T)
-    doubted = np.flatnonzero(_margins(scores, label) < 0.0)
+    absent: Any = [] if view.present is None else np.flatnonzero(~view.present[view.order])
+    doubted = np.flatnonzero(_margins(scores, label, absent) < 0.0)
     again = without(doubted) if without is not None and len(doubted) else None
     if again is not None:
         scores[doubted] += SECOND * (_of_classes(view, again) - scores[doubted])
-    score, said = _margins(scores, label), scores.argmax(axis=1)
+    scores[:, absent] = -np.inf  # never suggested
+    score, said = _margins(scores, label, absent), scores.argmax(axis=1)
     order = np.argsort(score, kind="stable")
     order = order[score[order] < 0.0] if n is None else order[:n]
     return Suspects(
@@ -86,10 +88,11 @@ def _of_classes(view: Any, values: np.ndarray) -> np.ndarray:
     return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores.copy()
 
 
-def _margins(scores: np.ndarray, label: np.ndarray) -> np.ndarray:
-    """The score of the label of each example, minus the best of another."""
+def _margins(scores: np.ndarray, label: np.ndarray, absent: Any) -> np.ndarray:
+    """The score of the label of each example, minus the best of another that is not ``absent``."""
     rows = np.arange(len(label))
     others = scores.copy()
+    others[:, absent] = -np.inf
     others[rows, label] = -np.inf
     return np.asarray(scores[rows, label] - others.max(axis=1))
 

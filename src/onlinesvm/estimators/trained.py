@@ -24,6 +24,7 @@ from ..core.runtime.compact import Compact
 from ..core.runtime.interrupts import Interruptible
 from .checks import Checked, Features, ObjectKernel, asked_rows, check_asked, check_rows
 from .explaining import Expansion, alike
+from .labels import LabelBook
 from .rows import FirstRows, unweighted, weighted
 
 if TYPE_CHECKING:
@@ -259,7 +260,7 @@ class Trained(Compact):
         watch = self.learner.watch
         if watch is None or watch.thresholds is None:
             return None
-        return watch.snapshot(self.label_weights(), self.present())
+        return watch.snapshot(self.label_weights(), self.remembered())
 
     def answered(self) -> Any:
         """The calibration from scores kept in passing, made if necessary; None without scores."""
@@ -267,7 +268,7 @@ class Trained(Compact):
         known = None if asides is None else asides.known(learner.n)
         if asides is None or known is not None:
             return known
-        weights, present = self.label_weights(), self.present()
+        weights, present = self.label_weights(), self.remembered()
         if not asides.wants_held:
             return asides.answer_of_stream(weights, present)
         if not learner.n:  # all were forgotten
@@ -302,7 +303,23 @@ class Trained(Compact):
         return values
 
     def present(self) -> np.ndarray | None:
-        """Whether each label, in the order of their numbers, has examples; None: none was emptied.
+        """Whether each label, in the order of their numbers, has examples that count; None: all have.
+
+        Others, of which all examples were forgotten or have left the window, are never predicted.
+        """
+        present = self.remembered()
+        if not isinstance(self.encoder, LabelBook):
+            return present
+        within: np.ndarray | None = self.learner.labels_in_window()
+        if within is None or present is None:
+            return present if within is None else within
+        return present & within if (present & within).any() else within
+
+    def remembered(self) -> np.ndarray | None:
+        """Whether each label has examples that were not forgotten; None: all have.
+
+        Recorded scores of the others say nothing any more. Those of a label that has left the window do:
+        it may return at any time.
 
         A label whose examples were forgotten has some again when one of its rows is stored. Where no row
         is stored at all, the biases alone decide, as they do for ``predict``.
@@ -326,7 +343,7 @@ class Trained(Compact):
         """The model as it is now; what is learned afterwards does not change it."""
         own = replace(self, kernel=replace(self.kernel), learner=None)
         made = View(own, self.learner, self.noted(), more)
-        made.present = self.present()
+        made.present, made.remembered = self.present(), self.remembered()
         return made
 
     def finishing_share(self) -> float:
@@ -387,7 +404,9 @@ class FittedView(ABC):
     answered: Any = None
     """The same from scores kept in passing, once it was requested."""
     present: np.ndarray | None = None
-    """Whether each label, by number, has examples (``Trained.present``)."""
+    """Whether each label, by number, may be predicted (``Trained.present``)."""
+    remembered: np.ndarray | None = None
+    """Whether each label, by number, may be in prediction sets (``Trained.remembered``)."""
     more: dict[str, Any]
     """What the fitted attributes of a single algorithm need."""
 

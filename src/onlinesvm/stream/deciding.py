@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators.checks import are_equal_as_floats
 from .arrow_values import coded, is_number, is_numeric, is_text, without_gaps
 from .columns import HASHED, MOST_CATEGORIES, NUMBER, ONE_HOT, TRUTH, Column
 from .errors import StreamError, as_word, shortened
@@ -30,6 +31,9 @@ _DATE = re.compile(
     r"([T ,]*[0-9]{1,2}:[0-9]{2}.*)?\s*"
 )
 """Dates that are not in ISO 8601, and perhaps times."""
+
+_LONG = re.compile(r"\s*[+-]?[0-9]{16,}\s*")
+"""Whole numbers that may be beyond 2**53."""
 
 _TO_WRITE = {
     _MARKED: "numbers with a decimal point and without other marks",
@@ -91,6 +95,8 @@ def decided(rows: FirstRows, options: TableOptions) -> Column:
     if name not in options.categorical and not pa.types.is_dictionary(rows.values.type):
         kind = _kind_of_numbers(rows)
         if kind is not None:
+            if kind == NUMBER:
+                _check_whole_numbers(rows)
             return Column(name, kind)
         _check_not_mixed(rows)
         _check_writing(rows)
@@ -109,6 +115,24 @@ def _kind_of_numbers(rows: FirstRows) -> str | None:
         words = without_gaps(rows.values).drop_null()
         return kind_of_text(words)
     return kind_of_type(rows.values.type)
+
+
+def _check_whole_numbers(rows: FirstRows) -> None:
+    """Refuse names of things that are so large whole numbers that many of them would be the same."""
+    import pyarrow as pa
+
+    values, numbers = rows.values, []
+    if pa.types.is_integer(values.type):
+        numbers = [each for each in values.to_pylist() if each is not None]
+    elif pa.types.is_string(values.type):
+        numbers = [int(each) for each in values.to_pylist() if each and _LONG.fullmatch(each)]
+    if are_equal_as_floats(numbers):
+        name = as_word(rows.name)
+        raise StreamError(
+            f"Column '{rows.name}' of {rows.source} has different whole numbers beyond 2**53, such as "
+            f"{max(numbers)}, most of which would be equal as floating-point numbers; leave the column out "
+            f"(--ignore {name}), treat it as categories (--categorical {name}), or accept it (--numeric {name})."
+        )
 
 
 def _are_names(values: Any) -> bool:

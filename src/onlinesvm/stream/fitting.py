@@ -43,8 +43,9 @@ def fit_stream(
     source : Reader, str, path or binary file
         A reader, or anything that ``open_reader`` accepts.
     epochs : int, default=1
-        Passes over the source; standard input allows one. A row that is read several times counts as
-        often: an SVM is about that of ``epochs`` times the C and one pass.
+        Passes over the source; standard input allows one. Each looks at the same examples again, as
+        ``fit(epochs=...)`` of the LASVM classes does. With ``window``, ``budget``, ``half_life`` or a
+        ``selection``, and for other algorithms, a row that is read N times counts as N examples.
     batch_rows : int, default=2048
         Number of rows that are read, predicted and learned at a time.
     shuffle_buffer : int, default=0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
-from ..estimators.base import widen
+from ..estimators.base import learn_again, widen
 from .blocks import Block
 from .errors import StreamError, shortened
 
@@ -46,12 +46,18 @@ def match_width(estimator: Any, X: Any) -> None:
         )
 
 
-def teach(estimator: Any, block: Block, place: Place) -> None:
-    """``partial_fit``; errors name the place of the rows."""
+def teach(estimator: Any, block: Block, place: Place, again: int | None = None) -> None:
+    """``partial_fit``; errors name the place of the rows.
+
+    ``again``: the number of the first row in the order of arrival, if they were learned before.
+    """
     X, y = block.X, block.y
     match_width(estimator, X)
     check_labels(estimator, block, place)
     with located(block, place, learning=True):
+        if again is not None:
+            learn_again(estimator, X, y, again)
+            return
         estimator.partial_fit(X) if y is None else estimator.partial_fit(X, y)
 
 

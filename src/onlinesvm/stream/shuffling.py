@@ -18,7 +18,7 @@ class ShuffleBuffer:
     """Rows in, random rows out."""
 
     def __init__(self, size: int, seed: int = 0):
-        self.size = size
+        self.size, self._seed = size, seed
         self._rng = np.random.default_rng(seed)
         self._held: Block | None = None
 
@@ -26,6 +26,10 @@ class ShuffleBuffer:
     def n(self) -> int:
         """Rows held."""
         return 0 if self._held is None else self._held.n
+
+    def begin_again(self) -> None:
+        """Another pass, in which the rows are drawn in the same order as in the first."""
+        self._rng = np.random.default_rng(self._seed)
 
     def push(self, block: Block) -> Block | None:
         """Add a block; return the rows in excess, drawn at random, if any."""

@@ -117,6 +117,11 @@ class TableReader(Reader):
         options, table = self.options, self._flat(batch)
         names = list(table)
         self._check_names(names)
+        if needs_label and options.label in options.ignore:
+            raise StreamError(
+                f"Column '{options.label}' is the {self.label_means} and cannot be ignored; leave it out "
+                "of --ignore, or name another column as --label."
+            )
         if needs_label and (options.label is None or options.label not in names):
             raise self._no_label(options.label, names)
         columns = [

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.base import trained_of
+from ..estimators.base import arrived, trained_of
 from .blocks import Block
 from .errors import StreamError
 from .learning import judge, located, teach
@@ -38,8 +38,7 @@ class StreamSettings:
     Parameters
     ----------
     epochs : int, default=1
-        Passes over the source. A row that is read several times counts as often: an SVM is about that of
-        ``epochs`` times the C and one pass.
+        Passes over the source: see ``fit_stream``.
     batch_rows : int, default=2048
         Number of rows that are read, predicted and learned at a time.
     shuffle_buffer : int, default=0
@@ -137,6 +136,8 @@ class Training:
         self.epoch, self.row = 0, 0
         self.rows, self.n_judged, self.loss = 0, 0, 0.0
         self.finished = False
+        self.arrived_before: int | None = None
+        self.learned_in_pass = 0
         self.first_rows: int | None = None
         self.scale: RunningScale | None = None
         self.buffer = ShuffleBuffer(self.settings.shuffle_buffer, self.settings.seed)
@@ -166,7 +167,8 @@ class Training:
                     yield self._scaled(ready)
             while (ready := self.buffer.pop(size)) is not None:
                 yield self._scaled(ready)
-            self.epoch, self.row = self.epoch + 1, 0
+            self.epoch, self.row, self.learned_in_pass = self.epoch + 1, 0, 0
+            self.buffer.begin_again()
 
     def _scaled(self, block: Block) -> Block:
         if self.scale is None:
@@ -197,10 +199,22 @@ class Training:
         n_judged, loss = self.n_judged, self.loss
         for part in [block] if self.rows else first_parts(block):
             self._judge(part)
-            teach(self.estimator, part, self.place)
+            teach(self.estimator, part, self.place, self._seen_as(part))
             self.rows += part.n
+            self.learned_in_pass += part.n
+            if self.arrived_before is None and not self.epoch:
+                known = arrived(self.estimator)
+                self.arrived_before = None if known is None else known - self.learned_in_pass
         n_judged = self.n_judged - n_judged
         return self.progress((self.loss - loss) / n_judged if n_judged else None)
+
+    def _seen_as(self, block: Block) -> int | None:
+        """The number of arrival of the first row of a block that was learned in the first pass."""
+        known = arrived(self.estimator)
+        if not self.epoch or self.arrived_before is None or known is None:
+            return None
+        first = self.arrived_before + self.learned_in_pass
+        return first if first + block.n <= known else None  # else the source has grown
 
     def _judge(self, block: Block) -> None:
         """Count the loss on rows that were not learned yet, once anything was learned."""
@@ -247,6 +261,8 @@ class Training:
             "n_judged": self.n_judged,
             "loss": self.loss,
             "first_rows": self.first_rows,
+            "arrived_before": self.arrived_before,
+            "learned_in_pass": self.learned_in_pass,
         }
         if not self.settings.shuffle_buffer:
             return facts, {}
@@ -273,6 +289,9 @@ class Training:
         self.epoch, self.row, self.rows = (int(facts[k]) for k in ("epoch", "row", "rows"))
         self.n_judged, self.loss = int(facts["n_judged"]), float(facts["loss"])
         self.first_rows = facts.get("first_rows")
+        # Files of earlier versions have neither: then rows of later passes count as others.
+        self.arrived_before = facts.get("arrived_before")
+        self.learned_in_pass = int(facts.get("learned_in_pass", 0))
         if "buffer" in facts:
             parts = {k.removeprefix("buffer."): v for k, v in arrays.items() if "buffer." in k}
             self.buffer.restore(facts["buffer"], parts)
@@ -280,6 +299,7 @@ class Training:
             self.scale = RunningScale.from_json(preprocessing["standardize"])
         if new_rows:
             self.finished, self.first_rows, self.epoch, self.row = False, None, 0, 0
+            self.arrived_before, self.learned_in_pass = None, 0
         self._check_first_rows()
 
     def _check_first_rows(self) -> None:

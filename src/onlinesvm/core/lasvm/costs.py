@@ -20,6 +20,14 @@ if TYPE_CHECKING:
     from .state import Support
 
 
+def _shared(
+    bounds: tuple[np.ndarray, np.ndarray], shares: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """lo and hi of machines that have these shares of the cost."""
+    lo, hi = bounds
+    return lo * shares[:, None], hi * shares[:, None]
+
+
 class ClassificationOfCosts(Classification):
     """One-vs-rest for each cost; ``shares`` are the costs as shares of the largest."""
 
@@ -37,8 +45,7 @@ class ClassificationOfCosts(Classification):
         self, linear: np.ndarray, bound: np.ndarray, machines: slice = slice(None)
     ) -> tuple[np.ndarray, np.ndarray]:
         """lo and hi of examples with this p, shaped as p, of all machines or some."""
-        lo, hi = super().bounds(linear, bound)
-        return lo * self.shares[machines, None], hi * self.shares[machines, None]
+        return _shared(super().bounds(linear, bound), self.shares[machines])
 
 
 class RegressionOfCosts(Regression):
@@ -59,8 +66,7 @@ class RegressionOfCosts(Regression):
         self, linear: np.ndarray, bound: np.ndarray, machines: slice = slice(None)
     ) -> tuple[np.ndarray, np.ndarray]:
         """lo and hi of examples with this p, shaped as p, of all machines or some."""
-        lo, hi = super().bounds(linear, bound)
-        return lo * self.shares[machines, None], hi * self.shares[machines, None]
+        return _shared(super().bounds(linear, bound), self.shares[machines])
 
     def unit_of(self, targets: np.ndarray, before: np.ndarray) -> np.ndarray:
         """The unit of each machine; ``before`` where all targets are the same."""

@@ -303,6 +303,25 @@ class LASVM(Compact, Learner):
         else:
             self._learn_blocks(fresh)
 
+    def learn_again(self, again: Examples) -> None:
+        """Another look at examples of a stream: each keeps its one coefficient, whether it is held or
+        was turned away, and nobody takes note of its scores, as in a later epoch of ``fit``.
+
+        With limits they count as more examples, also as in ``fit``: what has left is not known.
+        """
+        if self.memory is not None:
+            self.learn(again, noted=False)
+        elif self.singly:  # PROCESS does nothing with an example that is held
+            away = np.flatnonzero(self.support.slots_of_arrived(again.key) < 0)
+            self.learn_singly(again.take(away), NO_SLOTS, noted=False)
+        else:
+            for first in range(0, len(again.rows), self.block_size):
+                if first:
+                    checkpoint()
+                part = again.take(slice(first, first + self.block_size))
+                new = np.zeros(len(part.rows), bool)
+                self._learn_block(part, self._beyond, new, on_stream=True, noted=False)
+
     def _learn_blocks(self, fresh: Examples) -> None:
         self.task.observe(fresh.label, self.support)
         for number, part in enumerate(self._parts(fresh, np.arange(len(fresh.rows)))):
@@ -376,23 +395,24 @@ class LASVM(Compact, Learner):
         ``watch`` is told.
         """
         self.values.drop()
-        task, slot, size = self.task, self.support.slots(fresh.key), len(fresh.rows)
+        task, size, again = self.task, len(fresh.rows), on_stream and not noted
+        find = self.support.slots_of_arrived if again else self.support.slots
+        slot = find(fresh.key)
         mass = task.nu * fresh.bound[new].sum() if task.nu else 0.0
         if self.counted is not None:
             self.counted.note(fresh.key[new], fresh.bound[new])
         few = size < SMALLEST_BLOCK and not task.both_signs
         n_old = lasvm_block.FEW_OLD_MEMBERS if few else lasvm_block.OLD_MEMBERS
-        # A model of nothing predicts no value.
-        knows = not isinstance(task, Regression) or self.support.n > 0
-        watched = self.watch is not None and noted and knows
+        watched = self.watch is not None and noted
         before = self.support.started()
-        asides = self.asides if on_stream else None  # on a stream; a fit keeps its slacks
+        # Of new examples on a stream; a fit keeps its slacks.
+        asides = self.asides if on_stream and noted else None
         aside = asides is not None and bool(before.all())
         scores = np.empty((size, self.machines)) if watched or aside else None
         slacks = lasvm_block.learn_block(
             self.support, self.kernel, fresh, slot, mass, n_old, scores, on_stream and self.begins
         )
-        self.seen += size
+        self.seen += len(fresh.key[new])
         if scores is not None and task.partial:
             scores = self.scores_of(scores)
         if watched:
@@ -553,6 +573,8 @@ class LASVM(Compact, Learner):
         self, x: np.ndarray, low: np.ndarray, label: Any, bound: float, diagonal: float, key: int
     ) -> None:
         assert self.memory is not None
+        group = label if isinstance(label, int) else 0
+        self.memory.last_seen[group] = self.support.a.count[CLOCK]
         self.memory.note_one(x, low, label, bound, diagonal, key)
         if not self.task.both_signs:
             self._note_labels(np.full((1, self.machines), label))
@@ -605,6 +627,7 @@ class LASVM(Compact, Learner):
         assert self.memory is not None
         if self.memory.recent is not None:
             self.memory.recent.append(fresh)
+        self.memory.note_labels(self.task.groups(fresh.label), int(self.support.a.count[CLOCK]))
         self.memory.reserve_masses(self.support, len(fresh.rows))
         if self.one_by_one.takes(fresh.rows):
             return self.one_by_one.learn_dense(fresh)
@@ -831,3 +854,9 @@ class LASVM(Compact, Learner):
 
     def labels(self, slots: np.ndarray) -> np.ndarray:
         return self.support.labels(slots)
+
+    def labels_in_window(self) -> np.ndarray | None:
+        """Whether the window has examples of each label; None: it has, or there is no window."""
+        if self.memory is None:
+            return None
+        return self.memory.labels_in_window(int(self.support.a.count[CLOCK]))

@@ -258,6 +258,18 @@ class Support(Compact):
         table[own] = held
         return table[np.maximum(keys, -1)]
 
+    def slots_of_arrived(self, keys: np.ndarray) -> np.ndarray:
+        """The slot of each example of a stream by its key, -1 where it is not in the set."""
+        found = np.full(len(keys), -1)
+        held = np.flatnonzero(self.a.key[: self.n] < -1)
+        if len(held):
+            held = held[np.argsort(self.a.key[held], kind="stable")]
+            own = self.a.key[held]
+            place = np.minimum(np.searchsorted(own, keys), len(own) - 1)
+            there = own[place] == keys
+            found[there] = held[place[there]]
+        return found
+
     def linear(self, labels: np.ndarray | None = None) -> np.ndarray:
         """The linear term p for every machine, (machines, n): of the rows held, or of examples."""
         if labels is None:

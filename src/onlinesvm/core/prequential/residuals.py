@@ -139,6 +139,7 @@ class Residuals(Compact):
         self.excess, self.key = np.zeros((RECENT, targets)), np.full(RECENT, -1)
         self.tracked = [Tracked() for _ in range(targets)]
         self.held_out = False  # whether all those without order are of models without the examples
+        self.knows = False  # whether anything was learned: a model of nothing predicts no value
         self.levels, self.offsets = levels, None if levels is None else np.zeros(machines)
         if levels is not None:
             self.shares = levels.copy()  # at which offsets are taken on a stream
@@ -154,7 +155,8 @@ class Residuals(Compact):
         return self.__dict__ | {name: getattr(self, name)[:n] for name in ("key", *self._kept)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__({"levels": None, "offsets": None, "held_out": False} | state)
+        older = {"levels": None, "offsets": None, "held_out": False, "knows": state["n"] > 0}
+        super().__setstate__(older | state)
         for name in self._kept:
             array = getattr(self, name)
             more = [(0, RECENT - len(array)), *[(0, 0)] * (array.ndim - 1)]
@@ -177,7 +179,7 @@ class Residuals(Compact):
 
     def note_one(self, scores: np.ndarray, target: float, weight: float, key: int = -1) -> None:
         """One example; of one machine without arrays of one number, which take longer than all else."""
-        if len(scores) == 1 and self.offsets is None and (self.n or scores[0]):
+        if len(scores) == 1 and self.offsets is None and self.knows:
             i = self.n % RECENT
             self.excess[i, 0], self.key[i] = abs(target - scores[0]), key
             self.n += 1
@@ -190,11 +192,21 @@ class Residuals(Compact):
     def note(
         self, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray, key: Any = None
     ) -> None:
-        """Examples in order. Those that came before anything was learned have no prediction."""
-        key = np.full(len(targets), -1) if key is None else key
-        if not self.n and not scores.any():
-            return
-        first = 0
+        """Examples in order, each learned before the next. The very first one has no prediction."""
+        first = 0 if self.knows else 1
+        self.knows, key = True, None if key is None else key[first:]
+        self._note(scores[first:], targets[first:], weight[first:], key)
+
+    def note_block(
+        self, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray, key: Any = None
+    ) -> None:
+        """Examples that were learned together: those of the very first block have no prediction."""
+        if self.knows:
+            self._note(scores, targets, weight, key)
+        self.knows = True
+
+    def _note(self, scores: np.ndarray, targets: np.ndarray, weight: np.ndarray, key: Any) -> None:
+        key, first = np.full(len(targets), -1) if key is None else key, 0
         while first < len(scores):
             i, part = self.n % RECENT, slice(first, first + self.left())
             few, values, wanted = len(key[part]), scores[part], targets[part]
@@ -208,8 +220,6 @@ class Residuals(Compact):
             if self.n % BLOCK == 0:
                 self.look()
                 self._follow_errors()
-
-    note_block = note  # learned together: the same, as scores are those of the models before
 
     def look(self) -> None:
         """The shares follow what was noted since the last look."""

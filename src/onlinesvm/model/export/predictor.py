@@ -179,11 +179,16 @@ def _of_online(estimator: Any, kind: str) -> Predictor:
 
 
 def _bias(view: Any) -> np.ndarray:
-    """Biases of the machines; the class of one whose examples were all forgotten is never predicted."""
+    """Biases of the machines; a class without examples that count is never predicted."""
     bias = np.array(view.model.bias, np.float64)
-    if view.present is not None and len(bias) == len(view.present):  # else pairs, which vote
+    if view.present is not None and _has_machine_each(view):
         bias[~view.present] = NEVER
     return bias
+
+
+def _has_machine_each(view: Any) -> bool:
+    """Whether each class has a machine of its own; else there are two classes, or pairs, which vote."""
+    return len(view.classes) > 2 and not isinstance(view.encoder, PairBook)
 
 
 def _has_columns(encoder: Any) -> bool:
@@ -210,7 +215,7 @@ def _scale(weights: np.ndarray | None, d: int) -> np.ndarray:
 
 def _slopes(view: Any) -> np.ndarray | None:
     """The slopes of h for scores in the order of the classes; None without probabilities."""
-    record = view.noted if view.present is None else None
+    record = view.noted if view.present is None or _has_machine_each(view) else None
     if record is None or len(view.classes) < 2:
         return None
     slopes = np.asarray(record.calibration.slopes, np.float64)

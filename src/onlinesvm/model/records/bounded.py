@@ -49,6 +49,7 @@ def memory_fields(learner: LASVM) -> dict[str, Any]:
         "masses": memory.masses[: a.count[CLOCK]],
         "count": a.count[_COUNTS],
         "recent": None if memory.recent is None else _recent_fields(memory.recent),
+        "last_seen": memory.last_seen,
     }  # fmt: skip
 
 
@@ -61,6 +62,7 @@ def memory_of(fields: Fields, context: Context, support: Support) -> Memory:
     a.mass[:], a.whole_mass[:] = fields.array("mass", np.float64, (2, machines), low=0.0)
     _take_masses(fields, support, memory)
     _take_recent(fields, context, memory)
+    _take_last_seen(fields, support, memory)
     fields.close()
     memory.labels_held = np.bincount(a.label[:n], minlength=max(context.n_labels, 1))
     return memory
@@ -110,6 +112,14 @@ def _take_recent(fields: Fields, context: Context, memory: Memory) -> None:
         memory.recent = _recent_of(fields.record("recent"), context, memory.recent)
 
 
+def _take_last_seen(fields: Fields, support: Support, memory: Memory) -> None:
+    """When each label was seen last; older files do not know it: until a window has passed, all count."""
+    clock, n_labels = int(support.a.count[CLOCK]), len(memory.last_seen)
+    memory.last_seen[:] = clock
+    if fields.has("last_seen"):
+        memory.last_seen[:] = fields.array("last_seen", np.int64, (n_labels,), 0, clock)
+
+
 def older_of(fields: Fields, context: Context) -> LASVM:
     """A learner from a file of the older form, which had another record for bounded memory."""
     store = store_of(fields.record("store"), context)
@@ -148,6 +158,7 @@ def older_of(fields: Fields, context: Context) -> LASVM:
     else:
         a.path[:], a.longest[:] = np.inf, np.sqrt(abs(a.diagonal[:n]).max(initial=1.0))
     _take_recent(fields, context, memory)
+    _take_last_seen(fields, support, memory)
     memory.labels_held = np.bincount(label, minlength=max(context.n_labels, 1))
     learner.watch = watch_of(fields, machines, context.n_labels, learner.support)
     fields.close()

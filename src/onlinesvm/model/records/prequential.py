@@ -54,7 +54,11 @@ def watch_of(fields: Fields, machines: int, n_labels: int, support: Support) -> 
     """
     values, one_class = isinstance(support.task, Regression), isinstance(support.task, OneClass)
     if not fields.has("watch"):
-        return Residuals(machines, False) if values else Novelties(support) if one_class else None
+        if values:
+            residuals = Residuals(machines, False)
+            residuals.knows = support.n > 0
+            return residuals
+        return Novelties(support) if one_class else None
     fields = fields.record("watch")
     if one_class:
         return _novelties_of(fields, support)
@@ -155,6 +159,7 @@ def _residuals_fields(watch: Residuals) -> dict[str, Any]:
         "looked": watch.looked,
         "settled": watch.n_unordered,
         "quantiles": watch.quantiles,
+        "knows": watch.knows,
         "excess": watch.excess[: min(watch.n, len(watch.excess))],
         "key": narrow(watch.key[: min(watch.n, len(watch.key))]),
         "shares": np.array([tracked.shares for tracked in watch.tracked]),
@@ -184,6 +189,7 @@ def _residuals_of(fields: Fields, machines: int) -> Residuals:
     watch.n = fields.whole("n")
     watch.looked = fields.whole("looked", watch.n - watch.n % BLOCK, watch.n)
     watch.n_unordered = fields.whole("settled", 0, watch.n)
+    watch.knows = fields.flag("knows") if fields.has("knows") else watch.n > 0
     n = min(watch.n, len(watch.excess))
     watch.excess[:n] = fields.array("excess", np.float64, (n, targets))
     watch.key[:n] = _keys_of(fields, n)

@@ -26,7 +26,7 @@ from ...keys import Leaving
 from ...model import owned_rows
 from ...runtime.interrupts import checkpoint
 from ..learner import LASVM
-from ..online.memory import SEEDS, Memory
+from ..online.memory import SEEDS
 from ..state import Support
 from ..tasks import Regression
 from . import block, working_set
@@ -243,7 +243,7 @@ def _leave(
             reference.note_order(order)
     leaving.renumber(support.a.key[: support.n])
     if learner.memory is not None:
-        _forget_recent(learner.memory, leaving)
+        learner.memory.forget(leaving)
     return int(np.count_nonzero(carries.any(axis=0)))
 
 
@@ -301,18 +301,6 @@ def _bound_slacks(learner: LASVM, slacks: np.ndarray, reference: Reference) -> i
 def slots_of(support: Support, leaving: Leaving) -> np.ndarray:
     """Slots of the examples that leave, as far as they are held."""
     return np.flatnonzero(leaving.among(support.a.key[: support.n]))
-
-
-def _forget_recent(memory: Memory, leaving: Leaving) -> None:
-    """Forget them among the last examples, which a window keeps whether they are stored or not."""
-    recent = memory.recent
-    if recent is None:
-        return
-    keys = recent.key[: recent.store.n]
-    gone = leaving.among(keys)
-    recent.forget(gone)
-    keys[gone] = -1
-    leaving.renumber(keys)
 
 
 def _unknown_slacks(learner: LASVM, n: int) -> np.ndarray:

@@ -175,6 +175,10 @@ class SelectiveLASVM(LASVM):
                 self._learned += np.bincount(part.label[wanted], minlength=self.n_labels)
                 super().learn(part.take(wanted))
 
+    def learn_again(self, again: Examples) -> None:
+        """Examples that come again are chosen again, as others."""
+        self.learn(again, noted=False)
+
     def learn_one(
         self, x: np.ndarray, label: int, bound: float, diagonal: float, key: int = -1
     ) -> bool:

@@ -31,6 +31,7 @@ import numpy as np
 from ...examples import Examples
 from ...kernel.emit.records import Layout, Numbers, Reals
 from ...kernel.rows import Rows, RowStore, dense_sizes
+from ...keys import Leaving
 from ...runtime.compact import Compact
 from ...runtime.numerics import ALL_EXAMPLES, inlined, keep_small, linked
 from ..state import CLOCK, NEXT_TO_DECAY, REMOVALS, N, Support
@@ -195,6 +196,7 @@ class Memory(Compact):
         self.window, self.budget, self.policy = window or None, budget or None, policy
         self.labels_held = np.zeros(max(n_labels, 1), np.int64)
         self.masses = np.zeros(0)
+        self.last_seen = np.zeros(len(self.labels_held), np.int64)
         self.recent = None
         if window and not budget:
             self.recent = Recent(like, window, support.task.no_labels(0))
@@ -216,6 +218,25 @@ class Memory(Compact):
     def add_label(self, n_labels: int) -> None:
         """One more label, of which no row is held."""
         self.labels_held = np.append(self.labels_held, 0)[: max(n_labels, 1)]
+        self.last_seen = np.append(self.last_seen, 0)[: max(n_labels, 1)]
+
+    def note_labels(self, label: np.ndarray, clock: int) -> None:
+        """Examples have come, after ``clock`` others: ``last_seen`` is how many had come with the last one of
+        each label, 0 where there was none.
+        """
+        self.last_seen[label] = (
+            clock + 1 + np.arange(len(label))
+        )  # of equal labels the last one stays
+
+    def labels_in_window(self, clock: int) -> np.ndarray | None:
+        """Whether the window has examples of each label, after ``clock`` examples.
+
+        None: of all, or of none, or there is no window.
+        """
+        if self.window is None:
+            return None
+        within = self.last_seen > max(clock - self.window, 0)
+        return None if within.all() or not within.any() else within
 
     def reserve_masses(self, support: Support, more: int) -> bool:
         """Space for the mass of ``more`` examples, if it is to leave with them; whether it grew."""
@@ -251,6 +272,22 @@ class Memory(Compact):
             nearness[(label[:, None] != label) | np.eye(n, dtype=bool)] = -np.inf
             best = nearness.argmax(axis=1)
             a.near[:n] = np.where(nearness[np.arange(n), best] > -np.inf, best, -1)
+
+    def forget(self, leaving: Leaving) -> None:
+        """Forget examples among the last ones, which a window keeps whether they are stored or not."""
+        recent = self.recent
+        if recent is None:
+            return
+        n = recent.store.n
+        keys = recent.key[:n]
+        gone = leaving.among(keys)
+        recent.forget(gone)
+        keys[gone] = -1
+        leaving.renumber(keys)
+        left = np.flatnonzero(recent.bound[:n] > 0.0)
+        if recent.label.ndim == 1:
+            self.last_seen[:] = 0
+            self.last_seen[recent.label[left]] = recent.first + left + 1
 
     def follow(self, window: int) -> None:
         """Another number of examples counts from now on."""
