@@ -171,6 +171,8 @@ class TableReader(Reader):
         X = matrix(columns, table, batch.num_rows, place)
         y: np.ndarray | None = None
         if columns.label is not None:
+            if columns.label_kind is None:  # the model was trained without labels
+                columns.label_kind = label_kind(table[columns.label])
             y = labels(columns, table[columns.label], place, self.label_means)
         return Block(X, y, first)
 
