@@ -171,7 +171,9 @@ def test_durations_and_times_come_back_as_text(values):
     table.loc[7, "long"] = None
     encoder = TableEncoder().fit(table)
     text = table.astype({"long": object}).assign(
-        long=[None if value is None or value != value else _as_text(value) for value in table["long"]]
+        long=[
+            None if value is None or value != value else _as_text(value) for value in table["long"]
+        ]
     )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -179,4 +181,6 @@ def test_durations_and_times_come_back_as_text(values):
 
 
 def _as_text(value):
-    return str(pd.Timedelta(value) if isinstance(value, np.timedelta64) else value).removesuffix("+00:00")
+    return str(pd.Timedelta(value) if isinstance(value, np.timedelta64) else value).removesuffix(
+        "+00:00"
+    )

@@ -427,7 +427,9 @@ def test_the_error_of_several_labels_is_the_share_of_rows_with_a_wrong_one():
     y = np.column_stack([X[:, k] + X[:, k - 1] * X[:, 2] > 0 for k in range(4)]).astype(int)
     make = partial(LASVMClassifier, gamma=0.2)
     found = fit_stream(make(), MemoryReader(X, y), batch_rows=200).progress().error
-    expected = losses_before_learning(make, X, y, 200, lambda true, seen: 1 - accuracy_score(true, seen))
+    expected = losses_before_learning(
+        make, X, y, 200, lambda true, seen: 1 - accuracy_score(true, seen)
+    )
     assert found == pytest.approx(expected)
     assert 0.2 < found < 1
 

@@ -99,7 +99,9 @@ class AutoSVM(BaseEstimator):
             if rows and (clock() > latest or not encoders[SCALES[0]].bent_.any()):
                 break
             encoder = TableEncoder(numbers=numbers, target_type=target, random_state=seed)
-            encoder.set_output(transform="default")  # arrays, whatever set_config asks of transformers
+            encoder.set_output(
+                transform="default"
+            )  # arrays, whatever set_config asks of transformers
             with warnings.catch_warnings():
                 if rows:  # the first fit has warned already
                     warnings.simplefilter("ignore")

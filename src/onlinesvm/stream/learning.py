@@ -41,7 +41,9 @@ def loss_of(estimator: Any, X: Any, y: np.ndarray | None) -> float | None:
     if is_classifier(estimator):
         return float(np.count_nonzero((found != true).any(axis=1)))
     errors, levels = true.astype(float) - found, _quantiles_of(estimator)
-    losses = np.abs(errors) if levels is None else np.maximum(levels * errors, (levels - 1) * errors)
+    losses = (
+        np.abs(errors) if levels is None else np.maximum(levels * errors, (levels - 1) * errors)
+    )
     return float(losses.mean(axis=1).sum())
 
 
