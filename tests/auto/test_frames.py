@@ -4,11 +4,13 @@ import datetime
 import io
 import lzma
 import os
+import warnings
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
+import sklearn
 
 from onlinesvm import AutoSVMClassifier, AutoSVMRegressor
 from onlinesvm.auto.columns import CATEGORY, MOMENT, NUMBER
@@ -161,3 +163,46 @@ def test_mixed_tables_read_by_both_libraries_become_the_same_rows(name):
 
 def _both(text):
     return pd.read_csv(io.BytesIO(text)), pl.read_csv(text, infer_schema_length=None)
+
+
+@pytest.mark.parametrize("numbers", ["standard", "ranks"])
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_the_output_that_scikit_learn_is_told_to_give(container, numbers):
+    """``set_config(transform_output=...)`` is for users: an encoder's own parts give arrays."""
+    table, y = table_with_categories()
+    rows = TableEncoder(numbers=numbers).fit_transform(table, y)
+    later = TableEncoder(numbers=numbers).fit(table, y).transform(table)
+    with sklearn.config_context(transform_output=container):
+        encoder = TableEncoder(numbers=numbers)
+        found = encoder.fit_transform(table, y)
+        again = encoder.transform(table)
+    assert type(found).__module__.startswith(container)
+    assert list(found.columns) == list(encoder.get_feature_names_out())
+    assert (found.to_numpy() == rows).all()
+    assert (again.to_numpy() == later).all()
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+@pytest.mark.parametrize("make", [AutoSVMClassifier, AutoSVMRegressor])
+def test_a_race_while_scikit_learn_gives_data_frames(make, container):
+    table, y = table_with_categories()
+    y = y if make is AutoSVMClassifier else table["x"].to_numpy()
+    plain = make(time_limit=None).fit(table, y).predict(table)
+    with sklearn.config_context(transform_output=container), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = make(time_limit=None).fit(table, y)
+        assert (model.predict(table) == plain).all()
+        assert (model.best_estimator_.predict(table) == plain).all()
+
+
+def table_with_categories(n=240):
+    """Numbers, categories with a feature each, and categories with mean targets."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "x": rng.normal(size=n),
+            "few": rng.choice(["a", "b", "c"], n),
+            "many": [f"user {k % 60}" for k in range(n)],
+        }
+    )
+    return table, (table["x"] > 0).to_numpy()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.preprocessing import TargetEncoder
 
 from onlinesvm import load_model, save_model
@@ -114,3 +115,13 @@ def test_an_encoder_of_an_earlier_version_has_one_encoder_of_means_for_all_colum
     found = encoder.transform(table) * encoder.means_spread_ + encoder.means_centre_
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     assert encoder.get_feature_names_out().tolist() == names
+
+
+def test_mean_targets_while_metadata_routing_is_enabled():
+    """scikit-learn 1.9's encoder then asks for groups that nobody passed."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"who": [f"user {k % 90}" for k in range(360)], "x": rng.normal(size=360)})
+    y = rng.random(360) < 0.5
+    plain = TableEncoder().fit_transform(table, y)
+    with sklearn.config_context(enable_metadata_routing=True):
+        assert (TableEncoder().fit_transform(table, y) == plain).all()

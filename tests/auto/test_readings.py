@@ -1,6 +1,7 @@
 """Texts that are numbers, dates or times: read as pandas reads them when it is told the format."""
 
 import warnings
+from datetime import UTC, time, timedelta
 
 import numpy as np
 import pandas as pd
@@ -152,3 +153,34 @@ def test_kinds_of_texts():
     encoder = TableEncoder().fit(table)
     assert encoder.kinds_ == [NUMBER, MOMENT, CATEGORY]
     assert encoder.readings_ == ["12:30", "%m/%d/%Y", None]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pd.to_timedelta(np.arange(0, 400_000, 2000), unit="s"),
+        pd.Series([timedelta(seconds=2000.5 * k) for k in range(200)], dtype=object),
+        pd.Series([np.timedelta64(2000 * k, "s") for k in range(200)], dtype=object),
+        pd.Series([time(k % 24, k % 60, k % 7) for k in range(200)], dtype=object),
+        pd.Series([time(k % 24, k % 60, tzinfo=UTC) for k in range(200)], dtype=object),
+    ],
+)
+def test_durations_and_times_come_back_as_text(values):
+    """A table that had them as values when it was learned, and is a text file later."""
+    table = pd.DataFrame({"long": values, "x": np.arange(200.0)})
+    table.loc[7, "long"] = None
+    encoder = TableEncoder().fit(table)
+    text = table.astype({"long": object}).assign(
+        long=[
+            None if value is None or value != value else _as_text(value) for value in table["long"]
+        ]
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(encoder.transform(text), encoder.transform(table), atol=1e-12)
+
+
+def _as_text(value):
+    return str(pd.Timedelta(value) if isinstance(value, np.timedelta64) else value).removesuffix(
+        "+00:00"
+    )

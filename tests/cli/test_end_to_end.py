@@ -182,3 +182,35 @@ def test_a_feature_of_the_model_is_not_its_label(folder, tmp_path):
         assert "Column 'c1' is a feature of the model" in result.output
     expected = ask("predict", tmp_path / "m", folder / "test.csv")
     assert ask("predict", tmp_path / "m", folder / "test.csv", "--label", "c1") == expected
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_predictions_are_compared_with_labels_whatever_other_columns_have(format, tmp_path):
+    """What the model replaced (gaps) or ignored (lists, free text) is not read again."""
+    sizes = np.random.default_rng(0).normal(size=200).tolist()
+    table = {
+        "size": [None if k % 5 == 2 else size for k, size in enumerate(sizes)],
+        "note": [f"note {k}" if format == "csv" else [k] for k in range(200)],
+        "target": ["yes" if size > 0 else "no" for size in sizes],
+    }
+    rows = pa.table(table)
+    if format == "csv":
+        pyarrow.csv.write_csv(rows, tmp_path / "rows.csv")
+    elif format == "parquet":
+        pyarrow.parquet.write_table(rows, tmp_path / "rows.parquet")
+    else:
+        (tmp_path / "rows.jsonl").write_text(
+            "".join(f"{json.dumps(row)}\n" for row in rows.to_pylist())
+        )
+    source = f"rows.{format}"
+    found = shell(
+        f"onlinesvm train {source} --label target --ignore note --missing median -o m.safetensors\n"
+        f"onlinesvm predict m.safetensors {source} | "
+        f"onlinesvm evaluate --predictions - {source} --label target --json\n"
+        f"onlinesvm evaluate m.safetensors {source} --json",
+        tmp_path,
+    )
+    of_lines, of_model = (json.loads(line) for line in found.splitlines()[-2:])
+    assert of_lines["rows"] == 200
+    assert of_lines["confusion"] == of_model["confusion"]

@@ -164,6 +164,27 @@ def test_novelty_is_the_share_flagged(folder):
     assert json.loads(signs)["error"] == pytest.approx(np.mean(flagged != (Y == 0)))
 
 
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+def test_labels_of_a_model_that_was_trained_without(folder, format):
+    """The file that is evaluated says what they are: names, or whole numbers."""
+    rows = folder / "unlabelled.csv"
+    rows.write_text("a,b,c\n" + "".join(",".join(map(str, row)) + "\n" for row in X))
+    done("train", rows, "-o", folder / "free", "--algorithm", "lasvm-one-class")
+    flagged = load_model(folder / "free").predict(X) == -1
+    for names in (("bad", "good"), (5, 12)):
+        source = folder / f"named.{format}"
+        if format == "csv":
+            write(source, [names[v] for v in Y])
+        else:
+            table = [dict(zip("abct", (*row, names[v]))) for row, v in zip(X.tolist(), Y.tolist())]
+            source.write_text("".join(f"{json.dumps(row)}\n" for row in table))
+        found = done("evaluate", folder / "free", source, "--label", "t", "--json").stdout
+        per_label = json.loads(found)["per_label"]
+        assert {type(each["label"]) for each in per_label} == {type(names[0])}
+        shares = {each["label"]: each["share_flagged"] for each in per_label}
+        assert shares == pytest.approx({names[v]: flagged[v == Y].mean() for v in (0, 1)})
+
+
 # -- labels --------------------------------------------------------------------------------------
 
 

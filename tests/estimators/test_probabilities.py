@@ -659,3 +659,16 @@ def test_copies_are_known_after_others_were_forgotten(tmp_path):
         assert trained.copies.tolist() == [left[k] for k in trained.original.tolist()]
         assert len(trained.copies) == len(left) - len(gone)
         np.testing.assert_allclose(found.predict_proba(X), chance, atol=1e-6)
+
+
+def test_the_error_about_missing_scores_names_a_selection_only_if_there_was_one():
+    X, y = noisy(200)
+    learner = ActiveLearner(LASVMClassifier(), X, random_state=0)
+    for question in range(40):
+        learner.teach(question, y[question])
+    chosen = LASVMClassifier(selection="active").fit(X, y)
+    for model, says in ((learner.estimator, False), (chosen, True)):
+        with pytest.raises(NotFittedError, match="needs scores of examples") as told:
+            model.predict_proba(X)
+        assert ("learned with selection='active'" in str(told.value)) == says
+        assert "selection='random'" not in str(told.value)

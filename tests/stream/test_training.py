@@ -1,6 +1,7 @@
 """Learning from streams: prequential error, resuming, mixing, scaling, new features and labels."""
 
 import io
+from functools import partial
 from itertools import count
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, mean_absolute_error, mean_pinball_loss
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
@@ -23,6 +25,8 @@ from onlinesvm import (
 from onlinesvm.cli.algorithms import algorithms
 from onlinesvm.model.files import model_bytes, read_model, write_model
 from onlinesvm.stream.blocks import Block
+from onlinesvm.stream.errors import StreamError
+from onlinesvm.stream.learning import measure_of
 from onlinesvm.stream.memory import MemoryReader
 from onlinesvm.stream.readers import open_reader
 from onlinesvm.stream.shuffling import ShuffleBuffer
@@ -480,3 +484,74 @@ def test_scaling_is_worth_it():
         for standardize in (False, True)
     ]  # fmt: skip
     assert errors[1] < errors[0] - 0.05
+
+
+# -- several values or labels per example --------------------------------------------------
+
+
+def losses_before_learning(make, X, y, size, loss):
+    """The mean loss of rows that a model predicts block by block before it learns them."""
+    model, found = make().partial_fit(X[:size], y[:size]), []
+    for start in range(size, len(X), size):
+        found.append(loss(y[start : start + size], model.predict(X[start : start + size])))
+        model.partial_fit(X[start : start + size], y[start : start + size])
+    return np.mean(found)
+
+
+@pytest.mark.parametrize("quantile", [0.9, [0.9], [0.1, 0.5, 0.9]])
+def test_the_error_of_quantiles_is_their_pinball_loss(quantile):
+    X, _ = noisy(1000)
+    y = X[:, 0] + np.random.default_rng(1).normal(size=len(X))
+
+    def make():
+        return LASVMRegressor(gamma=0.2, quantile=quantile)
+
+    def loss(true, found):
+        columns = zip(np.reshape(found, (len(true), -1)).T, np.atleast_1d(quantile), strict=True)
+        return np.mean([mean_pinball_loss(true, column, alpha=level) for column, level in columns])
+
+    training = fit_stream(make(), MemoryReader(X, y), batch_rows=200)
+    expected = losses_before_learning(make, X, y, 200, loss)
+    assert training.progress().error == pytest.approx(expected)
+    assert measure_of(training.estimator) == "mean pinball loss"
+
+
+def test_the_error_of_several_targets_is_their_mean():
+    X, _ = noisy(800)
+    y = np.column_stack([X[:, 0], -10.0 * X[:, 1], np.sin(X[:, 2])])
+    make = partial(LASVMRegressor, gamma=0.2)
+    found = fit_stream(make(), MemoryReader(X, y), batch_rows=200).progress().error
+    expected = losses_before_learning(make, X, y, 200, mean_absolute_error)
+    assert found == pytest.approx(expected)
+
+
+def test_the_error_of_several_labels_is_the_share_of_rows_with_a_wrong_one():
+    X, _ = noisy(800)
+    y = np.column_stack([X[:, k] + X[:, k - 1] * X[:, 2] > 0 for k in range(4)]).astype(int)
+    make = partial(LASVMClassifier, gamma=0.2)
+    found = fit_stream(make(), MemoryReader(X, y), batch_rows=200).progress().error
+    expected = losses_before_learning(
+        make, X, y, 200, lambda true, seen: 1 - accuracy_score(true, seen)
+    )
+    assert found == pytest.approx(expected)
+    assert 0.2 < found < 1
+
+
+def test_labels_as_a_sparse_matrix():
+    X, _ = noisy(600)
+    y = (X[:, :3] > 0.3).astype(int)
+    dense, *others = (
+        fit_stream(LASVMClassifier(gamma=0.2), MemoryReader(X, form(y)), batch_rows=200)
+        for form in (np.asarray, sparse.csr_matrix, sparse.csc_array)
+    )
+    for other in others:
+        assert (other.estimator.decision_function(X) == dense.estimator.decision_function(X)).all()
+        assert other.progress().error == dense.progress().error
+
+
+def test_a_missing_target_of_several_is_told_with_its_row():
+    X, _ = noisy(100)
+    y = X[:, :3].copy()
+    y[70, 1] = np.nan
+    with pytest.raises(StreamError, match="row 71 of the arrays has no label"):
+        fit_stream(LASVMRegressor(gamma=0.2), MemoryReader(X, y), batch_rows=50)

@@ -21,7 +21,15 @@ import numpy as np
 from sklearn.utils import check_array
 
 from ..estimators.checks import are_equal_as_floats
-from .readings import NUMBERS, is_gap_word, may_be_left, read_texts, reading_of
+from .readings import (
+    DURATION,
+    NUMBERS,
+    is_gap_word,
+    may_be_left,
+    read_texts,
+    reading_of,
+    reading_of_values,
+)
 
 NUMBER, MOMENT, CATEGORY, EMPTY = "number", "moment", "category", "empty"
 
@@ -246,12 +254,16 @@ def unread(values: np.ndarray, read: np.ndarray) -> list[Any]:
 
 
 def reading_in(values: np.ndarray, kind: str) -> str | None:
-    """How the texts of a column of numbers or dates are read; None where it has no texts."""
-    if kind not in (NUMBER, MOMENT) or values.dtype.kind in "biufmM":
+    """How the texts of a column of numbers or dates are read, also those that its times or durations
+    become when later rows come from a text file; None where it has neither.
+    """
+    if kind not in (NUMBER, MOMENT) or values.dtype.kind in "biufM":
         return None
+    if values.dtype.kind == "m":
+        return DURATION
     seen = [value for value in values.tolist() if not _is_gap(value)]
     has_text = any(isinstance(value, str | bytes) for value in seen)
-    return reading_of(some_of(seen)) if has_text else None
+    return reading_of(some_of(seen)) if has_text else reading_of_values(seen)
 
 
 def some_of(seen: list[Any]) -> list[Any]:

@@ -100,6 +100,7 @@ class AutoSVM(BaseEstimator):
             if rows and (clock() > latest or not encoders[SCALES[0]].bent_.any()):
                 break
             encoder = TableEncoder(numbers=numbers, target_type=target, random_state=seed)
+            encoder.set_output(transform="default")  # arrays, whatever set_config asks for
             with warnings.catch_warnings():
                 if rows:  # the first fit has warned already
                     warnings.simplefilter("ignore")

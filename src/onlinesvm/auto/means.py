@@ -15,6 +15,7 @@ import warnings
 from typing import Any, TypeAlias
 
 import numpy as np
+from sklearn import config_context
 from sklearn.preprocessing import TargetEncoder
 from sklearn.utils.multiclass import type_of_target
 
@@ -36,7 +37,8 @@ def fit_means(
         )
         for column in labels.T
     ]
-    with warnings.catch_warnings():
+    # scikit-learn 1.9 demands groups of a fit with routing, and takes none.
+    with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
         # scikit-learn 1.9 requires folds instead of a seed.
         warnings.simplefilter("ignore", FutureWarning)
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)

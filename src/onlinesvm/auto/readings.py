@@ -55,6 +55,8 @@ _DECIMAL_COMMA = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d+)?$")
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?:\s*([ap])\.?m\.?)?$", re.I)
 _DURATION = re.compile(r"(?:([+-]?\d+) days?,? )?\+?(\d+):(\d{2}):(\d{2}(?:\.\d+)?)$")
 
+_DURATIONS = (timedelta, np.timedelta64)
+
 _UTC = re.compile(r"(Z| ?UTC| ?GMT)$")
 _MONTH = re.compile(r"(19|20)\d{2}-(0[1-9]|1[0-2])$")
 _OFFSET = re.compile(r"(.*\d:\d{2}(?::\d{2}(?:\.\d+)?)?) ?([+-])(\d{2}):?(\d{2})$")
@@ -77,7 +79,7 @@ def number(value: Any) -> float:
     Infinity stays what it is: whoever reads the column refuses it.
     """
     if isinstance(value, time):
-        return _seconds_of_day(value.replace(tzinfo=None))
+        return _seconds_of_day(value)
     try:
         if isinstance(value, np.timedelta64):
             found = float(value / np.timedelta64(1, "s"))
@@ -136,6 +138,8 @@ def _marked(value: Any, pattern: re.Pattern[str], thousands: str) -> float:
 
 
 def _seconds_of_day(value: Any) -> float:
+    if isinstance(value, time):
+        value = value.replace(tzinfo=None)
     found = _TIME.match(str(_decoded(value)).strip())
     if found is None or int(found[2]) > 59:
         return np.nan
@@ -149,6 +153,8 @@ def _seconds_of_day(value: Any) -> float:
 
 def _seconds_long(value: Any) -> float:
     """A duration as pandas and Python write it: 1 days 02:30:00, 1 day, 2:30:00, 26:30:00."""
+    if isinstance(value, _DURATIONS):
+        return number(value)
     found = _DURATION.match(str(_decoded(value)).strip())
     if found is None or int(found[3]) > 59:
         return np.nan
@@ -170,12 +176,14 @@ def _by_format(form: str) -> Read:
     return read
 
 
+TIME, DURATION = "12:30", "1 days 02:30:00"
+
 NUMBERS: dict[str, Read] = {
     "number": number,
     "1,234.5": lambda value: _marked(value, _THOUSANDS, ","),
     "1.234,5": lambda value: _marked(value, _DECIMAL_COMMA, "."),
-    "12:30": _seconds_of_day,
-    "1 days 02:30:00": _seconds_long,
+    TIME: _seconds_of_day,
+    DURATION: _seconds_long,
 }
 """Ways to write numbers, the plainest first; times of a day and durations are numbers of seconds."""
 
@@ -191,6 +199,14 @@ def is_gap_word(value: Any) -> bool:
     """Whether a text stands for a gap, in a column of numbers or dates."""
     value = _decoded(value)
     return isinstance(value, str) and value.strip().lower() in GAP_WORDS
+
+
+def reading_of_values(values: Sequence[Any]) -> str | None:
+    """The reading of the texts that times or durations become in a text file; None for other values."""
+    for kind, reading in ((time, TIME), (_DURATIONS, DURATION)):
+        if values and all(isinstance(value, kind) for value in values):
+            return reading
+    return None
 
 
 def reading_of(values: Sequence[Any]) -> str | None:

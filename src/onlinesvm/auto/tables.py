@@ -101,7 +101,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     kinds_ : list of str
         Type of each column: number, moment, category, or empty (left out).
     readings_ : list of str or None
-        How the texts of each column are read as numbers or dates; None for other columns.
+        How the texts of each column are read as numbers or dates, also those that times and
+        durations become in a text file; None for other columns.
 
     See Also
     --------

@@ -18,6 +18,7 @@ from ..stream.blocks import Block
 from ..stream.errors import shortened
 from ..stream.learning import Place, located
 from ..stream.opening import is_standard_input, name_of, open_source
+from ..stream.table import TableReader
 from .lines import labels_of
 from .measures import Deviations, Pair, Ranking, confusion, counts_of, of_classes, of_outliers
 from .mistakes import Mistake, check_writable
@@ -126,9 +127,12 @@ def _of_lines(predictions: str, source: str, options: dict[str, Any]) -> tuple[P
 
 
 def _read_lines(predictions: str, source: str, options: dict[str, Any]) -> Pairs:
+    reader = reader_of(source, options)
+    if isinstance(reader, TableReader):
+        reader.reads_features = False  # what the model replaced or ignored is no mistake here
     with open_source(predictions) as lines:
         text = iter(lines)
-        for block in reader_of(source, options).blocks():
+        for block in reader.blocks():
             assert block.y is not None
             y = block.y.tolist()
             part = list(islice(text, len(y)))

@@ -26,8 +26,8 @@ from .trained import Trained, finite_cost
 
 _WITHOUT = (
     "{} needs scores of examples from before they were learned, and this model has none (it was "
-    "taught by an ActiveLearner, learned with selection={}, was merged from parts, stopped "
-    "early, or is from a file of an older version): learn again with probability=True."
+    "taught by an ActiveLearner, {}was merged from parts, stopped early, or is from a file of an "
+    "older version): learn again with probability=True."
 )
 
 ONE_LABEL: dict[str, Any] = {
@@ -514,8 +514,13 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             view = self._view()
             view.answered = self._fitted(method).answered()
         if view.answered is None:
-            raise NotFittedError(_WITHOUT.format(method, repr(self.selection)))
+            raise NotFittedError(self._without(method))
         return view, view.answered
+
+    def _without(self, method: str) -> str:
+        """Message about a model that has no scores to calibrate on."""
+        chosen = self.selection != "random"
+        return _WITHOUT.format(method, f"learned with selection={self.selection!r}, " * chosen)
 
     @available_if(_has_one_label)
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -567,7 +572,7 @@ class LASVMClassifier(LASVMEstimator, KernelClassifier):
             trained = self._fitted("predict_proba_one")
             noted = trained.noted() or trained.answered()
             if noted is None:
-                raise NotFittedError(_WITHOUT.format("predict_proba_one", repr(self.selection)))
+                raise NotFittedError(self._without("predict_proba_one"))
             return self._chances(values, encoder, noted.slopes, trained.present())[0]
 
     @available_if(_has_one_label)

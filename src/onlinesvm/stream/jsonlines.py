@@ -111,6 +111,8 @@ class JsonLinesReader(TableReader):
         if self._columns is not None:
             return
         there = sorted({name for row in rows for name in row})
+        if not self.reads_features and self.options.label in there:
+            there = [self.options.label]
         if self._given is None:
             batch = self._batch(rows, there)
             self.decide(batch, self._needs_label, self._kinds(rows, batch))

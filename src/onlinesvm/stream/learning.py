@@ -10,6 +10,8 @@ import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
 
 from ..estimators.base import learn_again, widen
+from ..estimators.labels import check_quantiles
+from ..estimators.metric import pinball
 from .blocks import Block
 from .errors import StreamError, shortened
 
@@ -21,19 +23,34 @@ def measure_of(estimator: Any) -> str:
     """Name of the mean of ``loss_of``."""
     if is_outlier_detector(estimator):
         return "share flagged"
-    return "error" if is_classifier(estimator) else "mean absolute error"
+    if is_classifier(estimator):
+        return "error"
+    return "mean absolute error" if _quantiles_of(estimator) is None else "mean pinball loss"
 
 
 def loss_of(estimator: Any, X: Any, y: np.ndarray | None) -> float | None:
-    """Sum of wrong predictions, absolute errors, or outliers (which need no labels)."""
+    """Sum of wrong predictions, absolute errors, pinball losses, or outliers (which need no labels).
+
+    A prediction of several labels is wrong if one of them is; of several targets or quantiles, the
+    mean counts.
+    """
     if is_outlier_detector(estimator):
         return float(np.count_nonzero(estimator.predict(X) == -1))
     if y is None:
         return None
-    found = estimator.predict(X)
+    true, found = (values.reshape(len(y), -1) for values in (y, estimator.predict(X)))
     if is_classifier(estimator):
-        return float(np.count_nonzero(found != y))
-    return float(np.abs(found - y.astype(float)).sum())
+        return float(np.count_nonzero((found != true).any(axis=1)))
+    true, levels = true.astype(float), _quantiles_of(estimator)
+    if levels is None:
+        return float(np.abs(true - found).mean(axis=1).sum())
+    return float(pinball(found, true, levels, 1.0).sum() / np.size(levels))
+
+
+def _quantiles_of(estimator: Any) -> np.ndarray | None:
+    """The quantiles that a regressor predicts; None if it predicts values."""
+    quantile = getattr(estimator, "quantile", None)
+    return None if quantile is None else check_quantiles(quantile)
 
 
 def match_width(estimator: Any, X: Any) -> None:
@@ -98,7 +115,7 @@ def check_labels(estimator: Any, block: Block, place: Place) -> None:
             "number; correct it, or use a classifier (--algorithm lasvm)."
         )
     if y.dtype.kind == "f" and np.isnan(y).any():
-        row = int(np.argmax(np.isnan(y)))
+        row = int(np.argmax(np.isnan(y.reshape(len(y), -1)).any(axis=1)))
         raise StreamError(f"{place(block.first + row)} has no label (NaN); leave the row out.")
     if is_classifier(estimator) and y.dtype.kind == "f" and (y != np.round(y)).any():
         row = int(np.flatnonzero(y != np.round(y))[0])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .blocks import Block
 from .errors import StreamError
@@ -19,7 +20,7 @@ class MemoryReader(Reader):
     ----------
     X : ndarray or CSR matrix of shape (n_samples, n_features)
         The rows.
-    y : array-like of shape (n_samples,), default=None
+    y : {array-like, sparse matrix} of shape (n_samples,) or (n_samples, n_outputs), default=None
         Labels or targets.
 
     See Also
@@ -42,6 +43,7 @@ class MemoryReader(Reader):
     name = "the arrays"
 
     def __init__(self, X: Any, y: Any = None):
+        y = y.toarray() if sparse.issparse(y) else y
         self.X, self.y = X, None if y is None else np.asarray(y)
         if self.y is not None and len(self.y) != X.shape[0]:
             raise StreamError(f"X has {X.shape[0]} rows, but y has {len(self.y)} labels.")

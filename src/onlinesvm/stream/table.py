@@ -38,6 +38,9 @@ class TableReader(Reader):
     reads_label = True
     """Whether labels are read; ``predict`` leaves the label column out, whatever it has."""
 
+    reads_features = True
+    """Whether columns besides the label are read; predictions are compared with labels alone."""
+
     first_rows = BLOCK_ROWS
     """Rows of the first block, which decide on the columns of a live stream."""
 
@@ -116,7 +119,8 @@ class TableReader(Reader):
         """
         options, table = self.options, self._flat(batch)
         names = list(table)
-        self._check_names(names)
+        if self.reads_features:
+            self._check_names(names)
         if needs_label and options.label in options.ignore:
             raise StreamError(
                 f"Column '{options.label}' is the {self.label_means} and cannot be ignored; leave it out "
@@ -127,9 +131,9 @@ class TableReader(Reader):
         columns = [
             decided(self._first_rows_of(name, values, inferred), options)
             for name, values in table.items()
-            if name != options.label and name not in options.ignore
+            if self.reads_features and name != options.label and name not in options.ignore
         ]
-        if not columns:
+        if self.reads_features and not columns:
             raise StreamError(
                 f"{self.name} has no column besides the label; at least one feature is needed."
             )
@@ -172,6 +176,8 @@ class TableReader(Reader):
         X = matrix(columns, table, batch.num_rows, place)
         y: np.ndarray | None = None
         if columns.label is not None:
+            if columns.label_kind is None:  # the model was trained without labels
+                columns.label_kind = label_kind(table[columns.label])
             y = labels(columns, table[columns.label], place, self.label_means)
         return Block(X, y, first)
 

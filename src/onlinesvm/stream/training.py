@@ -69,7 +69,8 @@ class Progress:
     n_judged : int
         Number of rows that were predicted before they were learned.
     loss : float
-        Sum of their losses: the number of wrong labels, or the sum of absolute errors.
+        Sum of their losses: the number of wrong predictions, or the sum of absolute errors (of
+        quantiles: pinball losses). Of several targets or quantiles, the mean counts.
     block_error : float or None
         Mean loss on the last block; None if it was not predicted.
     n_support : int
