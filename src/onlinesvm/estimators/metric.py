@@ -5,6 +5,13 @@ a weight. Weights are learned in rounds: fit, measure how fast the decision func
 each feature (the root of its mean squared gradient), multiply the features by that, fit again. The
 weights of features that the function does not depend on shrink with every round.
 
+A function of the Laplacian kernel has a kink at every support vector, so that it changes along every
+feature about as fast as its weight allows, whether the feature matters or not. Its weights are
+therefore also shrunk by a test: two fits of one half of the examples each judge the other half, with each
+feature as it is and as another example has it. Of a feature that does not matter, the function gains nothing
+by the true one; t, the gain in standard errors, is then about a standard normal variable, and 1 - 1/t^2 is
+an estimate of the share of t^2 that is not noise.
+
 Rounds can do harm, so the number of rounds is chosen by cross-validation: all rounds are run on
 each of a few folds, and weights of one are kept unless a round is better by more than noise; labels are
 compared by how sure they are, too, which is less noisy than wrong ones (``label_losses``). Of
@@ -37,6 +44,15 @@ POINTS = 1000
 
 SURE = 2.0
 """A round is better than weights of one if its gain is this number of standard errors."""
+
+TESTED = ("laplacian",)
+"""Kernels whose weights are also tested."""
+
+USUAL = (0.02, 0.98)
+"""Quantiles that targets are cut off at for the test."""
+
+LEAST_SHARE = 0.3
+"""What the test leaves of a weight in one round, at least: a feature may turn out to matter without the noise."""
 
 TIED = 1.0
 """Two rounds are equally good if they differ by no more than this number of standard errors."""
@@ -130,11 +146,11 @@ def _learned(fit: Fit, sample: Sample, rng: np.random.RandomState) -> np.ndarray
     drops = rounds > 0 and _may_drop(paths, losses, rounds, weight)
     if not drops and not chosen_round(losses, weight):
         return plain
-    spread, unit, weights = spread_of(sample.X), sample.unit, plain
+    spread, weights = spread_of(sample.X), plain
     for done in range(rounds):
-        model = fit(sample, weights if done else None)
-        weights = next_weights(model, sample.X, weights if done else None, spread, rng, unit)
-    return without_small(weights, spread, model.kernel) if drops else weights
+        before = weights if done else None
+        weights = tested_weights(fit, fit(sample, before), sample, before, spread, rng)
+    return without_small(weights, spread, paths[0].kernel) if drops else weights
 
 
 def _may_drop(paths: list[_Path], losses: np.ndarray, rounds: int, weight: np.ndarray) -> bool:
@@ -166,6 +182,61 @@ def next_weights(
     squares = squared_gradients(view.kernel, rows, view.model.rows, coef)
     found = np.sqrt(squares) * (1.0 if weights is None else weights)
     return kept_distance(found, spread, view.kernel.name)
+
+
+def tested_weights(
+    fit: Fit, model: Any, sample: Sample, weights: np.ndarray | None, spread: np.ndarray,
+    rng: np.random.RandomState,
+) -> np.ndarray:  # fmt: skip
+    """The next weights of a model that ``fit`` has fitted on the sample, shrunk by the test if its kernel needs it."""
+    found = next_weights(model, sample.X, weights, spread, rng, sample.unit)
+    halves = _folds(sample, rng, 2) if model.kernel in TESTED else None
+    if halves is None:
+        return found
+    gains = [
+        gains_of(
+            fit(sample.take(np.flatnonzero(halves != k)), weights),
+            sample.take(np.flatnonzero(halves == k)),
+            rng,
+        )
+        for k in (0, 1)
+    ]
+    return kept_distance(found * shares_kept(*np.sum(gains, axis=0)), spread, model.kernel)
+
+
+def shares_kept(gains: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """What the test leaves of the weight of each feature, given the sums of its gains and of their squares."""
+    errors = np.divide(gains, np.sqrt(squares), out=np.zeros_like(gains), where=squares > 0)
+    return np.maximum(np.sqrt(1.0 - 1.0 / np.maximum(errors, 1.0) ** 2), LEAST_SHARE)
+
+
+def gains_of(model: Any, held: Sample, rng: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of what a model gains by each feature of examples that it has not learned, and of the squares."""
+    from ..core.kernel.gradients import gains_of_features
+    from .base import view_of
+
+    view = view_of(model)
+    held = held.take(rng.permutation(len(held.y))[: POINTS // 2])
+    unit, rows = np.reshape(held.unit, (-1, 1)), view.trained.rows(held.X)
+    coef = view.encoder.shares(view.model.coef) / unit
+    targets = _targets_of(held, model.classes_[-len(coef) :] if held.has_classes else coef)
+    return gains_of_features(view.kernel, rows, view.model.rows, coef, targets)
+
+
+def _targets_of(held: Sample, machines: np.ndarray) -> np.ndarray:
+    """What the values of each machine should rise with, (machines, n), from y alone, with mean zero.
+
+    ``machines``: the label of each, or one row for each. A few targets far from all others decide nothing.
+    """
+    if held.has_classes:
+        found = np.where(held.y == np.reshape(machines, (-1, 1)), 1.0, -1.0)
+    elif held.levels is not None:
+        cuts = np.quantile(held.y, np.reshape(held.levels, (-1, 1)))
+        found = np.where(held.y.ravel() > cuts, 1.0, -1.0)
+    else:
+        columns = np.reshape(held.y, (len(held.y), -1))
+        found = (np.clip(columns, *np.quantile(columns, USUAL, axis=0)) / held.unit).T
+    return np.asarray(found - found.mean(axis=1, keepdims=True))
 
 
 def kept_distance(weights: np.ndarray, spread: np.ndarray, kernel: str) -> np.ndarray:
@@ -234,7 +305,7 @@ class _Path:
             if done < ROUNDS:
                 before = self.weights[done]
                 self.weights.append(
-                    next_weights(model, self.learn.X, before, self.spread, rng, sample.unit)
+                    tested_weights(fit, model, self.learn, before, self.spread, rng)
                 )
         self.losses, self.kernel = np.array(found), model.kernel
 
@@ -298,7 +369,7 @@ def _sampled(given: Sample, rng: np.random.RandomState) -> Sample:
     return given.take(np.sort(rng.permutation(counts)[:SAMPLE]))
 
 
-def _folds(sample: Sample, rng: np.random.RandomState) -> np.ndarray | None:
+def _folds(sample: Sample, rng: np.random.RandomState, folds: int = FOLDS) -> np.ndarray | None:
     """The fold of each example, every label in every fold; None where there are too few."""
     n = len(sample.y)
     if n < FEWEST:
@@ -306,11 +377,11 @@ def _folds(sample: Sample, rng: np.random.RandomState) -> np.ndarray | None:
     order = rng.permutation(n)
     if sample.has_classes:
         _, label, counts = np.unique(sample.y, return_inverse=True, return_counts=True)
-        if np.sort(counts)[-2:].min() < FOLDS or len(counts) < 2:
+        if np.sort(counts)[-2:].min() < folds or len(counts) < 2:
             return None
         order = order[np.argsort(label[order], kind="stable")]
     fold = np.empty(n, np.int64)
-    fold[order] = np.arange(n) % FOLDS
+    fold[order] = np.arange(n) % folds
     return fold
 
 

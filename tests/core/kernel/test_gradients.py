@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from onlinesvm.core.kernel.gradients import WITH_GRADIENT, squared_gradients
+from onlinesvm.core.kernel.gradients import (
+    WITH_GRADIENT,
+    gains_of_features,
+    squared_gradients,
+)
 from onlinesvm.core.kernel.kernel import KERNEL_NAMES, Kernel
 from onlinesvm.core.kernel.rows import Rows
 
@@ -72,6 +76,26 @@ def test_chords_of_features_with_two_values(made, low):
     with np.errstate(invalid="ignore"):
         assert np.allclose(found, np.nan_to_num(naive_chords(x, z)), rtol=2e-5)
     assert (found > 0).tolist() == [True, True, False, True]
+
+
+@pytest.mark.parametrize("made", [Rows.of, Rows.packed])
+def test_gains_are_those_of_single_rows(made):
+    """Targets times the change of f from a row with a feature of the row before; two features have two values."""
+    x, z = X.copy(), Z.copy()
+    for rows in (x, z):
+        rows[:, :2] = rows[:, :2] > 0
+    targets = RNG.normal(size=(3, 7))
+    value = lambda a: COEF @ np.array([NAIVE["laplacian"](a, b) for b in z])  # noqa: E731
+    gain = np.zeros((7, 4))
+    for i, j in np.ndindex(7, 4):
+        other = x[i].copy()
+        other[j] = x[i - 1, j]
+        gain[i, j] = targets[:, i] @ (value(x[i]) - value(other))
+    kernel = Kernel("laplacian", gamma=0.4)
+    rows = [made(a, absolute=kernel.absolute) for a in (x, z)]
+    sums, squares = gains_of_features(kernel, *rows, COEF, targets)
+    assert np.allclose(sums, gain.sum(axis=0), atol=1e-5)
+    assert np.allclose(squares, (gain**2).sum(axis=0), atol=1e-5)
 
 
 @pytest.mark.parametrize("near", [0.0, 1.0])

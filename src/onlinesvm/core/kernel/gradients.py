@@ -10,12 +10,17 @@ more than f. Chords are used instead: the change of f when feature j is taken fr
 divided by the distance between the two. The kernel is a product over features, so that this needs
 one factor for each pair and feature. A feature with two values (one-hot, yes or no) has only two
 factors, and all of its chords are one matrix product.
+
+Chords also tell whether a feature matters. If the targets do not depend on it given the others, then a row
+that f has not learned and the same row with the feature of another one are equally likely to have its
+target, and what f gains by the true feature is as often negative as positive.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -102,22 +107,52 @@ def _slopes(kernel: Kernel, X: Rows, Z: Rows) -> np.ndarray:
 
 def _squared_chords(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.ndarray:
     """The mean squared change of f from row to row in one feature, over the squared distance."""
+    squares, distance = np.zeros((2, X.n_features))
+    for features, _, change, away in _chords(kernel, X, Z, coef):
+        squares[features] += np.square(change, dtype=np.float64).sum(axis=(0, 1))
+        distance[features] += np.square(away, dtype=np.float64).sum(axis=0)
+    return np.divide(squares, distance, out=np.zeros_like(squares), where=distance > 0)
+
+
+def gains_of_features(
+    kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray, targets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How much better f agrees with targets at a row than with one feature taken from the row before.
+
+        gain_ij = sum_m targets[m, i] (f_m(x_i) - f_m(x_i with feature j of row i - 1))
+
+    Given rows X in random order, which f has not learned, their ``targets`` (machines, n), and the
+    Laplacian kernel. Returned are sums over the rows of the gains of each feature, and of their squares.
+    """
+    sums, squares = np.zeros((2, X.n_features))
+    for features, rows, change, _ in _chords(replace(kernel), X, Z, coef):
+        gain = -np.einsum("mij,mi->ij", change, targets[:, rows])
+        sums[features] += gain.sum(axis=0)
+        squares[features] += np.square(gain).sum(axis=0)
+    return sums, squares
+
+
+Chord: TypeAlias = tuple[Any, np.ndarray, np.ndarray, np.ndarray]
+"""Features, rows at which chords begin, changes (machines, rows, features), and differences of the features."""
+
+
+def _chords(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> Iterator[Chord]:
+    """Changes of f where one feature of a row is taken from the row before, for some rows and features at a time."""
     most = max(_FEWEST_CHORDS, _CHORDS // (len(Z) * X.n_features))
     here, vectors = (np.asarray(_dense(rows.to_array()), np.float32) for rows in (X, Z))
     there, gamma = np.roll(here, 1, axis=0), np.float32(kernel.gamma)
     exponent = _exponents(kernel, X, Z, here, vectors)
     values, weights = np.exp(-exponent), np.asarray(coef.T, np.float32)
-    columns, found = np.ascontiguousarray(vectors.T), np.zeros(X.n_features)
+    columns = np.ascontiguousarray(vectors.T)
     two = _two_values(here, vectors, gamma)
-    found[two] = _chords_of_two_values(
-        here[:, two], there[:, two], vectors[:, two], gamma, values, weights
+    yield from _chords_of_two_values(
+        here, there, vectors, np.flatnonzero(two), gamma, values, weights
     )
     step = max(1, _IN_CACHE // len(Z))
     buffers = np.empty((2, step, len(Z)), np.float32)
     for j in np.flatnonzero(~two):
         column = columns[j]
         used = np.flatnonzero(there[:, j] != here[:, j])[:most]  # others say nothing
-        squares = distance = 0.0
         for first in range(0, len(used), step):
             rows = used[first : first + step]
             start, end = here[rows, j, None], there[rows, j, None]
@@ -128,11 +163,8 @@ def _squared_chords(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> np.nd
             moved += np.take(exponent, rows, axis=0, out=other)
             np.exp(np.minimum(np.negative(moved, out=moved), 0.0, out=moved), out=moved)
             moved -= np.take(values, rows, axis=0, out=other)
-            squares += float(np.square(moved @ weights, dtype=np.float64).sum())
-            distance += float(np.square(end - start, dtype=np.float64).sum())
-        found[j] = squares / distance if distance > 0 else 0.0
+            yield slice(j, j + 1), rows, (moved @ weights).T[:, :, None], end - start
         checkpoint()
-    return found
 
 
 def _two_values(here: np.ndarray, vectors: np.ndarray, gamma: np.float32) -> np.ndarray:
@@ -146,27 +178,29 @@ def _two_values(here: np.ndarray, vectors: np.ndarray, gamma: np.float32) -> np.
 
 
 def _chords_of_two_values(
-    here: np.ndarray, there: np.ndarray, vectors: np.ndarray, gamma: np.float32,
+    here: np.ndarray, there: np.ndarray, vectors: np.ndarray, two: np.ndarray, gamma: np.float32,
     values: np.ndarray, weights: np.ndarray,
-) -> np.ndarray:  # fmt: skip
-    """Squared chords of features with two values.
+) -> Iterator[Chord]:  # fmt: skip
+    """The same for the features ``two``, which have two values.
 
     Support vectors at one of the values come nearer by the same factor, the others move away by it.
     """
-    low = np.minimum(here.min(axis=0), vectors.min(axis=0))
-    gap = np.maximum(here.max(axis=0), vectors.max(axis=0)) - low
-    nearer, farther = np.expm1(gamma * gap), np.expm1(-gamma * gap)
-    is_high, moves = (vectors > low).astype(np.float32), here != there
-    starts_high, squares = here > low, np.zeros(len(gap))
-    for machine in weights.T:
-        terms = values * machine
-        at_high, at_all = terms @ is_high, terms.sum(axis=1, keepdims=True)
-        at_start = np.where(starts_high, at_high, at_all - at_high)
-        change = farther * at_start + nearer * (at_all - at_start)
-        squares += np.square(change * moves, dtype=np.float64).sum(axis=0)
-        checkpoint()
-    distance = moves.sum(axis=0) * np.square(gap, dtype=np.float64)
-    return np.divide(squares, distance, out=np.zeros(len(gap)), where=distance > 0)
+    step, every = max(1, _CHUNK // (len(here) * weights.shape[1])), np.arange(len(here))
+    for first in range(0, len(two), step):
+        some = two[first : first + step]
+        low = np.minimum(here[:, some].min(axis=0), vectors[:, some].min(axis=0))
+        gap = np.maximum(here[:, some].max(axis=0), vectors[:, some].max(axis=0)) - low
+        nearer, farther = np.expm1(gamma * gap), np.expm1(-gamma * gap)
+        is_high, away = (vectors[:, some] > low).astype(np.float32), there[:, some] - here[:, some]
+        starts_high, moves = here[:, some] > low, away != 0
+        change = np.empty((weights.shape[1], *away.shape), np.float32)
+        for machine, own in zip(weights.T, change, strict=True):
+            terms = values * machine
+            at_high, at_all = terms @ is_high, terms.sum(axis=1, keepdims=True)
+            at_start = np.where(starts_high, at_high, at_all - at_high)
+            np.multiply(farther * at_start + nearer * (at_all - at_start), moves, out=own)
+            checkpoint()
+        yield some, every, change, away
 
 
 def _exponents(
