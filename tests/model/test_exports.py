@@ -22,8 +22,12 @@ from sklearn.svm import SVC
 
 from onlinesvm import (
     HullerClassifier,
+    KernelPerceptronClassifier,
     LASVMClassifier,
     LASVMRegressor,
+    NORMAClassifier,
+    OLSVMClassifier,
+    PegazClassifier,
     SimpleSVMClassifier,
     SimpleSVMOneClass,
     SimpleSVMRegressor,
@@ -47,6 +51,7 @@ KERNELS = {
     "sigmoid": {"kernel": "sigmoid", "gamma": 0.05, "coef0": -0.2},
 }
 CLASSES = [name for name in CASES if "cache" not in name]
+WITHOUT_BIAS = [NORMAClassifier, PegazClassifier, OLSVMClassifier, KernelPerceptronClassifier]
 NOT_IN_LIBSVM = ("laplacian", "matern12")
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)
 TWO = Y > 0
@@ -407,6 +412,25 @@ def run_python(path):
     scope = {}
     exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), scope)
     return scope
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "matern12"])
+@pytest.mark.parametrize("make", WITHOUT_BIAS)
+def test_far_from_all_vectors_the_label_is_the_same(make, kernel, tmp_path):
+    """Models without a bias: values vanish there, but not in the library, where coefficients decide."""
+    rng = np.random.default_rng(0)
+    rows, far = X[:, :2], (-1.0) ** np.arange(200)[:, None] * (300.0 + 100.0 * rng.random((200, 2)))
+    for y in (TWO.astype(int), Y):
+        model = make(kernel=kernel, gamma=1.0).fit(rows, y)
+        assert (abs(model.decision_function(far)) < 1e-35).all()
+        export_python(model, tmp_path / "model.py")
+        found = run_python(tmp_path / "model.py")["predict"](far)
+        np.testing.assert_array_equal(found, model.predict(far))
+        for dtype in (np.float32, np.float64):
+            given = far.astype(dtype)
+            export_onnx(model, tmp_path / "model.onnx", dtype=dtype)
+            found = run_onnx(tmp_path / "model.onnx", given)["label"]
+            np.testing.assert_array_equal(found, model.predict(given.astype(np.float64)))
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -25,6 +25,9 @@ from .predictor import CLASSIFIER, LABELS, ONE_CLASS, REGRESSOR, Predictor, Vote
 AT_A_TIME = 8
 """Features whose differences are in memory at once."""
 
+LEAST_VALUE = 2.0**-126
+"""Least value of a kernel of a distance: far from all vectors, the sum of their coefficients decides."""
+
 ENOUGH = 1e-5
 """Error of a score, by single-precision arithmetic, up to which the graph uses it."""
 
@@ -242,7 +245,8 @@ def _kernel(g: Graph, p: Predictor, x: str) -> str:
     distance = _differences(g, p, x) if differences else _squared_distance(g, p, x)
     if p.kernel == "matern12":
         distance = g.add("Sqrt", distance)
-    return g.add("Exp", g.add("Mul", distance, g.constant("minus_gamma", -p.gamma)))
+    values = g.add("Exp", g.add("Mul", distance, g.constant("minus_gamma", -p.gamma)))
+    return g.add("Max", values, g.constant("least", LEAST_VALUE))
 
 
 def _squared_distance(g: Graph, p: Predictor, x: str) -> str:

@@ -52,7 +52,7 @@ _DISTANCE = {
 }
 
 _OF_DISTANCE = """    differences = X[:, None, :] - VECTORS[None, :, :]
-    K = np.exp(-GAMMA * {distance})"""
+    K = np.maximum(np.exp(-GAMMA * {distance}), 2.0**-126)  # far from all vectors the sum of COEF decides"""
 
 _LENGTH = """    dots = np.einsum("ij,ij->i", X, X)
     length = np.sqrt(np.maximum({kernel}, 0.0))
