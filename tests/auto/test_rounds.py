@@ -1,9 +1,8 @@
 """Candidates with labels are compared by their margins, and shown by their wrong labels."""
 
 import numpy as np
-import pytest
 
-from onlinesvm import LASVMClassifier, LASVMRegressor
+from onlinesvm import LASVMClassifier
 from onlinesvm.auto.candidates import Setting
 from onlinesvm.auto.race import Candidate, Race, Result, behind
 
@@ -34,28 +33,3 @@ def test_a_candidate_is_not_behind_itself_on_more_rows():
     more.score(80, results)
     assert np.abs(less.last.losses - more.last.losses[:200]).max() > 0.01
     assert behind(less.last, more.last) == behind(more.last, less.last) == 0.0
-
-
-@pytest.mark.parametrize(("gain", "climbs"), [(0.0, 1), (0.02, 1), (0.2, 3)])
-def test_neighbours_that_are_better_by_chance_are_not_followed(gain, climbs, monkeypatch):
-    """Each step has a smaller error than the last one; of 400 rows, .02 is half a standard error."""
-    X = {"standard": RNG.normal(size=(800, 2))}
-    race = Race(
-        LASVMRegressor, X, RNG.normal(size=800), False, ends=np.inf, threads=1, seed=0,
-        tell=lambda text: None,
-    )  # fmt: skip
-    asked = []
-
-    def scored(among, rows, folds, leader=None):
-        for k, candidate in enumerate(among):
-            less = gain * (len(asked) + 1) if k == 0 else 0.0
-            errors = 1.0 + 0.6 * np.random.default_rng(len(asked)).standard_normal(400)
-            candidate.score(rows, [Result(errors - errors.mean() + 1.0 - less, None, 1.0, 1)])
-        asked.append(len(among))
-        return among
-
-    start = race._join(Setting("rbf", 4.0, 1.0, 0.1))
-    scored([start], 400, 1)
-    monkeypatch.setattr(race, "_round", scored)
-    race._climb([start], 400, 1)
-    assert len(asked) == 1 + climbs

@@ -1,8 +1,7 @@
 """The race: candidates learn growing samples, are scored on rows they have not learned, and drop out.
 
     rows     1,000  24 candidates; then the best ones with learned weights and with numbers as ranks;
-                    then neighbours of the best, until none is better by more than the noise.
-                    The best seven continue
+                    then neighbours of the best, until none is better. The best seven continue
              3,000  these, and neighbours of the best. The best three continue
              9,000  ... and so on, to half of the rows. If these were clearly better than fewer, also
                     what still more rows allow: larger C and gamma, weights rescaled once more
@@ -88,8 +87,7 @@ WARMING = 100
 """Rows of a fit before the race."""
 
 TIED = 1.0
-"""Number of standard errors by which a less simple candidate must be better, and neighbours of the best for
-theirs to be tried as well."""
+"""Number of standard errors by which a less simple candidate must be better."""
 
 POWER = 1.8
 """A fit of twice as many rows takes 2 to the power of this as long, about."""
@@ -452,7 +450,7 @@ class Race:
     def _climb(
         self, alive: list[Candidate], rows: int, folds: int, final: bool = False
     ) -> list[Candidate]:
-        """Add neighbours of the best until none of them is clearly better; at last, only larger ones."""
+        """Add neighbours of the best until none of them is better; at last, only larger ones."""
         tried = {c.setting for c in self.candidates if c.rounds and c.last.rows == rows}
         for _ in range(int(np.interp(rows, WORTH_CLIMBING, (0, 1, CLIMBS)))):
             best = min(alive, key=lambda c: c.loss)
@@ -466,8 +464,8 @@ class Race:
                 return alive
             tried |= set(fresh)
             alive = alive + self._round([self._join(s) for s in fresh], rows, folds, best)
-            if behind(best.last, min(alive, key=lambda c: c.loss).last) < TIED:
-                return alive  # not better, or within the noise
+            if min(alive, key=lambda c: c.loss) is best:
+                return alive
         return alive
 
     def _survivors(self, among: list[Candidate], count: int) -> list[Candidate]:
