@@ -108,18 +108,19 @@ def test_a_model_that_is_not_finished_is_near_to_it():
     assert np.mean(own) > np.mean(exact) - 0.01
 
 
-def test_the_beginning_ends():
+@pytest.mark.parametrize("cut", [1, 4, 50])
+@pytest.mark.parametrize("make", [LASVMClassifier, LASVMRegressor])
+def test_the_beginning_ends(make, cut):
     """Then rows beyond the margin leave again: a stream has no end."""
-    X, y = rings(4 * BEGINNING, 1, noise=0.1)
-    model = LASVMClassifier(C=10.0, gamma=0.5)
-    held = []
-    for first in range(0, len(X), 50):
-        model.partial_fit(X[first : first + 50], y[first : first + 50], classes=[0, 1])
+    X, y = rings(2 * BEGINNING, 1, noise=0.1)
+    model, held = make(C=10.0, gamma=0.5), []
+    for first in range(0, len(X), cut):
+        model.partial_fit(X[first : first + cut], y[first : first + cut])
         held.append(model._trained.learner.n)
-    held = np.array(held)
-    assert (held[: BEGINNING // 50] == 50 * np.arange(1, BEGINNING // 50 + 1)).all()
-    assert held[BEGINNING // 50] < 0.9 * BEGINNING
-    assert held.max() <= BEGINNING  # of four times as many
+    begun = BEGINNING // cut
+    assert (np.array(held[: begun - 1]) == cut * np.arange(1, begun)).all()
+    assert held[begun - 1] < 0.9 * BEGINNING
+    assert max(held[begun:]) < BEGINNING  # of twice as many
 
 
 @pytest.mark.parametrize("cut", [1, 30])

@@ -201,6 +201,18 @@ class LASVM(Compact, Learner):
         few = self.seen < BEGINNING and self.machines < lasvm_block.MANY
         return few and not self.singly and self.memory is None
 
+    def _count(self, more: int) -> bool:
+        """More examples were learned; whether the beginning of a stream has ended with them."""
+        before = self.begins
+        self.seen += more
+        return before and not self.begins
+
+    def _clear_away(self) -> None:
+        """Rows beyond the margin, which the beginning has kept, leave."""
+        self.support.mend(self.kernel)
+        self._evict(self.tolerances.begun_beyond)
+        self.values.drop()
+
     @property
     def _beyond(self) -> float:
         """How far beyond the margin rows leave on a stream."""
@@ -352,7 +364,7 @@ class LASVM(Compact, Learner):
         support, tolerances = self.support, self.tolerances
         most, goal = tolerances.stream_delta, tolerances.stream_goal
         if self.begins:  # more rows differ from it, and it costs little
-            most, goal = goal, min(tolerances.rough, goal)
+            most, goal = max(tolerances.rough, goal), min(tolerances.rough, goal)
         large = support.started() & (support.a.delta > most * support.unit)
         if large.any():
             self.finish(goal)
@@ -412,7 +424,8 @@ class LASVM(Compact, Learner):
         slacks = lasvm_block.learn_block(
             self.support, self.kernel, fresh, slot, mass, n_old, scores, on_stream and self.begins
         )
-        self.seen += len(fresh.key[new])
+        if self._count(len(fresh.key[new])) and on_stream:
+            beyond = self.tolerances.begun_beyond
         if scores is not None and task.partial:
             scores = self.scores_of(scores)
         if watched:
@@ -495,12 +508,13 @@ class LASVM(Compact, Learner):
                     few.rows, self.support.rows(), self.support.buffers
                 )
                 scores = self.one_by_one.learn_known(few, values, slot_of)
-            self.seen += len(few.rows)
             self._note_targets(few.label)
             if self.counted is not None:
                 self.counted.note(few.key, few.bound)
             if noted:
                 self.note(scores, few)
+            if self._count(len(few.rows)):
+                self._clear_away()
 
     def note(self, scores: np.ndarray, fresh: Examples) -> None:
         """Scores of examples that were learned one by one, each before it was."""
@@ -549,7 +563,6 @@ class LASVM(Compact, Learner):
         if not self.one_by_one.learn_row(x, low, label, bound, diagonal, key, scores):
             return False
         self.scores = scores
-        self.seen += 1
         if self.memory is not None:
             self._end_limited(x, low, label, bound, diagonal, key)
         elif isinstance(label, float):
@@ -565,6 +578,8 @@ class LASVM(Compact, Learner):
         if self.watch is not None:
             self.watch.note_one(scores[0], label, bound, key)
             self._follow(self.watch)
+        if self._count(1):
+            self._clear_away()
         if self.memory is None:
             self._optimise_if_due(1)
         return True

@@ -45,6 +45,9 @@ class Tolerances(NamedTuple):
     block_gap: float  # gap to which the working set of a block is optimised
     beyond: float  # in ``fit``, members at zero leave that lie so far beyond the margin
     stream_beyond: float  # the same on a stream, where what has left is lost
+    begun_beyond: (
+        float  # the same once, when the beginning of a stream ends, which has kept all rows
+    )
     stream_delta: float  # largest gap that steps on the newest examples may leave on a stream
     stream_goal: float  # gap to which a larger one is reduced
     rough: float  # gap before the second look
@@ -172,7 +175,7 @@ class Classification(EveryMachine):
     both_signs = True  # a machine starts when it has seen both signs
     is_smooth = False  # decision values differ by a small share of their offset
     overlap = False  # most rows of one machine are those of others
-    tolerances: ClassVar = Tolerances(0.5, 0.1, 1.0, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
+    tolerances: ClassVar = Tolerances(0.5, 0.1, 1.0, 0.3, 2.0, 1.0, 0.1, 1.0, 0.02, 1.0)
 
     def positives(self, n_labels: int) -> list[int]:
         """The label that each machine calls +1."""
@@ -290,7 +293,7 @@ class Regression(EveryMachine):
     both_signs = False
     is_smooth = False
     overlap = False
-    tolerances: ClassVar = Tolerances(0.3, 0.05, 0.5, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
+    tolerances: ClassVar = Tolerances(0.3, 0.05, 0.5, 0.05, 0.1, 0.05, 0.1, np.inf, 0.0, 0.0)
 
     def __init__(self, epsilon: float, machines: int, quantiles: np.ndarray | None = None):
         self.epsilon, self.quantiles = epsilon, quantiles
@@ -409,7 +412,7 @@ class OneClass(EveryMachine):
     epsilon = 0.0
     both_signs = False
     overlap = False
-    tolerances: ClassVar = Tolerances(0.05, 0.02, 0.2, 0.1, 0.05, 0.01, 0.1, 0.0, 0.5)
+    tolerances: ClassVar = Tolerances(0.05, 0.02, 0.2, 0.05, 0.1, 0.05, 0.01, 0.1, 0.0, 0.5)
 
     def __init__(self, nu: float):
         self.nu = nu
