@@ -511,3 +511,14 @@ def test_losses_of_several_targets_are_in_the_units_of_all_examples(monkeypatch)
     assert len(seen) > 1
     for found, truth in seen:
         np.testing.assert_allclose(found, 0.5 * np.abs(truth / y.std(axis=0)).sum(axis=1))
+
+
+def test_halves_that_are_constant_gain_nothing():
+    """Of a few targets that differ, one half of the examples may have none."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    for which in range(0, 60, 3):
+        y = np.zeros(60)
+        y[which] = 3.0
+        model = LASVMRegressor(kernel="laplacian", feature_weights="learn", random_state=which)
+        assert np.isfinite(model.fit(X, y).feature_weights_).all()

@@ -138,6 +138,8 @@ Chord: TypeAlias = tuple[Any, np.ndarray, np.ndarray, np.ndarray]
 
 def _chords(kernel: Kernel, X: Rows, Z: Rows, coef: np.ndarray) -> Iterator[Chord]:
     """Changes of f where one feature of a row is taken from the row before, for some rows and features at a time."""
+    if not len(Z):  # a constant
+        return
     most = max(_FEWEST_CHORDS, _CHORDS // (len(Z) * X.n_features))
     here, vectors = (np.asarray(_dense(rows.to_array()), np.float32) for rows in (X, Z))
     there, gamma = np.roll(here, 1, axis=0), np.float32(kernel.gamma)
