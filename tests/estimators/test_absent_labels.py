@@ -165,3 +165,16 @@ def test_suspects_do_not_suggest_it():
     X, y = quarters(rng, 600, 3)
     y[::7] = (y[::7] + 1) % 3
     assert 3 not in model.partial_fit(X, y).suspects().suggestion
+
+
+@pytest.mark.parametrize("decision", ["ovr", "ovo"])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_suspects_of_a_window_with_one_class_have_finite_scores(labels, decision):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 2)), rng.integers(0, labels, 80)
+    y[60:] = 0
+    for limits in ({"window": 15}, {"window": 15, "budget": 12}, {"window": 15, "half_life": 5.0}):
+        model = LASVMClassifier(gamma=0.5, decision=decision, **limits).partial_fit(X, y)
+        found = model.suspects(5)
+        assert np.isfinite(found.score).all()
+        assert set(found.suggestion) <= {0}

@@ -280,3 +280,25 @@ def test_p_values_are_ranks_among_the_rows_left(rows):
     assert model.p_values(X[far] * 1.5).max() < 0.02
     usual = np.random.default_rng(5).normal(size=(500, 3))
     assert np.mean(model.p_values(usual) <= 0.1) < 0.16
+
+
+ROUND_ZERO = np.array([
+    [-0.7, 0, 0], [0, 3.397, 0], [0, 0, 0], [0.581, 1.518, 1.998], [-1.324, -2.194, 0],
+    [0, 0, -1.064], [-0.411, -0.131, -0.255], [0, 0, 0], [0, 0.488, -2.415],
+])  # fmt: skip
+
+
+@pytest.mark.parametrize("block_size", [1, 2048])
+@pytest.mark.parametrize("gone", [[0, 2, 4, 6, 8], [0, 1, 2, 3], [5, 6, 7, 8], [1, 2, 5, 6]])
+def test_an_offset_that_is_zero_but_for_rounding(gone, block_size):
+    """Zero lies within the rows, and the kernel is linear: the unit was 1e-60, and all values were NaN."""
+    model = LASVMOneClass(kernel="linear", nu=0.05, block_size=block_size)
+    for part in np.split(ROUND_ZERO, [2, 5]):
+        model.partial_fit(part)
+    model.forget(gone)
+    rest = np.delete(ROUND_ZERO, gone, axis=0)
+    exact = OneClassSVM(kernel="linear", nu=0.05, tol=1e-9).fit(rest)
+    for found in (model, model.finish()):
+        values = found.decision_function(ROUND_ZERO)
+        assert np.isfinite(values).all()
+    np.testing.assert_allclose(values, exact.decision_function(ROUND_ZERO), atol=2e-3)

@@ -72,8 +72,9 @@ def suspects(
     again = without(doubted) if without is not None and len(doubted) else None
     if again is not None:
         scores[doubted] += SECOND * (_of_classes(view, again) - scores[doubted])
+    score = _margins(scores, label, absent)
     scores[:, absent] = -np.inf  # never suggested
-    score, said = _margins(scores, label, absent), scores.argmax(axis=1)
+    said = scores.argmax(axis=1)
     order = np.argsort(score, kind="stable")
     order = order[score[order] < 0.0] if n is None else order[:n]
     return Suspects(
@@ -89,12 +90,16 @@ def _of_classes(view: Any, values: np.ndarray) -> np.ndarray:
 
 
 def _margins(scores: np.ndarray, label: np.ndarray, absent: Any) -> np.ndarray:
-    """The score of the label of each example, minus the best of another that is not ``absent``."""
+    """The score of the label of each example, minus the best of another that is not ``absent``.
+
+    The score itself, where no other is left to contradict it.
+    """
     rows = np.arange(len(label))
     others = scores.copy()
     others[:, absent] = -np.inf
     others[rows, label] = -np.inf
-    return np.asarray(scores[rows, label] - others.max(axis=1))
+    best = others.max(axis=1)
+    return np.asarray(scores[rows, label] - np.where(best > -np.inf, best, 0.0))
 
 
 def _own_part(view: Any) -> np.ndarray:

@@ -393,6 +393,9 @@ class Regression(EveryMachine):
 _SMALLEST_SHARE = 2.0**-24
 """Decision values that differ by less than this share of rho do so by rounding."""
 
+_LEAST_OFFSET = 2.0**-40
+"""Share of the sum of coefficients times k(x, x) below which rho is rounding."""
+
 _ENOUGH_OUTSIDE = 8
 """Rows outside from which on their decision values tell something: what the unit is, in medians of
 them, at least and at most."""
@@ -443,7 +446,10 @@ class OneClass(EveryMachine):
     def follow(self, support: Support) -> None:
         """The unit follows the decision values of the rows held."""
         a, n = support.a, support.n
-        support.unit[:] = self.unit_of(a.alpha[0, :n], a.grad[0, :n], a.hi[0, :n], float(a.bias[0]))
+        alpha, size = a.alpha[0, :n], np.abs(support.diagonal())[a.alpha[0, :n] > 0.0]
+        least = _LEAST_OFFSET * float(alpha.sum() * np.median(size)) if len(size) else 0.0
+        bias = float(a.bias[0])
+        support.unit[:] = self.unit_of(alpha, a.grad[0, :n], a.hi[0, :n], bias, least)
 
     def linear(self, labels: np.ndarray, positive: np.ndarray) -> np.ndarray:
         """p = 0, (1, n)."""
@@ -471,7 +477,7 @@ class OneClass(EveryMachine):
         self.follow(support)
 
     def unit_of(
-        self, alpha: np.ndarray, grad: np.ndarray, high: np.ndarray, bias: float
+        self, alpha: np.ndarray, grad: np.ndarray, high: np.ndarray, bias: float, least: float = 0.0
     ) -> np.ndarray:
         """The unit is about the offset rho of the decision function, or the spread of its values.
 
@@ -480,8 +486,9 @@ class OneClass(EveryMachine):
         found to lie farther inside than a part of the unit, the share stays as it is, within
         what the rows outside say, which are all held. Rows with free coefficients have no
         decision value: the influence of one example says how small the unit can reasonably be.
+        An offset below ``least`` is zero but for rounding: zero lies within the examples.
         """
-        size = max(abs(bias), float(np.abs(grad).mean())) if len(alpha) else 0.0
+        size = max(abs(bias), float(np.abs(grad).mean()), least) if len(alpha) else 0.0
         if size == 0.0:
             return np.ones(1)
         distance = np.abs(grad - bias) / size
